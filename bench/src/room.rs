@@ -172,7 +172,7 @@ impl Room {
             }
         }
         while let Some(output) = self.directory.poll_output() {
-            if let Output::Send { conn, bytes } = output {
+            if let Output::Send { conn, bytes, .. } = output {
                 self.wire.push_back((self.now + DELAY, Parcel::FromRelay(conn, bytes)));
             }
         }
@@ -218,7 +218,7 @@ impl Room {
                 let conn = ConnId(self.conns.len() as u64);
                 self.conns.insert(conn, (seat, socket));
                 self.seats[seat].sockets.insert(socket, conn);
-                self.directory.handle_opened(self.now, conn);
+                self.directory.handle_opened(self.now, conn, None);
                 self.seats[seat].peer.handle_relay_opened(self.now, socket);
             }
             Request::Offer { peer, attempt } => self.describe(seat, peer, attempt),

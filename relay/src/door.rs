@@ -36,6 +36,8 @@ const UNREADABLE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const TOLD_MAX: usize = 64;
 /// How long that may take.
 const TOLD_WITHIN: Duration = Duration::from_millis(500);
+/// How long an answer may wait for its address to be able to pay for it.
+const PAID_WITHIN: Duration = Duration::from_secs(5);
 /// How long a listener rests that the system does not let go on, and how long one that it answers by its last
 /// descriptor may take.
 const REST: Duration = Duration::from_millis(100);
@@ -70,6 +72,8 @@ struct Visit {
     address: IpAddr,
     /// `None` when the address is a proxy's: the limits are those of whom it speaks for.
     place: Option<AddressPlace>,
+    /// It comes from this machine.
+    is_local: bool,
     /// It is a WebSocket, or about to be.
     is_upgraded: AtomicBool,
     open: Arc<AtomicUsize>,
@@ -86,7 +90,7 @@ impl Doorkeeper {
     }
 
     /// A connection came from this address.
-    fn admit(&self, address: IpAddr) -> Result<Caller, Turned> {
+    fn admit(&self, address: IpAddr, is_local: bool) -> Result<Caller, Turned> {
         let address = address.to_canonical();
         let limits = self.limits.all();
         if self.open() >= limits.connections {
@@ -96,7 +100,7 @@ impl Doorkeeper {
         let place = if is_proxy { None } else { Some(self.place_of(address)?) };
         self.open.fetch_add(1, Ordering::Relaxed);
         let open = Arc::clone(&self.open);
-        Ok(Caller(Arc::new(Visit { address, place, is_upgraded: AtomicBool::new(false), open })))
+        Ok(Caller(Arc::new(Visit { address, place, is_local, is_upgraded: AtomicBool::new(false), open })))
     }
 
     /// The address that a caller has in the end, and its place there: of those that a proxy that is believed says it speaks for,
@@ -118,6 +122,49 @@ impl Doorkeeper {
             return Ok((visit.address, None));
         };
         Ok((address, Some(self.place_of(address)?)))
+    }
+
+    /// Waits until the networks of a caller can pay for an answer of so many bytes, and lets them.
+    ///
+    /// # Errors
+    /// When that takes too long.
+    pub(crate) async fn pay<'a>(
+        &self,
+        caller: &Caller,
+        forwarded_for: impl DoubleEndedIterator<Item = &'a [u8]>,
+        bytes: u64,
+    ) -> Result<(), Turned> {
+        let visit = &caller.0;
+        let networks = match &visit.place {
+            Some(place) => place.networks().to_vec(),
+            None => {
+                let limits = self.limits.all();
+                let address = client(forwarded_for, |address| limits.trusts(address));
+                address.map(|address| self.addresses.networks(address, self.nanos())).unwrap_or_default()
+            }
+        };
+        let deadline = Instant::now() + PAID_WITHIN;
+        loop {
+            let wait = self.limits.pay_answer(&networks, self.nanos(), bytes);
+            if wait.is_zero() {
+                return Ok(());
+            }
+            if Instant::now() + wait > deadline {
+                return Err(Turned::AddressRate);
+            }
+            sleep(wait).await;
+        }
+    }
+
+    /// Whether a caller is on this machine, and speaks for itself.
+    pub(crate) fn is_local<'a>(
+        &self,
+        caller: &Caller,
+        forwarded_for: impl DoubleEndedIterator<Item = &'a [u8]>,
+    ) -> bool {
+        let limits = self.limits.all();
+        let client = client(forwarded_for, |address| limits.trusts(address));
+        caller.0.is_local && client.is_none_or(|address| address.is_loopback())
     }
 
     /// A caller tells something without opening a connection for it: its address may do so as often as it may open one.
@@ -143,8 +190,13 @@ impl Doorkeeper {
     }
 
     fn place_of(&self, address: IpAddr) -> Result<AddressPlace, Turned> {
-        let now = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.addresses.place(address, &self.limits.all(), now)
+        let limits = self.limits.all();
+        let left = limits.connections.saturating_sub(self.open());
+        self.addresses.place(address, &limits, left, self.nanos())
+    }
+
+    fn nanos(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
@@ -199,12 +251,16 @@ impl Listener for Door {
                     continue;
                 }
             };
-            match self.keeper.admit(address.ip()) {
+            let (address, own) = (address.ip(), stream.local_addr().map(|own| own.ip()));
+            let is_local = address.to_canonical().is_loopback() || own.is_ok_and(|own| own == address);
+            match self.keeper.admit(address, is_local) {
                 Ok(caller) => {
                     // Packets are small and late ones worthless: they must not wait for each other.
                     drop(stream.set_nodelay(true));
                     let patience = self.keeper.limits.all().handshake;
                     let refusals = Arc::clone(&self.keeper.refusals);
+                    // A crowd that comes takes turns with those who are in.
+                    tokio::task::yield_now().await;
                     return (Guarded::new(stream, caller.clone(), patience, refusals), caller);
                 }
                 Err(reason) => self.turn_away(stream, reason),
@@ -214,8 +270,8 @@ impl Listener for Door {
 
     fn local_addr(&self) -> io::Result<Caller> {
         let address = self.listener.local_addr()?.ip();
-        let (place, open) = (None, Arc::new(AtomicUsize::new(1)));
-        Ok(Caller(Arc::new(Visit { address, place, is_upgraded: AtomicBool::new(false), open })))
+        let (place, open, is_upgraded) = (None, Arc::new(AtomicUsize::new(1)), AtomicBool::new(false));
+        Ok(Caller(Arc::new(Visit { address, place, is_local: true, is_upgraded, open })))
     }
 }
 
@@ -285,22 +341,23 @@ mod tests {
     #[test]
     fn places_are_bounded_in_all_and_by_address_and_free_again_when_a_connection_ends() {
         let keeper = keeper("connections = 5\naddress-connections = 2");
-        let kept: Vec<_> = (0..2).map(|_| keeper.admit(ip("192.0.2.1")).expect("there is room")).collect();
-        assert_eq!(keeper.admit(ip("192.0.2.1")).err(), Some(Turned::AddressConnections));
-        let other = keeper.admit(ip("192.0.2.2")).expect("another address");
-        let network = [ip("2001:db8::1"), ip("2001:db8::2")].map(|ip| keeper.admit(ip).expect("room"));
-        assert_eq!(keeper.admit(ip("192.0.2.3")).err(), Some(Turned::Connections));
+        let kept: Vec<_> =
+            (0..2).map(|_| keeper.admit(ip("192.0.2.1"), false).expect("there is room")).collect();
+        assert_eq!(keeper.admit(ip("192.0.2.1"), false).err(), Some(Turned::AddressConnections));
+        let other = keeper.admit(ip("192.0.2.2"), false).expect("another address");
+        let network = [ip("2001:db8::1"), ip("2001:db8::2")].map(|ip| keeper.admit(ip, false).expect("room"));
+        assert_eq!(keeper.admit(ip("192.0.2.3"), false).err(), Some(Turned::Connections));
         drop((other, network));
-        assert!(keeper.admit(ip("2001:db8::3")).is_ok(), "whoever leaves makes room");
+        assert!(keeper.admit(ip("2001:db8::3"), false).is_ok(), "whoever leaves makes room");
         drop(kept);
         assert_eq!(keeper.open(), 0);
-        assert!(keeper.admit(ip("192.0.2.1")).is_ok());
+        assert!(keeper.admit(ip("192.0.2.1"), false).is_ok());
     }
 
     #[test]
     fn whom_a_proxy_speaks_for_is_limited_and_the_proxy_is_not() {
         let keeper = keeper("address-connections = 1\ntrusted-proxy = [\"10.0.0.0/8\"]");
-        let proxy = || keeper.admit(ip("::ffff:10.0.0.1")).expect("a proxy has no limit");
+        let proxy = || keeper.admit(ip("::ffff:10.0.0.1"), false).expect("a proxy has no limit");
         let place = |caller: &Caller, line: &'static str| keeper.place(caller, [line.as_bytes()].into_iter());
         let first = proxy();
         let (address, taken) = place(&first, "evil, 192.0.2.9").expect("room");
@@ -315,7 +372,7 @@ mod tests {
         let _nobody = place(&second, "unknown").expect("room");
         let another = place(&second, "192.0.2.8, _hidden");
         assert_eq!(another.err(), Some(Turned::AddressConnections), "all who cannot be read are one address");
-        let stranger = keeper.admit(ip("192.0.2.7")).expect("room");
+        let stranger = keeper.admit(ip("192.0.2.7"), false).expect("room");
         let own = place(&stranger, "192.0.2.1").expect("its own");
         assert_eq!(own.0, ip("192.0.2.7"), "whoever is no proxy speaks for itself");
     }
@@ -323,10 +380,10 @@ mod tests {
     #[test]
     fn a_caller_is_heard_as_often_as_it_may_connect() {
         let keeper = keeper("address-opens = 10\ntrusted-proxy = [\"10.0.0.1\"]");
-        let stranger = keeper.admit(ip("192.0.2.1")).expect("room");
+        let stranger = keeper.admit(ip("192.0.2.1"), false).expect("room");
         let heard = (0..100).filter(|_| keeper.hear(&stranger, [].into_iter()).is_ok()).count();
         assert!((9..=12).contains(&heard), "{heard}");
-        let proxy = keeper.admit(ip("10.0.0.1")).expect("room");
+        let proxy = keeper.admit(ip("10.0.0.1"), false).expect("room");
         let heard = (0..100).filter(|_| keeper.hear(&proxy, [&b"192.0.2.9"[..]].into_iter()).is_ok()).count();
         assert!((9..=12).contains(&heard), "{heard}");
         assert!(keeper.hear(&proxy, [&b"192.0.2.8"[..]].into_iter()).is_ok(), "others are heard still");
@@ -375,8 +432,8 @@ mod tests {
     #[test]
     fn connections_of_one_address_come_at_a_bounded_rate() {
         let keeper = keeper("address-opens = 10");
-        let came = (0..100).filter(|_| keeper.admit(ip("192.0.2.1")).is_ok()).count();
+        let came = (0..100).filter(|_| keeper.admit(ip("192.0.2.1"), false).is_ok()).count();
         assert!((10..=12).contains(&came), "{came}");
-        assert_eq!(keeper.admit(ip("192.0.2.1")).err(), Some(Turned::AddressOpens));
+        assert_eq!(keeper.admit(ip("192.0.2.1"), false).err(), Some(Turned::AddressOpens));
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use samovar_directory::Class;
 use samovar_wire::relay::{ADDRESS_HEADER, Addressed, FORWARD_HEADER, RelayFrame};
 use samovar_wire::{Mode, PeerId};
 
@@ -31,26 +32,26 @@ impl Forwarder {
     }
 
     /// Passes on what came by a WebSocket.
-    pub(crate) fn pass_on(&self, target: &Arc<Line>, from: PeerId, message: Waiting) {
+    pub(crate) fn pass_on(&self, target: &Arc<Line>, (from, class): (PeerId, Class), message: Waiting) {
         let Waiting { kind, bytes, since } = message;
         // Takes the bytes over without a copy when nothing else refers to them.
         let mut bytes = Vec::from(bytes);
         RelayFrame::readdress(&mut bytes, from);
         let ways = self.ways(target, kind, since);
         let Some(reach) = ways.channels else {
-            return self.queue(target, &target.outbox, Waiting { bytes: bytes.into(), kind, since });
+            return self.queue(target, class, &target.outbox, Waiting { kind, bytes: bytes.into(), since });
         };
         // Who complains by the WebSocket hears nothing: its word must not wait for channels that may be dead as well.
         let is_complaint = bytes.len() == FORWARD_HEADER;
         if ways.socket || is_complaint {
             let bytes = Bytes::copy_from_slice(&bytes);
-            self.queue(target, &target.outbox, Waiting { bytes, kind, since });
+            self.queue(target, class, &target.outbox, Waiting { kind, bytes, since });
         }
         // The header of a channel is shorter: it takes the place of the last bytes of the other.
         let start = FORWARD_HEADER - ADDRESS_HEADER;
         Addressed::readdress(&mut bytes[start..], from);
         let bytes = Bytes::from(bytes).slice(start..);
-        self.queue(target, &target.channels.outbox, Waiting { kind, bytes, since });
+        self.queue(target, class, &target.channels.outbox, Waiting { kind, bytes, since });
         reach.call(target);
     }
 
@@ -58,7 +59,7 @@ impl Forwarder {
     pub(crate) fn pass_on_channels(
         &self,
         target: &Arc<Line>,
-        from: PeerId,
+        (from, class): (PeerId, Class),
         message: (Kind, Vec<u8>),
         since: u64,
     ) {
@@ -67,11 +68,12 @@ impl Forwarder {
         if ways.socket {
             let mode = if kind == Kind::Packet { Mode::Unreliable } else { Mode::Reliable };
             let bytes = RelayFrame::forward(from, mode, &bytes[ADDRESS_HEADER..]).into();
-            self.queue(target, &target.outbox, Waiting { kind, bytes, since });
+            self.queue(target, class, &target.outbox, Waiting { kind, bytes, since });
         }
         if let Some(reach) = ways.channels {
             Addressed::readdress(&mut bytes, from);
-            self.queue(target, &target.channels.outbox, Waiting { kind, bytes: bytes.into(), since });
+            let message = Waiting { kind, bytes: bytes.into(), since };
+            self.queue(target, class, &target.channels.outbox, message);
             reach.call(target);
         }
     }
@@ -84,8 +86,8 @@ impl Forwarder {
         Ways { channels, socket }
     }
 
-    fn queue(&self, target: &Line, outbox: &Outbox, message: Waiting) {
-        let dropped = outbox.push(message);
+    fn queue(&self, target: &Line, class: Class, outbox: &Outbox, message: Waiting) {
+        let dropped = outbox.push(class, message);
         self.metrics.dropped(target.shard, Dropped::QueueFull, dropped);
     }
 }

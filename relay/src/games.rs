@@ -1,18 +1,38 @@
-//! The list of games that everybody may ask for, made a few times a second for whoever asks then.
+//! The list of games that everybody may ask for. It is short, whatever is founded: the referee's tables come first, the others in
+//! an order that nobody can arrange, and few of one address.
 
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Instant;
 
 use axum::body::Bytes;
-use samovar_directory::GameInfo;
+use samovar_directory::{GameInfo, Origin};
 use serde::Serialize;
 
-/// How old the list may be.
-const AGE_MAX: Duration = Duration::from_millis(250);
+use crate::fresh::Fresh;
+
+/// Games on it.
+const GAMES_MAX: usize = 100;
+/// Of them games whose hosts have one address.
+const ORIGIN_MAX: usize = 4;
 
 /// The list, as `GET /api/games` shows it.
 #[derive(Debug, Default)]
-pub(crate) struct GameList(Mutex<Option<(Instant, Bytes)>>);
+pub(crate) struct GameList {
+    body: Fresh,
+    /// Its order, as long as the relay runs.
+    order: RandomState,
+}
+
+/// A game that its host shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) info: GameInfo,
+    /// The relay's own referee hosts it.
+    pub(crate) is_own: bool,
+    /// Its host's address, unless that has no limits.
+    pub(crate) origin: Option<Origin>,
+}
 
 /// A game of it.
 #[derive(Serialize)]
@@ -28,17 +48,23 @@ struct Listed {
 
 impl GameList {
     /// The list as JSON; of the games that `games` finds if the last one is too old.
-    pub(crate) fn body(&self, now: Instant, games: impl FnOnce() -> Vec<GameInfo>) -> Bytes {
-        // While one makes the list the others wait for it.
-        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*made {
-            Some((at, body)) if now < *at + AGE_MAX => body.clone(),
-            _ => {
-                let listed: Vec<Listed> = games().into_iter().map(Listed::from).collect();
-                let body = serde_json::to_vec(&listed).expect("strings and numbers are JSON");
-                made.insert((now, body.into())).1.clone()
-            }
-        }
+    pub(crate) fn body(&self, now: Instant, games: impl FnOnce() -> Vec<Shown>) -> Bytes {
+        self.body.get(now, || {
+            let listed: Vec<Listed> = self.choose(games()).into_iter().map(Listed::from).collect();
+            serde_json::to_vec(&listed).expect("strings and numbers are JSON").into()
+        })
+    }
+
+    fn choose(&self, mut games: Vec<Shown>) -> Vec<GameInfo> {
+        games.sort_by_cached_key(|game| (!game.is_own, self.order.hash_one(&game.info.code)));
+        let mut counts = HashMap::<Origin, usize>::new();
+        games.retain(|game| {
+            let Some(origin) = game.origin else { return true };
+            let count = counts.entry(origin).or_default();
+            *count += 1;
+            *count <= ORIGIN_MAX
+        });
+        games.into_iter().take(GAMES_MAX).map(|game| game.info).collect()
     }
 }
 
@@ -57,19 +83,43 @@ impl From<GameInfo> for Listed {
 
 #[cfg(test)]
 mod tests {
+    use samovar_wire::GameCode;
+    use samovar_wire::relay::Listing;
+
     use super::*;
 
+    fn shown(code: &str, is_own: bool, origin: Option<u64>) -> Shown {
+        let code = GameCode::parse(code).expect("a code");
+        let listing = Listing { players: 1, capacity: 8, host_name: String::new(), open: true };
+        let info = GameInfo { code, listing, params: 0, host: None };
+        Shown { info, is_own, origin: origin.map(Origin) }
+    }
+
     #[test]
-    fn the_list_is_made_once_in_a_while_however_many_ask() {
-        let (list, start) = (GameList::default(), Instant::now());
-        let mut made = 0;
-        for n in 0..1_000 {
-            let body = list.body(start + Duration::from_millis(n), || {
-                made += 1;
-                Vec::new()
-            });
-            assert_eq!(body, "[]");
-        }
-        assert_eq!(made, 4);
+    fn the_list_is_short_and_the_referees_tables_come_first() {
+        let list = GameList::default();
+        let mut games: Vec<_> =
+            (0..1_000).map(|n| shown(&format!("A{}", 1_000 + n), false, Some(n))).collect();
+        games.push(shown("ZULU", true, None));
+        let codes = |games: Vec<Shown>| {
+            list.choose(games).into_iter().map(|info| info.code.to_string()).collect::<Vec<_>>()
+        };
+        let chosen = codes(games.clone());
+        assert_eq!((chosen.len(), chosen[0].as_str()), (GAMES_MAX, "ZULU"));
+        let mut sorted = chosen[1..].to_vec();
+        sorted.sort();
+        assert_ne!(chosen[1..], sorted, "not by a code that its founder chose");
+        games.reverse();
+        assert_eq!(codes(games), chosen, "it does not change while somebody reads it");
+    }
+
+    #[test]
+    fn few_games_of_one_address_are_listed() {
+        let list = GameList::default();
+        let mut games: Vec<_> = (0..500).map(|n| shown(&format!("A{}", 1_000 + n), false, Some(7))).collect();
+        games.push(shown("HONEST", false, Some(8)));
+        let chosen = list.choose(games);
+        assert_eq!(chosen.len(), ORIGIN_MAX + 1);
+        assert!(chosen.iter().any(|info| info.code.to_string() == "HONEST"));
     }
 }

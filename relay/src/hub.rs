@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use samovar_directory::{ConnId, Directory, GameInfo, Note, Output, Request};
+use samovar_directory::{Class, ConnId, Directory, Incoming, Note, Output, Request};
+use samovar_roster::RelayKey;
 use samovar_wire::relay::RelayFrame;
 use samovar_wire::{PeerId, Time};
 use tokio::sync::Notify;
@@ -18,8 +19,9 @@ use tokio::sync::Notify;
 use crate::clock::Clock;
 use crate::door::AddressPlace;
 use crate::forwarder::Forwarder;
+use crate::games::Shown;
 use crate::limits::LiveLimits;
-use crate::line::Line;
+use crate::line::{Line, Visitor};
 use crate::lines::Lines;
 use crate::metrics::{Dropped, Kind, Levels, Metrics};
 use crate::outbox::{Farewell, Waiting};
@@ -34,6 +36,8 @@ pub(crate) struct Hub {
     /// The directory's timer is earlier than it was.
     rearmed: Notify,
     clock: Clock,
+    /// What verifies the relay's signatures, without the lock.
+    key: RelayKey,
     forwarder: Forwarder,
     writing: Writing,
     pub(crate) limits: Arc<LiveLimits>,
@@ -62,12 +66,15 @@ impl Hub {
     ) -> Self {
         directory.set_quota(limits.all().quota());
         directory.set_reachable(reach.is_some());
+        directory.set_reports_probes(true);
+        let key = directory.key();
         let lines = Lines::new(reach.clone(), Arc::clone(&metrics));
         let state = State { directory, lines, metrics: Arc::clone(&metrics), disk: Some(disk), armed: None };
         Self {
             state: Mutex::new(state),
             rearmed: Notify::new(),
             clock: Clock::start(),
+            key,
             forwarder: Forwarder::new(reach, Arc::clone(&metrics)),
             writing: Writing::default(),
             limits,
@@ -76,10 +83,10 @@ impl Hub {
     }
 
     /// A socket was accepted.
-    pub(crate) fn open(&self, place: Option<AddressPlace>) -> Arc<Line> {
+    pub(crate) fn open(&self, visitor: Visitor) -> Arc<Line> {
         self.with(|state, now| {
-            let line = state.lines.open(place, self.limits.room());
-            state.directory.handle_opened(now, line.conn);
+            let line = state.lines.open(visitor, self.limits.room());
+            state.directory.handle_opened(now, line.conn, line.place().map(AddressPlace::origin));
             line
         })
     }
@@ -99,20 +106,30 @@ impl Hub {
             return line.channels.doubt(since);
         }
         if let Ok(frame @ RelayFrame::Forward { peer, .. }) = RelayFrame::decode(&bytes)
-            && let Some((from, target)) = self.route(line, peer)
+            && let Some((from, class, target)) = self.route(line, peer)
         {
             let kind = Kind::of(&frame);
             match target {
-                Some(target) => self.forwarder.pass_on(&target, from, Waiting { kind, bytes, since }),
+                Some(target) => {
+                    self.forwarder.pass_on(&target, (from, class), Waiting { kind, bytes, since });
+                }
                 None => self.metrics.dropped(line.shard, Dropped::NoReceiver, 1),
             }
             return;
         }
+        // What costs most of a message, its signatures, keeps nobody waiting for the lock.
+        let incoming = Incoming::read(&self.key, &bytes);
         self.with(|state, now| {
             #[cfg(test)]
             crate::panics::trip(&bytes);
-            state.directory.handle_message(now, line.conn, &bytes);
+            state.directory.handle_incoming(now, line.conn, incoming);
+            line.is_stranger.store(state.directory.is_stranger(line.conn), Ordering::Relaxed);
         });
+    }
+
+    /// A probe has left.
+    pub(crate) fn asked(&self, conn: ConnId, nonce: u64) {
+        self.with(|state, now| state.directory.handle_probe_sent(now, conn, nonce));
     }
 
     /// A message of a member's data channels, which is for `receiver`.
@@ -123,10 +140,10 @@ impl Hub {
         message: (Kind, Vec<u8>),
         since: u64,
     ) {
-        let Some((from, Some(target))) = self.route(line, receiver) else {
+        let Some((from, class, Some(target))) = self.route(line, receiver) else {
             return self.metrics.dropped(line.shard, Dropped::NoReceiver, 1);
         };
-        self.forwarder.pass_on_channels(&target, from, message, since);
+        self.forwarder.pass_on_channels(&target, (from, class), message, since);
     }
 
     /// The endpoint answers an offer.
@@ -149,9 +166,15 @@ impl Hub {
         });
     }
 
-    /// The games to show.
-    pub(crate) fn games(&self) -> Vec<GameInfo> {
-        self.lock().directory.games().collect()
+    /// The games to show, and of each whether the relay's own referee hosts it, and its host's address.
+    pub(crate) fn games(&self) -> Vec<Shown> {
+        let state = self.lock();
+        let shown = |info: samovar_directory::GameInfo| {
+            let host = info.host.and_then(|conn| state.lines.get(conn));
+            let origin = host.and_then(|line| line.place()).map(AddressPlace::origin);
+            Shown { is_own: host.is_some_and(|line| line.is_own()), origin, info }
+        };
+        state.directory.games().map(shown).collect()
     }
 
     /// Closes every socket, and those that are still to open.
@@ -246,13 +269,15 @@ impl Hub {
         }
     }
 
-    /// Who sends on a connection, and the queue of the member it names; `None` when the sender has not entered.
-    fn route(&self, line: &Line, to: PeerId) -> Option<(PeerId, Option<Arc<Line>>)> {
+    /// Who sends on a connection, whether as a member, and the queue of the member it names; `None` when the sender has not entered.
+    fn route(&self, line: &Line, to: PeerId) -> Option<(PeerId, Class, Option<Arc<Line>>)> {
         let (state, conn) = (self.lock(), line.conn);
-        line.is_stranger.store(state.directory.is_stranger(conn), Ordering::Relaxed);
+        let is_stranger = state.directory.is_stranger(conn);
+        line.is_stranger.store(is_stranger, Ordering::Relaxed);
         let from = state.directory.peer_of(conn)?;
         let target = state.directory.route(conn, to).and_then(|target| state.lines.get(target));
-        Some((from, target.map(Arc::clone)))
+        let class = if is_stranger { Class::Stranger(conn) } else { Class::Member };
+        Some((from, class, target.map(Arc::clone)))
     }
 
     /// Does something to the directory and carries out what it wants done.
@@ -285,7 +310,7 @@ impl State {
         }
         while let Some(output) = self.directory.poll_output() {
             match output {
-                Output::Send { conn, bytes } => self.lines.send(conn, bytes.into(), since),
+                Output::Send { conn, bytes, class } => self.lines.send(conn, bytes.into(), class, since),
                 Output::Close { conn, reason } => {
                     tracing::debug!(conn = conn.0, ?reason, "closed by the relay");
                     self.metrics.closed(reason);

@@ -13,6 +13,7 @@ mod endpoint;
 mod error;
 mod forwarder;
 mod frames;
+mod fresh;
 mod games;
 mod hub;
 mod limits;

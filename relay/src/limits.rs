@@ -5,19 +5,21 @@
 //! look before they take, so that together they may take a few things too many, never more than one each.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use samovar_directory::limits::Quota;
 
 use crate::metrics::Dropped;
-use crate::network::Network;
+use crate::network;
 use crate::room::Room;
 use crate::value::Origin;
 
 /// What is in a full bucket, as time: one second.
 const BURST: u64 = 1_000_000_000;
+/// A member's share is this part of what one member may send, and at most what each connection of a full address or game could.
+const SHARE: u64 = 32;
 
 /// Everything that an operator may change while the relay runs. Rates are per second, and 0 is without limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +44,8 @@ pub struct Limits {
     pub member_bytes: u64,
     /// Connections from one address at once.
     pub address_connections: usize,
+    /// New connections of all addresses together, beyond which each may open fewer.
+    pub opens: u64,
     /// New connections from one address.
     pub address_opens: u64,
     /// Packets from one address.
@@ -51,7 +55,7 @@ pub struct Limits {
     /// The pages that are let in; all when there is none.
     pub origins: Vec<Origin>,
     /// Proxies that are believed.
-    pub trusted_proxies: Vec<Network>,
+    pub trusted_proxies: Vec<network::Network>,
 }
 
 impl Limits {
@@ -76,6 +80,7 @@ impl Limits {
 pub(crate) struct LiveLimits {
     all: RwLock<Arc<Limits>>,
     member: Rates,
+    share: Rates,
     address: Rates,
     game: Rates,
     room: Arc<Room>,
@@ -88,11 +93,28 @@ struct Rates {
     bytes: AtomicU64,
 }
 
+/// The two, as they are at a moment.
+#[derive(Clone, Copy, Debug)]
+struct Rate {
+    packets: u64,
+    bytes: u64,
+}
+
 /// What was taken from one member's, address's or game's buckets.
 #[derive(Debug, Default)]
 pub(crate) struct Purse {
     packets: Bucket,
     bytes: Bucket,
+}
+
+/// What those of one network of addresses have open and have spent together.
+#[derive(Debug)]
+pub(crate) struct Network {
+    /// How many times as much as one address they may.
+    pub(crate) width: u64,
+    pub(crate) purse: Purse,
+    pub(crate) connections: AtomicUsize,
+    pub(crate) opens: Bucket,
 }
 
 /// What was taken in one game.
@@ -103,6 +125,16 @@ pub(crate) struct GamePurse {
     pub(crate) strangers: Purse,
 }
 
+/// Why a message is not paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unpaid {
+    pub(crate) reason: Dropped,
+    /// How long until it can be.
+    pub(crate) wait: Duration,
+    /// Whether it is the sender's own purse that is empty.
+    pub(crate) is_own: bool,
+}
+
 /// When a bucket will be full again, in nanoseconds.
 #[derive(Debug, Default)]
 pub(crate) struct Bucket(AtomicU64);
@@ -111,7 +143,10 @@ pub(crate) struct Bucket(AtomicU64);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Payers<'a> {
     pub(crate) member: &'a Purse,
-    pub(crate) address: Option<&'a Purse>,
+    /// While this one is not empty, what others have spent of those below holds nothing back.
+    pub(crate) share: &'a Purse,
+    /// The networks that it comes from, the narrowest first.
+    pub(crate) networks: &'a [Arc<Network>],
     /// That of strangers, when it is one: together they may do what one member may, so that most is left to members.
     pub(crate) strangers: Option<&'a Purse>,
     pub(crate) game: Option<&'a Purse>,
@@ -122,6 +157,7 @@ impl LiveLimits {
         let live = Self {
             all: RwLock::new(Arc::new(limits.clone())),
             member: Rates::default(),
+            share: Rates::default(),
             address: Rates::default(),
             game: Rates::default(),
             room: Arc::default(),
@@ -135,6 +171,16 @@ impl LiveLimits {
         self.member.set(limits.member_packets, limits.member_bytes);
         self.address.set(limits.address_packets, limits.address_bytes);
         self.game.set(limits.game_packets, limits.game_bytes);
+        let share = |member: u64, address: u64, game: u64| {
+            let (of_address, of_game) = (limits.address_connections as u64, limits.game_connections as u64);
+            let shares = [(member, SHARE), (address, of_address), (game, of_game)];
+            let limited = shares.into_iter().filter(|(rate, _)| *rate > 0);
+            limited.map(|(rate, all)| (rate / all.max(1)).max(1)).min().unwrap_or(0)
+        };
+        self.share.set(
+            share(limits.member_packets, limits.address_packets, limits.game_packets),
+            share(limits.member_bytes, limits.address_bytes, limits.game_bytes),
+        );
         *self.all.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(limits);
     }
 
@@ -157,30 +203,91 @@ impl LiveLimits {
         }
     }
 
-    /// Pays for a message of so many bytes.
+    /// Packets a second of one member that are read only to be dropped, because others have spent too much.
+    pub(crate) fn pace(&self) -> u64 {
+        self.member.packets.load(Ordering::Relaxed) / 4
+    }
+
+    /// Pays for a message of so many bytes. A member's own purse always pays. Those that it has in common with others are asked
+    /// unless the message is within its share, or a message to the relay itself: then they pay what they have.
     ///
     /// # Errors
-    /// When a purse is empty: which, and how long to wait. Nothing is paid then.
-    pub(crate) fn pay(&self, payers: Payers<'_>, now: u64, bytes: usize) -> Result<(), (Dropped, Duration)> {
-        let purses = [
-            (Some(payers.member), &self.member, Dropped::MemberRate),
-            (payers.address, &self.address, Dropped::AddressRate),
-            (payers.strangers, &self.member, Dropped::GameRate),
-            (payers.game, &self.game, Dropped::GameRate),
-        ];
-        let paying = || purses.iter().filter_map(|(purse, rates, reason)| Some(((*purse)?, *rates, *reason)));
-        for (purse, rates, reason) in paying() {
-            let wait = purse.wait(rates, now);
-            if wait > 0 {
-                return Err((reason, Duration::from_nanos(wait)));
+    /// When a purse is empty. Nothing is paid then.
+    pub(crate) fn pay(
+        &self,
+        payers: Payers<'_>,
+        now: u64,
+        bytes: usize,
+        is_control: bool,
+    ) -> Result<(), Unpaid> {
+        let bytes = bytes as u64;
+        let (own, share) = (self.member.now(), self.share.now());
+        let wait = payers.member.wait(own, now);
+        if wait > 0 {
+            return Err(Unpaid {
+                reason: Dropped::MemberRate,
+                wait: Duration::from_nanos(wait),
+                is_own: true,
+            });
+        }
+        let share_wait = payers.share.wait(share, now);
+        let is_owed = is_control && payers.strangers.is_none();
+        let networks = payers.networks.iter();
+        let networks = networks.map(|of| (&of.purse, self.address.times(of.width), Dropped::AddressRate));
+        let strangers = payers.strangers.map(|purse| (purse, own, Dropped::GameRate));
+        let game = payers.game.map(|purse| (purse, self.game.now(), Dropped::GameRate));
+        let shared = || networks.clone().chain(strangers).chain(game);
+        if !is_owed {
+            for (purse, rate, reason) in shared() {
+                // While its share has something it need not wait for the others.
+                let wait = purse.wait(rate, now).min(share_wait);
+                if wait > 0 {
+                    return Err(Unpaid { reason, wait: Duration::from_nanos(wait), is_own: false });
+                }
             }
         }
-        paying().for_each(|(purse, rates, _)| purse.pay(rates, now, bytes as u64));
+        payers.member.pay(own, now, bytes);
+        payers.share.pay(share, now, bytes);
+        for (purse, rate, _) in shared().filter(|(purse, rate, _)| purse.wait(*rate, now) == 0) {
+            purse.pay(rate, now, bytes);
+        }
         Ok(())
+    }
+
+    /// How long until an answer of HTTP to one of these networks can be paid for; then it is.
+    pub(crate) fn pay_answer(&self, networks: &[Arc<Network>], now: u64, bytes: u64) -> Duration {
+        let all = || networks.iter().map(|network| (&network.purse, self.address.times(network.width)));
+        let wait = all().map(|(purse, rate)| purse.wait(rate, now)).max().unwrap_or(0);
+        if wait == 0 {
+            all().for_each(|(purse, rate)| purse.pay(rate, now, bytes));
+        }
+        Duration::from_nanos(wait)
+    }
+}
+
+impl Network {
+    pub(crate) fn new(width: u64) -> Self {
+        let (purse, connections, opens) = Default::default();
+        Self { width, purse, connections, opens }
+    }
+
+    /// Whether it has fewer connections than so many of one address.
+    pub(crate) fn has_place(&self, most: u64) -> bool {
+        (self.connections.load(Ordering::Relaxed) as u64) < most.saturating_mul(self.width)
     }
 }
 
 impl Rates {
+    fn now(&self) -> Rate {
+        self.times(1)
+    }
+
+    /// So many times these.
+    fn times(&self, factor: u64) -> Rate {
+        let times = |rate: &AtomicU64| rate.load(Ordering::Relaxed).saturating_mul(factor);
+        Rate { packets: times(&self.packets), bytes: times(&self.bytes) }
+    }
+
     fn set(&self, packets: u64, bytes: u64) {
         self.packets.store(packets, Ordering::Relaxed);
         self.bytes.store(bytes, Ordering::Relaxed);
@@ -188,16 +295,14 @@ impl Rates {
 }
 
 impl Purse {
-    fn wait(&self, rates: &Rates, now: u64) -> u64 {
-        let limited = |rate: &AtomicU64, bucket: &Bucket| {
-            if rate.load(Ordering::Relaxed) == 0 { 0 } else { bucket.wait(now) }
-        };
-        limited(&rates.packets, &self.packets).max(limited(&rates.bytes, &self.bytes))
+    fn wait(&self, rate: Rate, now: u64) -> u64 {
+        let limited = |rate: u64, bucket: &Bucket| if rate == 0 { 0 } else { bucket.wait(now) };
+        limited(rate.packets, &self.packets).max(limited(rate.bytes, &self.bytes))
     }
 
-    fn pay(&self, rates: &Rates, now: u64, bytes: u64) {
-        self.packets.take(now, 1, rates.packets.load(Ordering::Relaxed));
-        self.bytes.take(now, bytes, rates.bytes.load(Ordering::Relaxed));
+    fn pay(&self, rate: Rate, now: u64, bytes: u64) {
+        self.packets.take(now, 1, rate.packets);
+        self.bytes.take(now, bytes, rate.bytes);
     }
 
     /// Whether nothing of it is remembered any more.
@@ -212,6 +317,12 @@ impl Bucket {
     pub(crate) fn wait(&self, now: u64) -> u64 {
         let ahead = self.0.load(Ordering::Relaxed).saturating_sub(now);
         if ahead < BURST { 0 } else { ahead - BURST + 1 }
+    }
+
+    /// How much of a rate per second is not in it.
+    pub(crate) fn missing(&self, now: u64, rate: u64) -> u64 {
+        let ahead = self.0.load(Ordering::Relaxed).saturating_sub(now);
+        (u128::from(ahead) * u128::from(rate) / u128::from(BURST)).try_into().unwrap_or(u64::MAX)
     }
 
     /// Takes so much at a rate per second, where 0 takes nothing.
@@ -242,18 +353,18 @@ mod tests {
 
     /// How many of so many packets pass at one moment, and why the first did not.
     fn passed(live: &LiveLimits, payers: Payers<'_>, now: u64, count: usize) -> (usize, Option<Dropped>) {
-        let results: Vec<_> = (0..count).map(|_| live.pay(payers, now, 100)).collect();
+        let results: Vec<_> = (0..count).map(|_| live.pay(payers, now, 100, false)).collect();
         let first = results.iter().find_map(|result| result.as_ref().err());
-        (results.iter().filter(|result| result.is_ok()).count(), first.map(|&(reason, _)| reason))
+        (results.iter().filter(|result| result.is_ok()).count(), first.map(|unpaid| unpaid.reason))
     }
 
     #[test]
     fn a_second_worth_passes_at_once_and_then_the_rate() {
         let live = LiveLimits::new(limits("member-packets = 50"));
-        let purse = Purse::default();
-        let payers = Payers { member: &purse, address: None, strangers: None, game: None };
+        let (purse, share) = Default::default();
+        let payers = Payers { member: &purse, share: &share, networks: &[], strangers: None, game: None };
         assert_eq!(passed(&live, payers, SECOND, 60), (50, Some(Dropped::MemberRate)));
-        let (_, wait) = live.pay(payers, SECOND, 1).expect_err("it is empty");
+        let Unpaid { wait, .. } = live.pay(payers, SECOND, 1, false).expect_err("it is empty");
         assert!((1..=20_000_001).contains(&wait.as_nanos()), "{wait:?}");
         assert_eq!(passed(&live, payers, SECOND + SECOND / 10, 60).0, 5);
         assert!(!purse.is_full(2 * SECOND) && purse.is_full(2 * SECOND + SECOND / 10));
@@ -262,25 +373,53 @@ mod tests {
     #[test]
     fn whoever_is_over_its_own_limit_takes_nothing_from_the_others() {
         let live = LiveLimits::new(limits("member-packets = 10\ngame-packets = 40\naddress-packets = 0"));
-        let (greedy, honest, game, address) =
-            (Purse::default(), Purse::default(), Purse::default(), Purse::default());
-        let payers = |member| Payers { member, address: Some(&address), strangers: None, game: Some(&game) };
-        assert_eq!(passed(&live, payers(&greedy), SECOND, 1_000).0, 10);
-        assert_eq!(passed(&live, payers(&honest), SECOND, 10), (10, None));
+        let ([greedy, honest], [share, other], game) = Default::default();
+        let networks = [Arc::new(Network::new(1))];
+        let payers =
+            |member, share| Payers { member, share, networks: &networks, strangers: None, game: Some(&game) };
+        assert_eq!(passed(&live, payers(&greedy, &share), SECOND, 1_000).0, 10);
+        assert_eq!(passed(&live, payers(&honest, &other), SECOND, 10), (10, None));
         live.set(limits("member-packets = 0\ngame-packets = 40"));
-        assert_eq!(passed(&live, payers(&greedy), SECOND, 1_000), (20, Some(Dropped::GameRate)));
+        assert_eq!(passed(&live, payers(&greedy, &share), SECOND, 1_000), (20, Some(Dropped::GameRate)));
+    }
+
+    #[test]
+    fn a_members_share_is_not_spent_by_others() {
+        let live = LiveLimits::new(limits("member-packets = 3200\naddress-packets = 51200"));
+        let (greedy, honest): ([(Purse, Purse); 20], (Purse, Purse)) = Default::default();
+        let (networks, strangers) = ([Arc::new(Network::new(1))], Purse::default());
+        let payers =
+            |(member, share), strangers| Payers { member, share, networks: &networks, strangers, game: None };
+        for (purse, share) in &greedy {
+            passed(&live, payers((purse, share), None), SECOND, 4_000);
+        }
+        let mine = |count| passed(&live, payers((&honest.0, &honest.1), None), SECOND, count);
+        assert_eq!(mine(200), (100, Some(Dropped::AddressRate)));
+        let of = |strangers| live.pay(payers((&honest.0, &honest.1), strangers), SECOND, 100, true);
+        assert!(of(None).is_ok(), "what it says to the relay is paid by itself");
+        assert!(of(Some(&strangers)).is_err(), "unless it is a stranger");
+    }
+
+    #[test]
+    fn an_answer_is_paid_by_every_network_that_it_goes_to() {
+        let live = LiveLimits::new(limits("address-packets = 10"));
+        let networks = [1, 4].map(|width| Arc::new(Network::new(width)));
+        let answered =
+            |networks| (0..100).filter(|_| live.pay_answer(networks, SECOND, 10).is_zero()).count();
+        assert_eq!(answered(&networks[..]), 10);
+        assert_eq!(answered(&networks[1..]), 30, "what is left for the rest of the wider one");
     }
 
     #[test]
     fn bytes_count_and_one_message_may_be_larger_than_what_is_left() {
         let live = LiveLimits::new(limits("member-bytes = 20000"));
-        let purse = Purse::default();
-        let payers = Payers { member: &purse, address: None, strangers: None, game: None };
-        assert!(live.pay(payers, SECOND, 100_000).is_ok());
-        let (reason, wait) = live.pay(payers, SECOND, 1).expect_err("it is in debt");
+        let (purse, share) = Default::default();
+        let payers = Payers { member: &purse, share: &share, networks: &[], strangers: None, game: None };
+        assert!(live.pay(payers, SECOND, 100_000, false).is_ok());
+        let Unpaid { reason, wait, .. } = live.pay(payers, SECOND, 1, false).expect_err("it is in debt");
         assert_eq!((reason, wait.as_secs()), (Dropped::MemberRate, 4));
         live.set(limits("member-bytes = 0"));
-        assert!(live.pay(payers, SECOND, 5_000).is_ok(), "a limit that is lifted forgives");
+        assert!(live.pay(payers, SECOND, 5_000, false).is_ok(), "a limit that is lifted forgives");
     }
 
     #[test]

@@ -12,6 +12,15 @@ use crate::metrics::ShardId;
 use crate::outbox::Outbox;
 use crate::room::Room;
 
+/// Who opened a connection, as far as the door knows.
+#[derive(Debug, Default)]
+pub(crate) struct Visitor {
+    /// `None` when it has no limits of an address.
+    pub(crate) place: Option<AddressPlace>,
+    /// It is the relay's own referee.
+    pub(crate) is_own: bool,
+}
+
 /// What there is of one member beside its WebSocket itself.
 #[derive(Debug)]
 pub(crate) struct Line {
@@ -23,7 +32,11 @@ pub(crate) struct Line {
     /// Where it counts.
     pub(crate) shard: ShardId,
     purse: Purse,
-    place: Option<AddressPlace>,
+    /// What it sends whatever others have spent.
+    share: Purse,
+    /// Packets that were dropped because others have spent too much, and for which it is read on all the same.
+    pace: Bucket,
+    visitor: Visitor,
     /// Its game's, from the moment on at which it is in one; it never changes its game.
     game: OnceLock<Arc<GamePurse>>,
     /// Whether it is a stranger in its game, as was known when its last message was passed on.
@@ -31,7 +44,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn new(conn: ConnId, place: Option<AddressPlace>, room: &Arc<Room>) -> Self {
+    pub(crate) fn new(conn: ConnId, visitor: Visitor, room: &Arc<Room>) -> Self {
         Self {
             conn,
             outbox: Outbox::new(Arc::clone(room)),
@@ -39,7 +52,9 @@ impl Line {
             datagrams: Bucket::default(),
             shard: ShardId::of(conn.0),
             purse: Purse::default(),
-            place,
+            share: Purse::default(),
+            pace: Bucket::default(),
+            visitor,
             game: OnceLock::new(),
             is_stranger: AtomicBool::new(false),
         }
@@ -48,6 +63,15 @@ impl Line {
     /// It is in the game with this purse.
     pub(crate) fn enter(&self, game: Arc<GamePurse>) {
         self.game.get_or_init(|| game);
+    }
+
+    pub(crate) const fn place(&self) -> Option<&AddressPlace> {
+        self.visitor.place.as_ref()
+    }
+
+    /// Whether it is the relay's own referee's.
+    pub(crate) const fn is_own(&self) -> bool {
+        self.visitor.is_own
     }
 
     /// Whether a datagram of its data channels is looked at, of so many in a second; 0 is without limit.
@@ -59,13 +83,23 @@ impl Line {
         takes
     }
 
+    /// Whether it is read on although a packet of it was dropped, for what others have spent: not a stranger.
+    pub(crate) fn keeps_pace(&self, now: u64, rate: u64) -> bool {
+        let keeps = !self.is_stranger.load(Ordering::Relaxed) && rate > 0 && self.pace.wait(now) == 0;
+        if keeps {
+            self.pace.take(now, 1, rate);
+        }
+        keeps
+    }
+
     /// Who pays for its messages.
     pub(crate) fn payers(&self) -> Payers<'_> {
         let game = self.game.get();
         let is_stranger = self.is_stranger.load(Ordering::Relaxed);
         Payers {
             member: &self.purse,
-            address: self.place.as_ref().map(AddressPlace::purse),
+            share: &self.share,
+            networks: self.place().map_or(&[], AddressPlace::networks),
             strangers: game.filter(|_| is_stranger).map(|game| &game.strangers),
             game: game.map(|game| &game.all),
         }

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use axum::body::Bytes;
-use samovar_directory::{ConnId, RelayOffer};
+use samovar_directory::{Class, ConnId, RelayOffer};
 use samovar_wire::SessionId;
 use samovar_wire::relay::RelayFrame;
 
-use crate::door::AddressPlace;
 use crate::limits::GamePurse;
-use crate::line::Line;
+use crate::line::{Line, Visitor};
 use crate::metrics::{Dropped, Kind, Metrics};
 use crate::outbox::{Farewell, Waiting};
 use crate::reach::Reach;
@@ -36,10 +35,10 @@ impl Lines {
     }
 
     /// Another connection.
-    pub(crate) fn open(&mut self, place: Option<AddressPlace>, room: &Arc<Room>) -> Arc<Line> {
+    pub(crate) fn open(&mut self, caller: Visitor, room: &Arc<Room>) -> Arc<Line> {
         self.opened += 1;
         let conn = ConnId(self.opened);
-        let line = Arc::new(Line::new(conn, place, room));
+        let line = Arc::new(Line::new(conn, caller, room));
         self.open.insert(conn, Arc::clone(&line));
         if self.is_stopping {
             line.outbox.close(Farewell::STOPPING);
@@ -66,10 +65,10 @@ impl Lines {
     }
 
     /// Queues what the directory says to one.
-    pub(crate) fn send(&self, conn: ConnId, bytes: Bytes, since: u64) {
+    pub(crate) fn send(&self, conn: ConnId, bytes: Bytes, class: Class, since: u64) {
         if let Some(line) = self.get(conn) {
             let kind = RelayFrame::decode(&bytes).map_or(Kind::Control, |frame| Kind::of(&frame));
-            let dropped = line.outbox.push(Waiting { kind, bytes, since });
+            let dropped = line.outbox.push(class, Waiting { kind, bytes, since });
             self.metrics.dropped(line.shard, Dropped::QueueFull, dropped);
         }
     }

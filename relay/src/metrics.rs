@@ -174,6 +174,7 @@ impl Metrics {
             CloseReason::Refused(refusal) => self.refused[Refused::from(refusal).index()].add(1),
             CloseReason::Silent => self.ended(Ended::NoEnter),
             CloseReason::Replaced => self.ended(Ended::Replaced),
+            CloseReason::GaveWay => self.ended(Ended::GaveWay),
             CloseReason::Left => self.ended(Ended::Left),
         }
     }

@@ -126,7 +126,7 @@ const fn width(address: IpAddr) -> u8 {
 }
 
 /// The address without the bits behind so many.
-fn masked(address: IpAddr, prefix: u8) -> IpAddr {
+pub(crate) fn masked(address: IpAddr, prefix: u8) -> IpAddr {
     let drop = u32::from(width(address) - prefix);
     match address {
         IpAddr::V4(ip) => {

@@ -1,22 +1,32 @@
 //! What waits to be sent on one socket: bounded, whatever the peer at its other end does.
+//!
+//! There are three queues. The relay's own messages go first: what a member sends, however much, holds back no probe. What members
+//! send follows in its order. What strangers send goes last, is dropped when it is too much, and closes nobody.
+
+mod strangers;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
-use samovar_directory::CloseReason;
+use samovar_directory::{Class, CloseReason};
 use samovar_wire::relay::Refusal;
 use tokio::sync::Notify;
 
 use crate::metrics::Kind;
 use crate::room::{Depth, Room};
+use strangers::Strangers;
 
 /// Unreliable packets that wait; beyond it the oldest is dropped.
 const LOSSY_MAX: usize = 256;
 /// Bytes of unreliable packets that wait; beyond it the oldest are dropped.
 const LOSSY_BYTES_MAX: usize = 512 * 1_024;
-/// Bytes of everything else that waits; beyond it the connection is too slow, and closed.
+/// Bytes of everything else of members that waits; beyond it the connection is too slow, and closed.
 const STEADY_BYTES_MAX: usize = 1_024 * 1_024;
+/// The same of the relay's own messages.
+const CONTROL_BYTES_MAX: usize = 128 * 1_024;
+/// Of so many messages that are sent while strangers' wait one is a stranger's, so that a busy host hears a newcomer.
+const STRANGERS_TURN: u8 = 16;
 /// What a waiting message costs beside its bytes, so that many small ones count.
 const OVERHEAD: usize = 96;
 
@@ -41,6 +51,7 @@ impl From<CloseReason> for Farewell {
         match reason {
             CloseReason::Left => Self { code: 1000, reason: "left" },
             CloseReason::Replaced => Self { code: 1000, reason: "replaced by a newer connection" },
+            CloseReason::GaveWay => Self { code: 1000, reason: "gave way to a newcomer" },
             CloseReason::Silent => Self { code: 1008, reason: "no Enter" },
             CloseReason::Refused(Refusal::Misbehaved) => Self { code: 1008, reason: "misbehaved" },
             CloseReason::Refused(_) => Self { code: 1000, reason: "refused" },
@@ -81,11 +92,25 @@ pub(crate) struct Outbox {
 
 #[derive(Debug, Default)]
 struct Queue {
+    control: VecDeque<Waiting>,
+    control_bytes: usize,
     messages: VecDeque<Waiting>,
     lossy: usize,
     lossy_bytes: usize,
     steady_bytes: usize,
+    /// `None` while nothing waits there, which is most of the time.
+    strangers: Option<Box<Strangers>>,
+    /// Messages of members that went since one of a stranger did.
+    turn: u8,
     farewell: Option<Farewell>,
+}
+
+/// The parts of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Control,
+    Messages,
+    Strangers,
 }
 
 impl Outbox {
@@ -95,13 +120,23 @@ impl Outbox {
         Self { queue: Mutex::default(), room, filled, overflown, closed }
     }
 
-    /// Queues a message by its kind: a packet makes the oldest go when there is no room, and a connection that lets too
-    /// much of anything else wait is given up. How many packets went without being sent.
-    pub(crate) fn push(&self, message: Waiting) -> usize {
-        match message.kind {
-            Kind::Packet => self.push_lossy(message),
-            Kind::Bulk | Kind::Control => {
-                self.push_steady(message);
+    /// Queues a message by its class and kind: a member's packet makes the oldest go when there is no room, a stranger's message
+    /// others of strangers, and a connection that lets too much of anything else wait is given up. How many messages went without
+    /// being sent.
+    pub(crate) fn push(&self, class: Class, message: Waiting) -> usize {
+        match (class, message.kind) {
+            (Class::Stranger(sender), _) => {
+                let room = self.room.left();
+                let dropped = self.change(|queue| match queue.farewell {
+                    Some(_) => 1,
+                    None => queue.strangers.get_or_insert_default().push(sender, message, room),
+                });
+                self.filled.notify_one();
+                dropped
+            }
+            (Class::Member, Kind::Packet) => self.push_lossy(message),
+            (Class::Control, _) | (Class::Member, Kind::Bulk | Kind::Control) => {
+                self.push_steady(class, message);
                 0
             }
         }
@@ -113,7 +148,7 @@ impl Outbox {
             if queue.farewell.is_some() {
                 return 1;
             }
-            queue.put(message);
+            queue.put(Class::Member, message);
             let mut dropped = 0;
             while queue.lossy > LOSSY_MAX || queue.lossy_bytes > bytes_max {
                 let Some(oldest) = queue.messages.iter().position(Waiting::is_lossy) else {
@@ -128,14 +163,14 @@ impl Outbox {
         dropped
     }
 
-    fn push_steady(&self, message: Waiting) {
+    fn push_steady(&self, class: Class, message: Waiting) {
         let bytes_max = STEADY_BYTES_MAX.min(self.room.left());
         let overflows = self.change(|queue| {
             if queue.farewell.is_some() {
                 return false;
             }
-            queue.put(message);
-            let overflows = queue.steady_bytes > bytes_max;
+            queue.put(class, message);
+            let overflows = queue.steady_bytes > bytes_max || queue.control_bytes > CONTROL_BYTES_MAX;
             if overflows {
                 let farewell = Some(Farewell { code: 1008, reason: "too slow" });
                 *queue = Queue { farewell, ..Queue::default() };
@@ -162,9 +197,9 @@ impl Outbox {
 
     /// The same, but nothing while `has_room` denies it to the next message; it is told whether that is a packet.
     pub(crate) fn pop_when(&self, has_room: impl FnOnce(bool) -> bool) -> Next {
-        self.change(|queue| match queue.messages.front().map(Waiting::is_lossy) {
-            Some(is_lossy) if !has_room(is_lossy) => Next::Idle,
-            Some(_) => queue.take(0).map_or(Next::Idle, Next::Send),
+        self.change(|queue| match queue.front() {
+            Some((_, next)) if !has_room(next.is_lossy()) => Next::Idle,
+            Some((part, _)) => queue.pop(part).map_or(Next::Idle, Next::Send),
             None => queue.farewell.map_or(Next::Idle, Next::Close),
         })
     }
@@ -177,7 +212,7 @@ impl Outbox {
     /// How much waits now.
     pub(crate) fn depth(&self) -> Depth {
         let queue = self.lock();
-        Depth { messages: queue.messages.len(), bytes: queue.bytes() }
+        Depth { messages: queue.len(), bytes: queue.bytes() }
     }
 
     /// Ends when there may be something to do.
@@ -221,7 +256,12 @@ impl Drop for Outbox {
 }
 
 impl Queue {
-    fn put(&mut self, message: Waiting) {
+    fn put(&mut self, class: Class, message: Waiting) {
+        if class == Class::Control {
+            self.control_bytes += message.bytes.len() + OVERHEAD;
+            self.control.push_back(message);
+            return;
+        }
         if message.is_lossy() {
             self.lossy += 1;
             self.lossy_bytes += message.bytes.len();
@@ -233,7 +273,48 @@ impl Queue {
 
     /// What it costs.
     fn held(&self) -> usize {
-        self.lossy_bytes + self.lossy * OVERHEAD + self.steady_bytes
+        let members = self.lossy_bytes + self.lossy * OVERHEAD + self.steady_bytes;
+        self.control_bytes + members + self.strangers.as_ref().map_or(0, |strangers| strangers.held())
+    }
+
+    /// What is sent next.
+    fn front(&self) -> Option<(Part, &Waiting)> {
+        let control = self.control.front().map(|next| (Part::Control, next));
+        let messages = self.messages.front().map(|next| (Part::Messages, next));
+        let strangers =
+            self.strangers.as_ref().and_then(|all| all.front()).map(|next| (Part::Strangers, next));
+        let is_strangers_turn = self.turn >= STRANGERS_TURN;
+        control.or(strangers.filter(|_| is_strangers_turn)).or(messages).or(strangers)
+    }
+
+    fn pop(&mut self, part: Part) -> Option<Waiting> {
+        match part {
+            Part::Control => {
+                let message = self.control.pop_front()?;
+                self.control_bytes -= message.bytes.len() + OVERHEAD;
+                if self.control.is_empty() {
+                    // It is seldom needed, and each connection has one.
+                    self.control = VecDeque::new();
+                }
+                Some(message)
+            }
+            Part::Messages => {
+                self.turn = self.turn.saturating_add(1);
+                self.take(0)
+            }
+            Part::Strangers => {
+                self.turn = 0;
+                let message = self.strangers.as_mut()?.pop();
+                self.strangers.take_if(|strangers| strangers.len() == 0);
+                message
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.control.len()
+            + self.messages.len()
+            + self.strangers.as_ref().map_or(0, |strangers| strangers.len())
     }
 
     fn take(&mut self, index: usize) -> Option<Waiting> {
@@ -249,7 +330,10 @@ impl Queue {
 
     fn bytes(&self) -> usize {
         let steady = self.messages.len() - self.lossy;
-        self.lossy_bytes + self.steady_bytes - steady * OVERHEAD
+        let members = self.lossy_bytes + self.steady_bytes - steady * OVERHEAD;
+        self.control_bytes - self.control.len() * OVERHEAD
+            + members
+            + self.strangers.as_ref().map_or(0, |strangers| strangers.bytes())
     }
 }
 
@@ -262,6 +346,8 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
+    use samovar_directory::ConnId;
+
     use super::*;
 
     fn packet(bytes: Bytes) -> Waiting {
@@ -270,6 +356,14 @@ mod tests {
 
     fn steady(bytes: Bytes) -> Waiting {
         Waiting { kind: Kind::Bulk, bytes, since: 0 }
+    }
+
+    fn control(bytes: Bytes) -> Waiting {
+        Waiting { kind: Kind::Control, bytes, since: 0 }
+    }
+
+    fn strange(kind: Kind, length: usize) -> Waiting {
+        Waiting { kind, bytes: Bytes::from(vec![0; length]), since: 0 }
     }
 
     fn drain(outbox: &Outbox) -> Vec<Next> {
@@ -289,10 +383,11 @@ mod tests {
     #[test]
     fn the_oldest_packets_make_room_and_what_must_arrive_stays_in_order() {
         let outbox = Outbox::default();
-        outbox.push(steady(Bytes::from_static(b"first")));
-        let pushed = (0..1_000_u32).map(|n| outbox.push(packet(Bytes::copy_from_slice(&n.to_le_bytes()))));
+        outbox.push(Class::Member, steady(Bytes::from_static(b"first")));
+        let pushed = (0..1_000_u32)
+            .map(|n| outbox.push(Class::Member, packet(Bytes::copy_from_slice(&n.to_le_bytes()))));
         assert_eq!(pushed.sum::<usize>(), 1_000 - LOSSY_MAX, "whatever makes room is told of");
-        outbox.push(steady(Bytes::from_static(b"last")));
+        outbox.push(Class::Member, steady(Bytes::from_static(b"last")));
         assert_eq!(outbox.depth(), Depth { messages: LOSSY_MAX + 2, bytes: 4 * LOSSY_MAX + 9 });
         let all = drain(&outbox);
         assert_eq!(all.len(), LOSSY_MAX + 2);
@@ -304,10 +399,53 @@ mod tests {
     }
 
     #[test]
+    fn the_relays_own_messages_go_ahead_of_what_members_send() {
+        let outbox = Outbox::default();
+        for _ in 0..60 {
+            outbox.push(Class::Member, steady(Bytes::from(vec![0; 16 * 1_024])));
+        }
+        let (probe, issued) = (control(Bytes::from_static(b"probe")), control(Bytes::from_static(b"issued")));
+        outbox.push(Class::Control, probe.clone());
+        outbox.push(Class::Control, issued.clone());
+        assert_eq!([outbox.pop(), outbox.pop()], [Next::Send(probe), Next::Send(issued)]);
+        assert_eq!(drain(&outbox).len(), 60);
+        assert_eq!(outbox.depth(), Depth::default());
+    }
+
+    #[test]
+    fn strangers_close_nobody_and_come_after_members() {
+        let outbox = Outbox::default();
+        for n in 0..10_000 {
+            outbox.push(Class::Stranger(ConnId(n % 64)), strange(Kind::Control, 8_000));
+            outbox.push(Class::Stranger(ConnId(n % 64)), strange(Kind::Bulk, 16_000));
+        }
+        assert!(outbox.depth().bytes < 300_000);
+        let signal = Waiting { kind: Kind::Control, ..steady(Bytes::from_static(b"signal")) };
+        outbox.push(Class::Member, signal.clone());
+        assert_eq!(outbox.pop(), Next::Send(signal), "a member's goes ahead");
+        assert!(outbox.lock().farewell.is_none());
+    }
+
+    #[test]
+    fn a_busy_receiver_hears_a_stranger_all_the_same() {
+        let outbox = Outbox::default();
+        let knock = strange(Kind::Packet, 50);
+        outbox.push(Class::Stranger(ConnId(1)), knock.clone());
+        for n in 0..=u32::from(STRANGERS_TURN) {
+            outbox.push(Class::Member, packet(Bytes::from(vec![0; 100])));
+            outbox.push(Class::Member, packet(Bytes::from(vec![0; 100])));
+            if outbox.pop() == Next::Send(knock.clone()) {
+                return assert_eq!(n, u32::from(STRANGERS_TURN));
+            }
+        }
+        panic!("it waits for ever");
+    }
+
+    #[test]
     fn packets_are_bounded_in_bytes_too() {
         let outbox = Outbox::default();
         for _ in 0..100 {
-            outbox.push(packet(Bytes::from(vec![0; 16 * 1_024])));
+            outbox.push(Class::Member, packet(Bytes::from(vec![0; 16 * 1_024])));
         }
         assert_eq!(drain(&outbox).len(), 32);
     }
@@ -316,12 +454,12 @@ mod tests {
     async fn a_socket_that_takes_nothing_is_given_up_at_a_megabyte() {
         let outbox = Outbox::default();
         for _ in 0..63 {
-            outbox.push(steady(Bytes::from(vec![0; 16 * 1_024])));
+            outbox.push(Class::Member, steady(Bytes::from(vec![0; 16 * 1_024])));
         }
         assert!(!outbox.lock().messages.is_empty());
-        outbox.push(steady(Bytes::from(vec![0; 16 * 1_024])));
+        outbox.push(Class::Member, steady(Bytes::from(vec![0; 16 * 1_024])));
         outbox.overflown().await;
-        outbox.push(steady(Bytes::from_static(b"late")));
+        outbox.push(Class::Member, steady(Bytes::from_static(b"late")));
         let all = drain(&outbox);
         assert!(matches!(all[..], [Next::Close(Farewell { code: 1008, .. })]), "{all:?}");
     }
@@ -332,17 +470,17 @@ mod tests {
         let hoards: Vec<_> = (0..4).map(|_| Outbox::new(Arc::clone(&room))).collect();
         for _ in 0..100 {
             for outbox in &hoards {
-                outbox.push(packet(Bytes::from(vec![0; 1_000])));
+                outbox.push(Class::Member, packet(Bytes::from(vec![0; 1_000])));
             }
         }
         assert!((10_000..60_000).contains(&room.left()), "{}", room.left());
         let honest = Outbox::new(Arc::clone(&room));
         for _ in 0..5 {
-            honest.push(steady(Bytes::from(vec![0; 1_000])));
+            honest.push(Class::Member, steady(Bytes::from(vec![0; 1_000])));
         }
         assert!(honest.lock().farewell.is_none());
         for _ in 0..100 {
-            hoards[0].push(steady(Bytes::from(vec![0; 1_000])));
+            hoards[0].push(Class::Member, steady(Bytes::from(vec![0; 1_000])));
         }
         assert!(hoards[0].lock().farewell.is_some(), "nothing of what must arrive can be dropped");
         assert_eq!(drain(&honest).len(), 5);
@@ -353,10 +491,10 @@ mod tests {
     #[test]
     fn a_close_waits_for_what_was_queued_before_and_keeps_its_first_reason() {
         let outbox = Outbox::default();
-        outbox.push(steady(Bytes::from_static(b"refused")));
+        outbox.push(Class::Member, steady(Bytes::from_static(b"refused")));
         outbox.close(CloseReason::Silent.into());
         outbox.close(Farewell::GONE);
-        assert_eq!(outbox.push(packet(Bytes::from_static(b"late"))), 1);
+        assert_eq!(outbox.push(Class::Member, packet(Bytes::from_static(b"late"))), 1);
         let silent = Next::Close(CloseReason::Silent.into());
         assert_eq!(drain(&outbox), [Next::Send(steady(Bytes::from_static(b"refused"))), silent]);
     }

@@ -82,9 +82,9 @@ enum State {
 }
 
 impl Referee {
-    /// The referee of the relay that listens at `address`.
-    pub(crate) fn new(address: SocketAddr, config: RefereeConfig) -> Self {
-        Self { url: web_socket_url(address), config }
+    /// The referee of the relay that listens at `address`, and knows it by this token.
+    pub(crate) fn new(address: SocketAddr, token: &str, config: RefereeConfig) -> Self {
+        Self { url: format!("{}?own={token}", web_socket_url(address)), config }
     }
 
     /// Keeps tables until it is told to stop, or whoever could tell is gone; then hands them over and leaves.

@@ -99,6 +99,11 @@ pub(crate) fn words(reason: Turned, origin: ShownOrigin<'_>) -> (StatusCode, Str
             "Too many connections were opened from this address in a second (the relay's setting --address-opens). Try again \
              in a moment. If this is everybody behind a proxy, whoever runs the relay names it with --trusted-proxy.\n",
         ),
+        Turned::AddressRate => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "This address has had as many answers as it may (the relay's settings --address-packets and --address-bytes). Try \
+             again in a moment. If this is everybody behind a proxy, whoever runs the relay names it with --trusted-proxy.\n",
+        ),
         Turned::NoUpgrade => (
             StatusCode::UPGRADE_REQUIRED,
             "Games connect here by WebSocket, and this request came without the lines Upgrade and Connection. If a game does \
@@ -121,6 +126,10 @@ const fn for_operator(reason: Turned) -> &'static str {
         }
         Turned::AddressOpens => {
             "an address opened more connections in a second than --address-opens allows; if it is a proxy's, name it with \
+             --trusted-proxy"
+        }
+        Turned::AddressRate => {
+            "an address asked for more than --address-packets or --address-bytes allow; if it is a proxy's, name it with \
              --trusted-proxy"
         }
         Turned::Handshake => "a connection did not say within --handshake seconds what it wants",

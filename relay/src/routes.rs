@@ -7,17 +7,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
+use axum::body::HttpBody as _;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::{ConnectInfo, State};
+use axum::extract::{ConnectInfo, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::{Next, from_fn_with_state, map_response};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, any, get, post};
+use serde::Deserialize;
 
 use crate::door::{Caller, Doorkeeper};
+use crate::fresh::Fresh;
 use crate::games::GameList;
 use crate::hub::Hub;
+use crate::line::Visitor;
 use crate::metrics::Turned;
 use crate::page::Page;
 use crate::refusals::{ShownOrigin, answer};
@@ -32,10 +36,15 @@ pub(crate) struct House {
     pub(crate) hub: Arc<Hub>,
     pub(crate) keeper: Arc<Doorkeeper>,
     pub(crate) games: Arc<GameList>,
+    /// The metrics' text.
+    pub(crate) scrape: Arc<Fresh>,
+    /// What the relay's own referee shows.
+    pub(crate) token: Arc<str>,
     pub(crate) logs_addresses: bool,
 }
 
-/// What everybody may ask for, and the metrics unless they have an address of their own.
+/// What everybody may ask for, at the expense of its address; and the metrics, for this machine alone, unless they have an address
+/// of their own.
 pub(crate) fn public(house: House, page: Option<Page>, has_metrics: bool) -> Router {
     let page = Arc::new(page);
     let serve_page = get(async move |uri: Uri, headers| match page.as_ref() {
@@ -50,9 +59,10 @@ pub(crate) fn public(house: House, page: Option<Page>, has_metrics: bool) -> Rou
         // Whatever is asked there, so that a page whose socket was refused can ask why by a method that names its origin.
         .route("/ws", any(web_socket));
     if has_metrics {
-        router = router.route("/metrics", get(metrics));
+        router = router.route("/metrics", get(local_metrics));
     }
-    finish(router.fallback_service(serve_page), house)
+    let paid = from_fn_with_state(house.clone(), pay);
+    finish(router.fallback_service(serve_page).layer(paid), house)
 }
 
 /// What the operator alone asks for.
@@ -89,21 +99,58 @@ async fn readiness(State(house): State<House>) -> Response {
 }
 
 async fn metrics(State(house): State<House>) -> Response {
-    let mut levels = house.hub.levels();
-    levels.tcp = house.keeper.open();
-    ([(header::CONTENT_TYPE, METRICS_TYPE)], house.hub.metrics.text(&levels)).into_response()
+    let text = house.scrape.get(Instant::now(), || {
+        let mut levels = house.hub.levels();
+        levels.tcp = house.keeper.open();
+        house.hub.metrics.text(&levels).into()
+    });
+    ([(header::CONTENT_TYPE, METRICS_TYPE)], text).into_response()
+}
+
+async fn local_metrics(
+    house: State<House>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    headers: HeaderMap,
+) -> Response {
+    if house.keeper.is_local(&caller, forwarded_for(&headers)) {
+        return metrics(house).await;
+    }
+    let text =
+        "The metrics are for this machine, or at the address that the relay's setting --metrics names.\n";
+    (StatusCode::FORBIDDEN, text).into_response()
+}
+
+/// An answer is paid from the purse of the address that it goes to, like what its peers send.
+async fn pay(
+    State(house): State<House>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let headers = request.headers().clone();
+    let response = next.run(request).await;
+    let bytes = response.body().size_hint().lower();
+    match house.keeper.pay(&caller, forwarded_for(&headers), bytes).await {
+        Ok(()) => response,
+        Err(reason) => {
+            house.keeper.refusals.note(reason);
+            answer(reason, ShownOrigin(b""))
+        }
+    }
 }
 
 /// A peer wants to be connected.
 async fn web_socket(
     State(house): State<House>,
     ConnectInfo(caller): ConnectInfo<Caller>,
+    Query(shown): Query<ShownToken>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let refusals = &house.keeper.refusals;
     // Browsers always name the page; whoever is no browser could name any.
     let origin = headers.get(header::ORIGIN).map_or(&b""[..], HeaderValue::as_bytes);
+    let is_own = shown.own.is_some_and(|own| *own == *house.token);
     let shown = ShownOrigin(origin);
     if headers.contains_key(header::ORIGIN) && !house.hub.limits.all().admits_origin(origin) {
         refusals.note_page(shown);
@@ -126,7 +173,13 @@ async fn web_socket(
     let address: Option<IpAddr> = house.logs_addresses.then_some(address);
     tracing::debug!(address = address.map(tracing::field::display), "a peer connects");
     Doorkeeper::upgrade(&caller);
-    socket::accept(upgrade, house.hub, place)
+    socket::accept(upgrade, house.hub, Visitor { place, is_own })
+}
+
+/// What a WebSocket's address says behind its question mark.
+#[derive(Debug, Deserialize)]
+struct ShownToken {
+    own: Option<String>,
 }
 
 /// The games that their hosts show.

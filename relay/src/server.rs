@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use samovar_directory::{Directory, DirectoryConfig};
 use samovar_wire::Time;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{mpsc as orders, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -27,6 +27,12 @@ use crate::referee::{Referee, RefereeConfig};
 use crate::refusals::Refusals;
 use crate::routes::{self, House};
 use crate::store::Store;
+
+/// Bytes that the system holds of what a connection is sent; Linux takes twice that, its own bookkeeping included.
+const SEND_BUFFER: u32 = 128 * 1_024;
+
+/// Connections that the system holds until they are accepted.
+const BACKLOG: u32 = 1_024;
 
 /// How long connections may take to end when the relay stops.
 const STOP_WITHIN: Duration = Duration::from_secs(2);
@@ -128,10 +134,13 @@ impl Relay {
         let endpoint = udp.map(|udp| Endpoint::bind(&udp)).transpose()?;
         let reach = endpoint.as_ref().map(Endpoint::reach);
         let (hub, disk) = open_hub(data, reach, limits, counts).await?;
+        let token: String = data::random()?.iter().map(|byte| format!("{byte:02x}")).collect();
         let house = House {
             hub: Arc::clone(&hub),
             keeper: Arc::clone(&keeper),
             games: Arc::default(),
+            scrape: Arc::default(),
+            token: token.as_str().into(),
             logs_addresses,
         };
         let private = private.map(|(listener, address)| {
@@ -140,7 +149,7 @@ impl Relay {
             (Door::new(listener, keeper), address, routes::private(house.clone()))
         });
         let router = routes::public(house, page, private.is_none());
-        let referee = referee.map(|config| Referee::new(address, config));
+        let referee = referee.map(|config| Referee::new(address, &token, config));
         let door = Door::new(listener, keeper);
         Ok(Self { door, address, router, private, endpoint, hub, disk, referee, drain })
     }
@@ -273,9 +282,19 @@ async fn obey(mut orders: orders::Receiver<Order>, hub: &Hub, sitting: &mut Sitt
 /// Listens; `flag` is where the address can be changed.
 async fn listen_at(address: SocketAddr, flag: &'static str) -> Result<(TcpListener, SocketAddr), RelayError> {
     let failed = |source| RelayError::Listen { address, flag, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let listener = listener(address).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     Ok((listener, address))
+}
+
+fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    // Whatever a connection has here is behind what its system has already, so that must not be much.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Files that a relay opens beside its connections: the database, the page, listeners, the log.

@@ -114,6 +114,9 @@ pub struct Settings {
     /// Bytes a second from one member [default: 2000000].
     #[arg(long, env = "SAMOVAR_MEMBER_BYTES", value_name = "N")]
     member_bytes: Option<PerSecond>,
+    /// New connections a second of all addresses together, beyond which each gets fewer [default: 2000].
+    #[arg(long, env = "SAMOVAR_OPENS", value_name = "N")]
+    opens: Option<PerSecond>,
     /// Connections at once from one address, or one /64 network of IPv6 [default: 256].
     #[arg(long, env = "SAMOVAR_ADDRESS_CONNECTIONS", value_name = "N")]
     address_connections: Option<Whole<1, 16_384>>,
@@ -242,6 +245,7 @@ impl Settings {
             member_packets: self.member_packets.or(below.member_packets),
             member_bytes: self.member_bytes.or(below.member_bytes),
             address_connections: self.address_connections.or(below.address_connections),
+            opens: self.opens.or(below.opens),
             address_opens: self.address_opens.or(below.address_opens),
             address_packets: self.address_packets.or(below.address_packets),
             address_bytes: self.address_bytes.or(below.address_bytes),
@@ -287,6 +291,7 @@ impl Settings {
             member_packets: Some(Whole::new(4_000)),
             member_bytes: Some(Whole::new(2_000_000)),
             address_connections: Some(Whole::new(256)),
+            opens: Some(Whole::new(2_000)),
             address_opens: Some(Whole::new(200)),
             address_packets: Some(Whole::new(32_000)),
             address_bytes: Some(Whole::new(16_000_000)),
@@ -378,6 +383,7 @@ impl Settings {
             member_packets: set(self.member_packets).get(),
             member_bytes: set(self.member_bytes).get(),
             address_connections: set(self.address_connections).count(),
+            opens: set(self.opens).get(),
             address_opens: set(self.address_opens).get(),
             address_packets: set(self.address_packets).get(),
             address_bytes: set(self.address_bytes).get(),

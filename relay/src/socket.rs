@@ -12,13 +12,13 @@ use axum::response::Response;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use samovar_wire::limits::RELAY_MESSAGE_MAX;
-use samovar_wire::relay::RelayFrame;
+use samovar_wire::relay::{FromRelay, RelayFrame};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::door::AddressPlace;
 use crate::hub::Hub;
-use crate::line::Line;
+use crate::limits::Unpaid;
+use crate::line::{Line, Visitor};
 use crate::metrics::{Ended, Kind, Way};
 use crate::outbox::{Next, Waiting};
 
@@ -34,17 +34,19 @@ const FAREWELL_MAX: Duration = Duration::from_secs(1);
 const MESSAGE_MAX: usize = 1 + RELAY_MESSAGE_MAX;
 /// Bytes that a socket reads at once, and gathers before it writes. Each connection has both.
 const BUFFER: usize = 8 * 1_024;
+/// A probe is shorter.
+const PROBE_MAX: usize = 32;
 /// Forwarded messages that a socket gathers before it writes.
 const UNSENT_MAX: usize = 64;
 
 /// Accepts a WebSocket that has this place at its address.
-pub(crate) fn accept(upgrade: WebSocketUpgrade, hub: Arc<Hub>, place: Option<AddressPlace>) -> Response {
+pub(crate) fn accept(upgrade: WebSocketUpgrade, hub: Arc<Hub>, visitor: Visitor) -> Response {
     upgrade
         .max_message_size(MESSAGE_MAX)
         .max_frame_size(MESSAGE_MAX)
         .read_buffer_size(BUFFER)
         .write_buffer_size(BUFFER)
-        .on_upgrade(|socket| isolated(socket, hub, place))
+        .on_upgrade(|socket| isolated(socket, hub, visitor))
 }
 
 /// Takes a connection out of the hub when its task ends, unless by a panic.
@@ -63,8 +65,8 @@ impl Drop for Attached {
 }
 
 /// Runs a connection. One that panics has ended, and nobody else notices more than that it is gone.
-async fn isolated(socket: WebSocket, hub: Arc<Hub>, place: Option<AddressPlace>) {
-    let line = hub.open(place);
+async fn isolated(socket: WebSocket, hub: Arc<Hub>, visitor: Visitor) {
+    let line = hub.open(visitor);
     if AssertUnwindSafe(run(socket, &hub, &line)).catch_unwind().await.is_err() {
         hub.metrics.ended(Ended::Panicked);
         tracing::error!(conn = line.conn.0, "a connection panicked, and is closed; this is a bug");
@@ -188,14 +190,19 @@ async fn take(hub: &Hub, line: &Line, bytes: Bytes) {
 /// Pays for a message: the moment from which on it waits in the relay, `None` when it is dropped.
 ///
 /// Whoever sends more than it may is not read for a while. So its own packets wait where they cost the relay nothing, and
-/// of those that are read some are dropped, because packets that waited are worth little.
+/// of those that are read some are dropped, because packets that waited are worth little. A member that keeps to its own limit while
+/// others have spent what it shares with them is read on: its answer to a probe must not wait behind its packets.
 async fn pay(hub: &Hub, line: &Line, kind: Option<Kind>, bytes: usize) -> Option<u64> {
     loop {
         let now = hub.nanos();
-        let Err((reason, wait)) = hub.limits.pay(line.payers(), now, bytes) else { return Some(now) };
+        let is_control = matches!(kind, None | Some(Kind::Control));
+        let Err(unpaid) = hub.limits.pay(line.payers(), now, bytes, is_control) else { return Some(now) };
+        let Unpaid { reason, wait, is_own } = unpaid;
         if kind == Some(Kind::Packet) {
             hub.metrics.dropped(line.shard, reason, 1);
-            sleep(wait.min(LONGEST_WAIT)).await;
+            if is_own || !line.keeps_pace(now, hub.limits.pace()) {
+                sleep(wait.min(LONGEST_WAIT)).await;
+            }
             return None;
         }
         sleep(wait.min(LONGEST_WAIT)).await;
@@ -210,14 +217,17 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) 
     loop {
         match line.outbox.pop() {
             Next::Send(Waiting { kind, bytes, since }) => {
-                let length = bytes.len();
+                let (length, asks) = (bytes.len(), asked(kind, &bytes));
                 sink.feed(Message::Binary(bytes)).await?;
                 hub.metrics.went(line.shard, Way::WebSocket, kind, length);
                 if kind != Kind::Control {
                     unsent.push(since);
                 }
-                if unsent.len() >= UNSENT_MAX {
+                if unsent.len() >= UNSENT_MAX || asks.is_some() {
                     flush(&mut sink, hub, line, &mut unsent).await?;
+                }
+                if let Some(nonce) = asks {
+                    hub.asked(line.conn, nonce);
                 }
             }
             Next::Close(farewell) => {
@@ -236,6 +246,19 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) 
                 }
             }
         }
+    }
+}
+
+/// The number of the question that a message is, if it is one.
+fn asked(kind: Kind, bytes: &[u8]) -> Option<u64> {
+    // Signals are far larger, and not worth looking at.
+    if kind != Kind::Control || bytes.len() > PROBE_MAX {
+        return None;
+    }
+    let Ok(RelayFrame::Control(body)) = RelayFrame::decode(bytes) else { return None };
+    match FromRelay::decode(body) {
+        Ok(FromRelay::Probe(nonce)) => Some(nonce),
+        _ => None,
     }
 }
 

@@ -86,7 +86,7 @@ impl World {
         };
         let now = self.now;
         let directory = Arc::make_mut(self.relay.as_mut().unwrap());
-        directory.handle_opened(now, conn);
+        directory.handle_opened(now, conn, None);
         self.sockets[slot].conn = Some(conn);
         self.hand_to_relay(conn, &RelayFrame::control(&enter(purpose)));
     }
@@ -128,7 +128,7 @@ impl World {
         }
         for output in outputs {
             match output {
-                Output::Send { conn, bytes } => {
+                Output::Send { conn, bytes, .. } => {
                     let message = decode(&bytes);
                     match message {
                         Some(FromRelay::Entered(_)) => timed = Some(conn),

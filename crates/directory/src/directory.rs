@@ -20,9 +20,11 @@ mod connection;
 mod drain;
 mod entry;
 mod game;
+mod incoming;
 mod members;
 mod note;
 mod reserve;
+mod strangers;
 mod succession;
 mod timers;
 
@@ -38,8 +40,11 @@ use crate::limits::{CODE_RESERVED_FOR, CONNECTIONS_MAX, ENTER_WITHIN, PULSE_EVER
 use archive::Archive;
 use connection::{Connection, Phase};
 use game::Game;
+pub use incoming::Incoming;
+use incoming::Read;
 use note::Loss;
 pub use note::{HostChange, Note};
+pub use strangers::Origin;
 use timers::{Timer, Timers};
 
 /// One WebSocket at the relay. The driver numbers them and never uses a number twice.
@@ -92,6 +97,13 @@ impl TermRecord {
             || self.former.contains(&peer)
             || [self.host, self.begun.1].contains(&peer)
     }
+
+    /// Whether anybody but its founder was ever a member, or could know of a later term.
+    pub(crate) fn was_joined(&self) -> bool {
+        self.term != Term::FIRST
+            || !self.former.is_empty()
+            || self.members.iter().any(|peer| *peer != self.host)
+    }
 }
 
 /// What the driver must do, in this order.
@@ -114,6 +126,8 @@ pub enum Output {
         conn: ConnId,
         /// The message.
         bytes: Vec<u8>,
+        /// Whose word it is.
+        class: Class,
     },
     /// Close it behind what was sent before. Nothing further comes for it.
     Close {
@@ -126,6 +140,18 @@ pub enum Output {
     Note(Note),
 }
 
+/// Whose word a message is, and so how it is treated while its receiver is slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// The relay's own: it goes ahead of everything.
+    Control,
+    /// A member's.
+    Member,
+    /// That of a peer that no host has named, on this connection, or what that peer has brought about: it goes last and may be
+    /// dropped, so that strangers cannot make a member too slow.
+    Stranger(ConnId),
+}
+
 /// Why the relay closes a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CloseReason {
@@ -135,6 +161,8 @@ pub enum CloseReason {
     Silent,
     /// The same peer came back on a newer connection.
     Replaced,
+    /// No host has named it for long, and a newcomer has its place.
+    GaveWay,
     /// It said farewell.
     Left,
 }
@@ -159,6 +187,8 @@ pub struct GameInfo {
     pub listing: Listing,
     /// The hash of what its members agree on: which game it is.
     pub params: u64,
+    /// Its host's connection, if it has one.
+    pub host: Option<ConnId>,
 }
 
 /// The state machine; see the module's picture.
@@ -180,6 +210,8 @@ pub struct Directory {
     quota: Quota,
     /// Whether the driver answers offers of data channels.
     is_reachable: bool,
+    /// Whether the driver tells when a question has left.
+    reports_probes: bool,
     offers: VecDeque<RelayOffer>,
     /// When the relay stops; `None` while it does not mean to.
     closes_at: Option<Time>,
@@ -204,6 +236,7 @@ impl Directory {
             next_serial: 1,
             quota: Quota::default(),
             is_reachable: false,
+            reports_probes: false,
             offers: VecDeque::new(),
             closes_at: None,
             outputs: VecDeque::new(),
@@ -217,7 +250,7 @@ impl Directory {
         for record in records {
             self.next_serial = self.next_serial.max(record.serial.saturating_add(1));
             self.reserve_code(now, &record, CODE_RESERVED_FOR);
-            self.archive(now, record);
+            self.archive(now, record, CODE_RESERVED_FOR);
         }
     }
 
@@ -232,6 +265,12 @@ impl Directory {
         self.is_reachable = is_reachable;
     }
 
+    /// Whether the driver says by [`Directory::handle_probe_sent`] when a question has left. If it does not, questions count as asked
+    /// at once.
+    pub const fn set_reports_probes(&mut self, reports_probes: bool) {
+        self.reports_probes = reports_probes;
+    }
+
     /// The driver answers an offer.
     pub fn handle_answer(&mut self, conn: ConnId, attempt: u32, description: String) {
         if self.peer_of(conn).is_some() && description.len() <= DESCRIPTION_MAX {
@@ -239,13 +278,13 @@ impl Directory {
         }
     }
 
-    /// A connection was accepted.
-    pub fn handle_opened(&mut self, now: Time, conn: ConnId) {
+    /// A connection was accepted. Of one origin few strangers have a place in a game; `None` has no such limit.
+    pub fn handle_opened(&mut self, now: Time, conn: ConnId, origin: Option<Origin>) {
         if self.connections.is_empty() {
             self.timers.set(Timer::Pulse, now + PULSE_EVERY);
         }
         let busy = self.connections.len() >= CONNECTIONS_MAX;
-        self.connections.insert(conn, Connection::new());
+        self.connections.insert(conn, Connection::new(origin));
         if busy {
             self.refuse(now, conn, Refusal::Busy);
         } else {
@@ -261,17 +300,21 @@ impl Directory {
     /// A whole WebSocket message; a text message is handed over as empty bytes. A driver may pass forwarded packets
     /// on itself, by [`Directory::route`], which saves a copy.
     pub fn handle_message(&mut self, now: Time, conn: ConnId, bytes: &[u8]) {
+        self.handle_incoming(now, conn, Incoming::read(&self.key(), bytes));
+    }
+
+    /// The same of a message that was read before.
+    pub fn handle_incoming(&mut self, now: Time, conn: ConnId, incoming: Incoming<'_>) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
-        let message = match RelayFrame::decode(bytes) {
-            Ok(RelayFrame::Forward { peer, .. }) => return self.forward(now, conn, peer, bytes),
-            Ok(RelayFrame::Control(body)) if connection.takes_control(now) => ToRelay::decode(body).ok(),
-            Ok(RelayFrame::Control(_)) | Err(_) => None,
+        let (message, is_genuine) = match incoming.0 {
+            Read::Forward(peer, bytes) => return self.forward(now, conn, peer, bytes),
+            Read::Control(message, is_genuine) if connection.takes_control(now) => (message, is_genuine),
+            Read::Control(..) | Read::Garbage => return self.refuse(now, conn, Refusal::Misbehaved),
         };
-        let Some(message) = message else { return self.refuse(now, conn, Refusal::Misbehaved) };
         match (connection.phase, message) {
             (Phase::New, ToRelay::Enter(enter)) => {
                 self.timers.stop(Timer::Connection(conn));
-                if let Err(refusal) = self.enter(now, conn, enter) {
+                if let Err(refusal) = self.enter(now, conn, enter, is_genuine) {
                     self.refuse(now, conn, refusal);
                 }
             }
@@ -343,7 +386,8 @@ impl Directory {
     pub fn games(&self) -> impl Iterator<Item = GameInfo> + '_ {
         self.codes.iter().filter_map(|(code, session)| {
             let game = self.games.get(session)?;
-            Some(GameInfo { code: code.clone(), listing: game.shown_listing()?.clone(), params: game.params })
+            let listing = game.shown_listing()?.clone();
+            Some(GameInfo { code: code.clone(), listing, params: game.params, host: game.host_conn() })
         })
     }
 
@@ -358,17 +402,6 @@ impl Directory {
     pub fn route(&self, conn: ConnId, to: PeerId) -> Option<ConnId> {
         let Phase::Entered(session, _) = self.connections.get(&conn)?.phase else { return None };
         self.games.get(&session)?.members.get(&to).copied()
-    }
-
-    /// Whether a connection's peer is no member of its game, as far as the relay knows.
-    #[must_use]
-    pub fn is_stranger(&self, conn: ConnId) -> bool {
-        match self.connections.get(&conn).map(|connection| &connection.phase) {
-            Some(Phase::Entered(session, peer)) => {
-                self.games.get(session).is_some_and(|game| !game.counts(*peer))
-            }
-            _ => false,
-        }
     }
 
     /// The peer that a connection is; `None` before it has entered.
@@ -396,7 +429,11 @@ impl Directory {
 
     fn on_connection_timeout(&mut self, now: Time, conn: ConnId) {
         match self.connections.get(&conn).map(|connection| connection.phase) {
-            Some(Phase::Awaiting(_) | Phase::Resuming(..)) => self.refuse(now, conn, Refusal::UnknownGame),
+            Some(Phase::Awaiting(session) | Phase::Resuming(session, _)) => {
+                let is_live = self.games.contains_key(&session);
+                let refusal = if is_live { Refusal::Busy } else { Refusal::UnknownGame };
+                self.refuse(now, conn, refusal);
+            }
             Some(_) => self.close(now, conn, CloseReason::Silent),
             None => {}
         }
@@ -405,7 +442,8 @@ impl Directory {
     fn pulse(&mut self, now: Time) {
         let bytes = RelayFrame::control(&FromRelay::Pulse);
         let greeted = self.connections.iter().filter(|(_, connection)| connection.phase != Phase::New);
-        self.outputs.extend(greeted.map(|(&conn, _)| Output::Send { conn, bytes: bytes.clone() }));
+        let class = Class::Control;
+        self.outputs.extend(greeted.map(|(&conn, _)| Output::Send { conn, bytes: bytes.clone(), class }));
         // How long a host's answers took when all entered, and said much to each other, is not how long they take.
         let hosts = |(&session, game): (&SessionId, &Game)| {
             Some((session, game.host().filter(|_| game.host_conn().is_some())?))
@@ -427,7 +465,11 @@ impl Directory {
     }
 
     fn send(&mut self, conn: ConnId, message: &FromRelay) {
-        self.outputs.push_back(Output::Send { conn, bytes: RelayFrame::control(message) });
+        self.send_as(Class::Control, conn, message);
+    }
+
+    fn send_as(&mut self, class: Class, conn: ConnId, message: &FromRelay) {
+        self.outputs.push_back(Output::Send { conn, bytes: RelayFrame::control(message), class });
     }
 
     fn refuse(&mut self, now: Time, conn: ConnId, refusal: Refusal) {

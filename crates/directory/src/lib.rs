@@ -13,6 +13,6 @@ pub mod limits;
 
 pub use client::{Client, ClientConfig, ClientEvent, ClientRequest, Fault, SocketId};
 pub use directory::{
-    CloseReason, ConnId, Directory, DirectoryConfig, GameInfo, HostChange, Note, Output, RelayOffer, Request,
-    TermRecord, Usage,
+    Class, CloseReason, ConnId, Directory, DirectoryConfig, GameInfo, HostChange, Incoming, Note, Origin,
+    Output, RelayOffer, Request, TermRecord, Usage,
 };

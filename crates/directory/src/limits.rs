@@ -8,9 +8,16 @@ pub const GAMES_MAX: usize = 10_000;
 pub const CONNECTIONS_MAX: usize = 16_384;
 /// Connections of one game, those that wait to enter included; a further newcomer is refused as busy.
 pub const CONNECTIONS_PER_GAME_MAX: usize = 64;
-/// Connections of one game beyond that, for members that come back, so that newcomers cannot crowd them out.
+/// Connections of one game beyond that, for the host and members it has named, so that newcomers cannot crowd them out.
 pub const RETURNS_PER_GAME_MAX: usize = 32;
-/// Sessions without a connection whose terms are remembered; beyond it the one that ends soonest is forgotten.
+/// Peers of one game and one address that no host has named. A further one waits until one of them is named, or gone.
+pub const STRANGERS_PER_ORIGIN_MAX: usize = 4;
+/// Connections of one address that wait to enter one game.
+pub const WAITING_PER_ORIGIN_MAX: usize = 32;
+/// How long a peer that no host has named keeps its place from a newcomer.
+pub const NAMED_WITHIN: Duration = Duration::from_millis(30_000);
+/// Sessions without a connection whose terms are remembered; beyond it one that nobody has joined is forgotten, or the
+/// one that has slept longest.
 pub const DORMANT_MAX: usize = 100_000;
 /// Peers of one game that are remembered so that their ids are not drawn again.
 pub const PEERS_REMEMBERED: usize = 256;
@@ -44,7 +51,7 @@ impl Quota {
 pub const ENTER_WITHIN: Duration = Duration::from_millis(5_000);
 /// How long a host may take to answer a probe: four times as long as the soonest of its last four answers took, at least this.
 pub const PROBE_WITHIN: Duration = Duration::from_millis(600);
-/// And at most this.
+/// And at most this. It may take as long to leave the relay before it counts as asked.
 pub const PROBE_WITHIN_OF_FAR: Duration = Duration::from_millis(1_500);
 /// The same, at least, where most members died with it (PROTOCOL §5.5, rule 8): nobody answers but who misses it, and more than
 /// one does, or [`SILENT_SUFFICE`] are silent.

@@ -80,14 +80,16 @@ pub(crate) fn check(repo: &Repo) -> Result<()> {
     Err(Failure::new(format!("\n  {}", wrong.join("\n  "))))
 }
 
-/// The names of all functions in the crates and the tests.
+/// The names of all functions in the crates, the relay and the tests.
 fn tests(repo: &Repo) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
-    for directory in ["crates", "tests"] {
+    for directory in ["crates", "relay", "tests"] {
         for file in files::below(&repo.root.join(directory))? {
             if file.extension().is_some_and(|extension| extension == "rs") {
                 let source = fs::read_to_string(&file).explain(file.display())?;
-                let declared = source.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
+                let lines = source.lines().map(str::trim_start);
+                let declared =
+                    lines.filter_map(|line| line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn "));
                 names.extend(
                     declared.filter_map(|rest| rest.split_once('(')).map(|(name, _)| name.to_owned()),
                 );

@@ -1,7 +1,8 @@
 //! The members of the games, from a join storm to the crowd.
 
 use samovar_wire::PeerId;
-use samovar_wire::relay::Purpose;
+use samovar_wire::limits::MEMBERS_MAX;
+use samovar_wire::relay::{Purpose, ToRelay};
 
 use crate::caller::Caller;
 use crate::client::{Channels, Client, Plain};
@@ -15,6 +16,8 @@ pub(crate) struct Member {
     peer: Peer,
     id: PeerId,
     others: Vec<PeerId>,
+    /// Whether it says who is a member: who is not has less from the relay.
+    hosts: bool,
 }
 
 impl Member {
@@ -30,14 +33,18 @@ impl Member {
         let ids: Vec<_> = all.iter().map(|(_, id)| *id).collect();
         let member = |(peer, id)| {
             let others = ids.iter().copied().filter(|other| *other != id).collect();
-            Self { peer, id, others }
+            Self { peer, id, others, hosts: id == ids[0] }
         };
         all.into_iter().map(member).collect()
     }
 
     /// Is ready to play.
     pub(crate) async fn play(self, path: PathWord) -> Player {
-        let Self { mut peer, id, others } = self;
+        let Self { mut peer, id, others, hosts } = self;
+        if hosts {
+            let all = [id].into_iter().chain(others.iter().copied());
+            peer.tell(&ToRelay::Members(all.take(MEMBERS_MAX).collect())).await;
+        }
         let client = match path {
             PathWord::WebSocket => Client::WebSocket(Plain::new(peer)),
             PathWord::WebRtc => {

@@ -1,99 +1,156 @@
-//! What each address has open and has spent.
+//! What each address has open and has spent, and each network of addresses.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::hash::{BuildHasher as _, RandomState};
+use std::net::IpAddr;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::limits::{Bucket, Limits, Purse};
+use samovar_directory::Origin;
+
+use crate::limits::{Bucket, Limits, Network};
 use crate::metrics::Turned;
+use crate::network::masked;
 
 /// Addresses between two looks for those that can be forgotten, beside as many as were left at the last.
 const SWEEP_AFTER: usize = 64;
 
-/// The addresses that have a connection, or had one a moment ago. Of IPv6 a network of 64 bits counts as one address,
-/// because that is what one customer has at least.
+/// Of what a relay has left of places, and of connections that it opens in a second, one address may have this part (the dynamic
+/// threshold of Choudhury and Hahne, 1998): however many addresses an attacker has, something is left for others.
+const LEFT: u64 = 16;
+/// So many places it may have at least.
+const PLACES_MIN: u64 = 4;
+/// And so many new connections in a second: what a browser opens at once to load a page.
+const OPENS_MIN: u64 = 8;
+
+/// The networks that have a connection, or had one a moment ago. Limits nest: of IPv6 a network of 64 bits counts as one
+/// address, because that is what one customer has at least; one of 56 bits may have four times as much, and one of 48
+/// sixteen times; of IPv4 one of 24 bits four times.
 #[derive(Debug, Default)]
 pub(crate) struct Addresses {
     table: Mutex<Table>,
+    /// Opened by all of them.
+    opens: Bucket,
+    origins: RandomState,
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    addresses: HashMap<IpAddr, Arc<Address>>,
+    networks: HashMap<Key, Arc<Network>>,
     sweep_at: usize,
 }
 
-#[derive(Debug, Default)]
-struct Address {
-    connections: AtomicUsize,
-    opens: Bucket,
-    purse: Purse,
-}
+/// The first bits of an address, and how many.
+type Key = (IpAddr, u8);
 
 /// One connection's place at its address; free again when the last clone is gone.
 #[derive(Clone, Debug)]
 pub(crate) struct AddressPlace(Arc<Taken>);
 
 #[derive(Debug)]
-struct Taken(Arc<Address>);
+struct Taken {
+    networks: Vec<Arc<Network>>,
+    origin: Origin,
+}
 
 impl Addresses {
-    /// Takes a place.
+    /// Takes a place, of so many that the relay has left.
     ///
     /// # Errors
-    /// When the address has too many connections, or opens them too fast.
-    pub(super) fn place(&self, address: IpAddr, limits: &Limits, now: u64) -> Result<AddressPlace, Turned> {
+    /// When the address, or a network that it is in, has too many connections, or opens them too fast.
+    pub(super) fn place(
+        &self,
+        address: IpAddr,
+        limits: &Limits,
+        left: usize,
+        now: u64,
+    ) -> Result<AddressPlace, Turned> {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         table.sweep(now);
-        let address = Arc::clone(table.addresses.entry(network(address)).or_default());
+        let networks = table.networks(address);
         // Under the lock, so that nobody else takes the last place meanwhile.
-        if address.connections.load(Ordering::Relaxed) >= limits.address_connections {
+        let places = (limits.address_connections as u64).min((left as u64 / LEFT).max(PLACES_MIN));
+        if !networks.iter().all(|network| network.has_place(places)) {
             return Err(Turned::AddressConnections);
         }
-        if limits.address_opens > 0 && address.opens.wait(now) > 0 {
+        let left = limits.opens.saturating_sub(self.opens.missing(now, limits.opens));
+        let of_left = (limits.opens > 0).then_some((left / LEFT).max(OPENS_MIN));
+        let own = (limits.address_opens > 0).then_some(limits.address_opens);
+        let rate = own.into_iter().chain(of_left).min().unwrap_or(0);
+        if rate > 0 && networks.iter().any(|network| network.opens.wait(now) > 0) {
             return Err(Turned::AddressOpens);
         }
-        address.opens.take(now, 1, limits.address_opens);
-        address.connections.fetch_add(1, Ordering::Relaxed);
-        Ok(AddressPlace(Arc::new(Taken(address))))
+        self.opens.take(now, 1, limits.opens);
+        for network in &networks {
+            network.opens.take(now, 1, rate.saturating_mul(network.width));
+            network.connections.fetch_add(1, Ordering::Relaxed);
+        }
+        let origin = Origin(self.origins.hash_one(origin(address)));
+        Ok(AddressPlace(Arc::new(Taken { networks, origin })))
+    }
+
+    /// The networks of an address, whose purses pay for what it is answered.
+    pub(super) fn networks(&self, address: IpAddr, now: u64) -> Vec<Arc<Network>> {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        table.sweep(now);
+        table.networks(address)
     }
 }
 
 impl AddressPlace {
-    /// What the address has spent.
-    pub(crate) fn purse(&self) -> &Purse {
-        &self.0.0.purse
+    /// The networks that it is in, the narrowest first.
+    pub(crate) fn networks(&self) -> &[Arc<Network>] {
+        &self.0.networks
+    }
+
+    /// What the directory tells addresses apart by.
+    pub(crate) fn origin(&self) -> Origin {
+        self.0.origin
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+        for network in &self.networks {
+            network.connections.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
 impl Table {
-    /// Forgets addresses of which there is nothing to know. Whoever comes pays for that once in as many comings as there
-    /// are addresses, so the table is never more than twice what it must be.
+    fn networks(&mut self, address: IpAddr) -> Vec<Arc<Network>> {
+        let entry = |(key, width)| {
+            Arc::clone(self.networks.entry(key).or_insert_with(|| Arc::new(Network::new(width))))
+        };
+        keys(address).map(entry).collect()
+    }
+
+    /// Forgets networks of which there is nothing to know. Whoever comes pays for that once in as many comings as there
+    /// are networks, so the table is never more than twice what it must be.
     fn sweep(&mut self, now: u64) {
-        if self.addresses.len() < self.sweep_at {
+        if self.networks.len() < self.sweep_at {
             return;
         }
-        self.addresses.retain(|_, address| {
-            let is_idle = address.connections.load(Ordering::Relaxed) == 0;
-            !(is_idle && address.opens.is_full(now) && address.purse.is_full(now))
+        self.networks.retain(|_, network| {
+            let is_idle = Arc::strong_count(network) == 1;
+            !(is_idle && network.opens.is_full(now) && network.purse.is_full(now))
         });
-        self.sweep_at = 2 * self.addresses.len() + SWEEP_AFTER;
+        self.sweep_at = 2 * self.networks.len() + SWEEP_AFTER;
     }
 }
 
-/// What counts as one address.
-fn network(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
-    }
+/// The networks of an address, the narrowest first, and how many times as much as one address each may have.
+fn keys(address: IpAddr) -> impl Iterator<Item = (Key, u64)> {
+    let nested: &[(u8, u64)] = match address {
+        IpAddr::V4(_) => &[(32, 1), (24, 4)],
+        IpAddr::V6(_) => &[(64, 1), (56, 4), (48, 16)],
+    };
+    nested.iter().map(move |&(prefix, width)| ((masked(address, prefix), prefix), width))
+}
+
+/// What counts as one address in a game: of IPv6 what one customer has at most.
+fn origin(address: IpAddr) -> IpAddr {
+    masked(address, if address.is_ipv4() { 32 } else { 48 })
 }
 
 #[cfg(test)]
@@ -108,17 +165,80 @@ mod tests {
         let addresses = Addresses::default();
         let all = |from: u32, now| {
             for n in from..from + 10_000 {
-                drop(addresses.place(IpAddr::V4(n.into()), &limits, now).expect("room"));
+                // Each in a network of its own.
+                drop(addresses.place(IpAddr::V4((n << 8).into()), &limits, 1_000, now).expect("room"));
             }
-            addresses.table.lock().expect("no panic").addresses.len()
+            addresses.table.lock().expect("no panic").networks.len()
         };
-        assert_eq!(all(0, 1), 10_000, "their buckets are not full yet");
-        assert!(all(10_000, 1_000_000_000) <= 25_000);
-        assert!(all(20_000, 9_000_000_000) <= 25_000, "but then they are");
-        let debtor = addresses.place(IpAddr::V4(1.into()), &limits, 9_000_000_000).expect("room");
+        assert_eq!(all(0, 1), 20_000, "their buckets are not full yet");
+        assert!(all(10_000, 1_000_000_000) <= 50_000);
+        assert!(all(20_000, 9_000_000_000) <= 50_000, "but then they are");
+        let debtor = addresses.place(IpAddr::V4(1.into()), &limits, 1_000, 9_000_000_000).expect("room");
         let table = addresses.table.lock().expect("no panic");
-        assert!(table.addresses.len() < 25_000);
+        assert!(table.networks.len() < 50_000);
         drop(table);
         drop(debtor);
+    }
+
+    fn with(text: &str) -> (Addresses, Limits) {
+        let settings: Settings = toml::from_str(&format!("data = \"d\"\n{text}")).expect("settings");
+        (Addresses::default(), settings.resolve().expect("complete").0.limits)
+    }
+
+    /// The places that there are for whoever has all these addresses.
+    fn places(text: &str, left: usize, address: impl Fn(u128) -> IpAddr) -> usize {
+        let (addresses, limits) = with(text);
+        let taken = (0..2_000).map_while(|n| addresses.place(address(n), &limits, left, 1).ok());
+        taken.collect::<Vec<_>>().len()
+    }
+
+    #[test]
+    fn wider_networks_have_limits_as_well() {
+        let text = "address-connections = 10\nopens = 0";
+        let v6 = |shift: u32| move |n: u128| IpAddr::V6(((0x2001_0db8_u128 << 96) | (n << shift)).into());
+        let v4 = |shift: u32| move |n: u128| IpAddr::V4((0x0a00_0000 | ((n as u32) << shift)).into());
+        assert_eq!(places(text, 10_000, v6(0)), 10, "of a /64");
+        assert_eq!(places(text, 10_000, |n| v6(64)(n % 256)), 40, "of a /56");
+        assert_eq!(places(text, 10_000, |n| v6(72)(n % 256)), 160, "of a /48");
+        assert_eq!(places(text, 10_000, v6(80)), 2_000, "of many");
+        assert_eq!(places(text, 10_000, |n| v4(0)(n % 256)), 40, "of a /24");
+        assert_eq!(places(text, 10_000, v4(8)), 2_000, "of many");
+        let text = "opens = 0\naddress-opens = 50";
+        assert_eq!(places(text, 10_000, v6(0)), 50);
+        assert_eq!(places(text, 10_000, |n| v4(0)(n % 256)), 200);
+    }
+
+    #[test]
+    fn the_fewer_places_are_left_the_fewer_one_address_gets() {
+        let one = |_: u128| IpAddr::V4(1.into());
+        assert_eq!(places("opens = 0", 16_384, one), 200, "as many as it may open in a second");
+        assert_eq!(places("opens = 0", 1_600, one), 100);
+        assert_eq!(places("opens = 0", 1, one), 4);
+        // 64 addresses that take all they can leave places for others.
+        let (addresses, limits) = with("address-opens = 0\nopens = 0");
+        let mut taken = Vec::new();
+        for n in 0..64 * 256 {
+            let address = IpAddr::V4(((n % 64) << 8).into());
+            taken.extend(addresses.place(address, &limits, 16_384 - taken.len(), 1));
+        }
+        assert!((12_000..14_000).contains(&taken.len()), "{}", taken.len());
+        let other = addresses.place(IpAddr::V4(0x0b00_0000.into()), &limits, 16_384 - taken.len(), 1);
+        assert!(other.is_ok());
+    }
+
+    #[test]
+    fn however_many_connections_are_opened_others_may_open_some() {
+        let (addresses, limits) = with("");
+        let mut opened = 0;
+        // Each of 64 addresses opens as many as it can, for ten seconds.
+        for millis in 0..10_000 {
+            for n in 0..64 {
+                let place = addresses.place(IpAddr::V4((n << 8).into()), &limits, 16_384, millis * 1_000_000);
+                opened += u64::from(place.is_ok());
+            }
+        }
+        assert!((15_000..30_000).contains(&opened), "{opened}");
+        let other = || addresses.place(IpAddr::V4(0x0b00_0000.into()), &limits, 16_384, 10_000_000_000);
+        assert!((0..OPENS_MIN).all(|_| other().is_ok()));
     }
 }

@@ -371,9 +371,9 @@ impl Worker {
             let kind = Kind::of_mode(mode);
             self.hub.metrics.came(line.shard, Way::Channels, kind, bytes.len());
             let receiver = Addressed::decode(mode, &bytes).map_err(|_| End::Misbehaved)?.peer;
-            match self.hub.limits.pay(line.payers(), now, bytes.len()) {
+            match self.hub.limits.pay(line.payers(), now, bytes.len(), false) {
                 Ok(()) => self.hub.channel_message(line, receiver, (kind, bytes), now),
-                Err((reason, _)) => self.hub.metrics.dropped(line.shard, reason, 1),
+                Err(unpaid) => self.hub.metrics.dropped(line.shard, unpaid.reason, 1),
             }
         }
         Ok(())
@@ -454,7 +454,7 @@ mod tests {
         let endpoint = Endpoint::bind(&udp).expect("binds");
         let reach = endpoint.reach();
         let hub = Arc::new(crate::hub::tests::hub(Some(Arc::clone(&reach))));
-        let line = hub.open(None);
+        let line = hub.open(crate::line::Visitor::default());
         let Endpoint { socket, identity, .. } = endpoint;
         let socket = socket.into_socket().expect("a socket");
         let mut worker = Worker::new(socket, identity, Arc::clone(&reach), hub);

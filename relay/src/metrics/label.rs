@@ -70,6 +70,8 @@ samovar_wire::counted! {
         AddressConnections,
         /// Its address opens too many in a second.
         AddressOpens,
+        /// Its address has had as many answers as it may.
+        AddressRate,
         /// It did not say what it wants in time.
         Handshake,
         /// Its page is none that is let in.
@@ -110,6 +112,8 @@ samovar_wire::counted! {
         NoEnter,
         /// Its peer came back by another.
         Replaced,
+        /// No host had named it for long, and a newcomer came.
+        GaveWay,
         /// It left.
         Left,
         /// Its task or the state machine of its data channels panicked, which is a bug.
@@ -221,6 +225,7 @@ labels! {
         Connections = "connections",
         AddressConnections = "address_connections",
         AddressOpens = "address_opens",
+        AddressRate = "address_rate",
         Handshake = "handshake_timeout",
         Origin = "origin",
         RequestSize = "request_size",
@@ -233,6 +238,7 @@ labels! {
         Silent = "silent",
         NoEnter = "no_enter",
         Replaced = "replaced",
+        GaveWay = "gave_way",
         Left = "left",
         Panicked = "panicked",
     }

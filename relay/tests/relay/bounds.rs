@@ -26,12 +26,12 @@ const QUEUE_BYTES: usize = 1_048_576;
 const MIB: usize = 1 << 20;
 
 /// The bound of docs/relay.md, in bytes.
-fn bound(connections: usize, channels: usize) -> usize {
-    32 * MIB + QUEUE_BYTES * 5 / 4 + connections * 64 * 1_024 + channels * 160 * 1_024
+pub(crate) fn bound(queue_bytes: usize, connections: usize, channels: usize) -> usize {
+    32 * MIB + queue_bytes * 5 / 4 + connections * 64 * 1_024 + channels * 160 * 1_024
 }
 
 /// What a process holds in memory.
-fn memory(process: u32) -> usize {
+pub(crate) fn memory(process: u32) -> usize {
     let text = std::fs::read_to_string(format!("/proc/{process}/statm")).expect("Linux, and it runs");
     let pages: usize = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("a number");
     pages * 4_096
@@ -222,7 +222,7 @@ async fn under_every_attack_at_once_memory_stays_below_its_bound_and_players_har
     }
     let queued = relay.metric("samovar_queue_bytes").await;
     // A few hundred slow handshakes, the members, and what each of these offers.
-    let (most, bound) = (most.load(Ordering::Relaxed), bound(400, 16));
+    let (most, bound) = (most.load(Ordering::Relaxed), bound(QUEUE_BYTES, 400, 16));
     println!(
         "memory {} KiB before, {} at most, bound {}; {queued} bytes queued",
         before / 1_024,

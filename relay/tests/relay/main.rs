@@ -1,5 +1,7 @@
 //! The relay as a process, over real sockets on the loopback interface.
 
+#[cfg(target_os = "linux")]
+mod addresses;
 mod attack;
 mod bots;
 mod bounds;
@@ -14,6 +16,7 @@ mod herd;
 mod limits;
 mod log;
 mod metrics;
+mod nested;
 mod page;
 mod peer;
 mod process;
@@ -21,4 +24,5 @@ mod refusals;
 mod settings;
 mod siege;
 mod start;
+mod strangers;
 mod terms;

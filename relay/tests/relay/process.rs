@@ -133,8 +133,10 @@ impl RelayProcess {
         self.child.wait().expect("it ended").success()
     }
 
-    /// A value of `/metrics`, by its name and labels as they are written there.
+    /// A value of `/metrics` as it is now, by its name and labels as they are written there.
     pub(crate) async fn metric(&self, name: &str) -> f64 {
+        // What was made before may be shown for as long.
+        tokio::time::sleep(Duration::from_millis(260)).await;
         let (_, text) = self.get("/metrics").await;
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name} is not in\n{text}"))

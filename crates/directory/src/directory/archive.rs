@@ -12,25 +12,35 @@ use crate::limits::{DORMANT_FOR, DORMANT_MAX};
 /// Records of dormant sessions. Each has a [`Timer::Dormant`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Archive {
-    records: BTreeMap<SessionId, TermRecord>,
-    /// By serial, the oldest game first: what is forgotten when there are too many.
-    serials: BTreeSet<(u64, SessionId)>,
+    records: BTreeMap<SessionId, (Sleep, TermRecord)>,
+    /// In the order in which they are forgotten when there are too many.
+    sleepers: BTreeSet<(Sleep, SessionId)>,
+}
+
+/// What speaks for remembering a session: that somebody beside its founder was in it, and then how short it has slept. Of those
+/// that a relay restarted with, the later game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Sleep {
+    was_joined: bool,
+    since: Time,
+    serial: u64,
 }
 
 impl Archive {
     pub(super) fn get(&self, session: SessionId) -> Option<&TermRecord> {
-        self.records.get(&session)
+        self.records.get(&session).map(|(_, record)| record)
     }
 
-    pub(super) fn insert(&mut self, record: TermRecord) {
+    fn insert(&mut self, since: Time, record: TermRecord) {
         self.remove(record.session);
-        self.serials.insert((record.serial, record.session));
-        self.records.insert(record.session, record);
+        let sleep = Sleep { was_joined: record.was_joined(), since, serial: record.serial };
+        self.sleepers.insert((sleep, record.session));
+        self.records.insert(record.session, (sleep, record));
     }
 
     pub(super) fn remove(&mut self, session: SessionId) -> Option<TermRecord> {
-        let record = self.records.remove(&session)?;
-        self.serials.remove(&(record.serial, session));
+        let (sleep, record) = self.records.remove(&session)?;
+        self.sleepers.remove(&(sleep, session));
         Some(record)
     }
 
@@ -38,20 +48,22 @@ impl Archive {
         self.records.len()
     }
 
-    fn oldest(&self) -> Option<SessionId> {
-        self.serials.first().map(|&(_, session)| session)
+    fn least(&self) -> Option<SessionId> {
+        self.sleepers.first().map(|&(_, session)| session)
     }
 }
 
 impl Directory {
-    /// Keeps the record of a session that has no connection any more.
-    pub(super) fn archive(&mut self, now: Time, record: TermRecord) {
-        self.timers.set(Timer::Dormant(record.session), now + DORMANT_FOR);
-        self.archive.insert(record);
+    /// Keeps the record of a session that has no connection any more; of one that nobody joined for as long as its founder
+    /// may be on the way back, since nobody else can claim a term of it.
+    pub(super) fn archive(&mut self, now: Time, record: TermRecord, returns_within: Duration) {
+        let span = if record.was_joined() { DORMANT_FOR } else { returns_within };
+        self.timers.set(Timer::Dormant(record.session), now + span);
+        self.archive.insert(now, record);
         if self.archive.len() > DORMANT_MAX
-            && let Some(oldest) = self.archive.oldest()
+            && let Some(least) = self.archive.least()
         {
-            self.forget(oldest);
+            self.forget(least);
         }
     }
 
@@ -100,5 +112,36 @@ impl Directory {
             _ if self.codes.get(code).is_some_and(|&holder| holder != session) => Err(Refusal::CodeTaken),
             _ => Ok(record),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samovar_wire::{PeerId, Term};
+
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn games_nobody_joined_are_forgotten_first_and_then_the_longest_asleep() {
+        let mut archive = Archive::default();
+        let record = |n: u64, members: &[u32]| TermRecord {
+            session: SessionId(n),
+            code: GameCode::parse("TEA").unwrap(),
+            params: 0,
+            term: Term::FIRST,
+            host: PeerId(1),
+            begun: (Term::FIRST, PeerId(1)),
+            members: members.iter().copied().map(PeerId).collect(),
+            former: Vec::new(),
+            serial: n,
+        };
+        // The older a game, the shorter it has slept.
+        for (n, members) in [(1, &[1, 2][..]), (2, &[1, 2]), (3, &[1]), (4, &[1])] {
+            archive.insert(Time::from_micros(10 - n), record(n, members));
+        }
+        let order = core::iter::from_fn(|| archive.least().and_then(|least| archive.remove(least)));
+        assert_eq!(order.map(|record| record.serial).collect::<Vec<_>>(), [4, 3, 2, 1]);
     }
 }

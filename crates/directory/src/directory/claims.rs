@@ -23,6 +23,8 @@ pub(super) struct Probe {
     pub(super) first: Time,
     /// When it was asked last, and the others with it.
     pub(super) since: Time,
+    /// Whether the question to the host has left the relay.
+    pub(super) is_sent: bool,
     /// Members that answered, without the host; `None` when only the host was asked.
     pub(super) answered: Option<Vec<PeerId>>,
 }

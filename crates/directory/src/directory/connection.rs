@@ -2,6 +2,7 @@
 
 use samovar_wire::{PeerId, SessionId, Time};
 
+use super::Origin;
 use crate::bucket::Bucket;
 use crate::limits::{CONTROL_BURST, CONTROL_INTERVAL, SIGNAL_BURST, SIGNAL_INTERVAL};
 
@@ -12,8 +13,8 @@ pub(super) enum Phase {
     New,
     /// A newcomer to a dormant session: a member must come back first.
     Awaiting(SessionId),
-    /// The same of somebody who was a member, and founds the game anew if nobody comes back.
-    Returning(SessionId),
+    /// The same of somebody who was this member, and founds the game anew if nobody comes back.
+    Returning(SessionId, PeerId),
     /// The same of a peer of that session that no host has named.
     Resuming(SessionId, PeerId),
     /// It is that peer as soon as the game's term is on disk.
@@ -25,14 +26,20 @@ pub(super) enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Connection {
     pub(super) phase: Phase,
+    /// `None` when the driver does not tell addresses apart.
+    pub(super) origin: Option<Origin>,
+    /// Since when its peer has been in its game.
+    pub(super) entered: Time,
     controls: Bucket,
     signals: Bucket,
 }
 
 impl Connection {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(origin: Option<Origin>) -> Self {
         Self {
             phase: Phase::New,
+            origin,
+            entered: Time::ZERO,
             controls: Bucket::new(CONTROL_INTERVAL, CONTROL_BURST),
             signals: Bucket::new(SIGNAL_INTERVAL, SIGNAL_BURST),
         }

@@ -5,14 +5,24 @@ use samovar_wire::{GameCode, PROTOCOL_VERSION, PeerId, PeerPass, SessionId, Term
 
 use super::connection::Phase;
 use super::game::Game;
+use super::strangers::Place;
 use super::timers::Timer;
 use super::{CloseReason, ConnId, Directory, HostChange, Note, Output, Request, TermRecord};
-use crate::limits::{HOST_GRACE, REJOIN_WAIT, RESTORED_WAIT, RETURNS_PER_GAME_MAX};
+use crate::limits::{HOST_GRACE, REJOIN_WAIT, RETURNS_PER_GAME_MAX};
 
 /// Letters of a drawn code: no vowels, so that it spells nothing, and none that looks like another letter or digit.
 const CODE_LETTERS: &[u8] = b"BCDFGHJKMNPRSTWXZ";
 /// Letters per drawn code: 24 million codes for 10,000 games.
 const CODE_LENGTH: u32 = 6;
+
+/// Which game somebody wants to be in who is none of its peers.
+#[derive(Clone, Copy)]
+pub(super) struct Wish<'a> {
+    pub(super) code: &'a GameCode,
+    pub(super) params: u64,
+    /// The member that it was.
+    pub(super) former: Option<PeerId>,
+}
 
 /// What somebody shows who comes back.
 struct Return {
@@ -23,15 +33,24 @@ struct Return {
 }
 
 impl Directory {
-    pub(super) fn enter(&mut self, now: Time, conn: ConnId, enter: Enter) -> Result<(), Refusal> {
+    pub(super) fn enter(
+        &mut self,
+        now: Time,
+        conn: ConnId,
+        enter: Enter,
+        is_genuine: bool,
+    ) -> Result<(), Refusal> {
         if enter.version != PROTOCOL_VERSION {
             return Err(Refusal::Version(PROTOCOL_VERSION));
         }
         let params = enter.params;
         match enter.purpose {
             Purpose::Create(code) => self.create(now, conn, code, params),
-            Purpose::Join(code) => self.join(now, conn, &code, params).map(|_| ()),
-            Purpose::Rejoin(code, pass) => self.rejoin(now, conn, code, (pass, params)),
+            Purpose::Join(code) => self.join(now, conn, Wish { code: &code, params, former: None }).map(drop),
+            Purpose::Rejoin(code, pass) => {
+                self.rejoin(now, conn, code, (Some(pass).filter(|_| is_genuine), params))
+            }
+            Purpose::Resume(..) if !is_genuine => Err(Refusal::BadPass),
             Purpose::Resume(code, pass, warrant) => {
                 self.resume(now, conn, Return { code, params, pass, warrant })
             }
@@ -72,20 +91,24 @@ impl Directory {
         now: Time,
         conn: ConnId,
         code: GameCode,
-        (pass, params): (PeerPass, u64),
+        (pass, params): (Option<PeerPass>, u64),
     ) -> Result<(), Refusal> {
         let Some(&session) = self.codes.get(&code) else {
             return self.create(now, conn, Some(code), params);
         };
-        let was_member = self.was_member(session, &pass);
-        if let Some(peer) = self.join(now, conn, &code, params)? {
-            if let Some(game) = self.games.get_mut(&session).filter(|_| was_member) {
-                game.note_returned(peer);
-            }
+        let former = pass.and_then(|pass| self.former(session, &pass));
+        if self.join(now, conn, Wish { code: &code, params, former })? {
             self.begin_anew(session);
-        } else if was_member {
+        } else if let Some(former) = former {
+            let same = Phase::Returning(session, former);
+            let is_same = |other: &ConnId| {
+                *other != conn && self.connections.get(other).is_some_and(|other| other.phase == same)
+            };
+            if let Some(older) = self.awaiting.get(&session).and_then(|all| all.iter().copied().find(is_same))
+            {
+                self.close(now, older, CloseReason::Replaced);
+            }
             self.timers.stop(Timer::Connection(conn));
-            self.set_phase(conn, Phase::Returning(session));
             if self.vacated.contains(&session) {
                 self.found_anew(now, session);
             } else {
@@ -95,13 +118,13 @@ impl Directory {
         Ok(())
     }
 
-    /// Whether a pass is that of somebody whom a host of this session has named.
-    fn was_member(&self, session: SessionId, pass: &PeerPass) -> bool {
+    /// Whose pass this is, if a host of this session has named that peer.
+    fn former(&self, session: SessionId, pass: &PeerPass) -> Option<PeerId> {
         let is_named = match self.games.get(&session) {
             Some(game) => game.has_named(pass.peer),
             None => self.archive.get(session).is_some_and(|record| record.has_named(pass.peer)),
         };
-        is_named && pass.session == session && self.signatory.key().verifies_pass(pass)
+        (is_named && pass.session == session).then_some(pass.peer)
     }
 
     /// The first newcomer that was a member hosts a game without other members, and begins its session anew.
@@ -117,8 +140,9 @@ impl Directory {
         let waiting = self.awaiting.remove(&session).unwrap_or_default();
         let record = self.archive.get(session).map(|record| (record.code.clone(), record.params));
         self.free_code(session);
-        let is_returning =
-            |conn: &&ConnId| self.connections.get(conn).is_some_and(|c| c.phase == Phase::Returning(session));
+        let is_returning = |conn: &&ConnId| {
+            self.connections.get(conn).is_some_and(|c| matches!(c.phase, Phase::Returning(..)))
+        };
         let founder = waiting.iter().find(is_returning).copied();
         for conn in founder.into_iter().chain(waiting.iter().copied().filter(|conn| Some(*conn) != founder)) {
             self.timers.stop(Timer::Connection(conn));
@@ -130,7 +154,9 @@ impl Directory {
                 Some((code, params)) if Some(conn) == founder && !self.codes.contains_key(code) => {
                     self.create(now, conn, Some(code.clone()), *params)
                 }
-                Some((code, params)) => self.join(now, conn, code, *params).map(|_| ()),
+                Some((code, params)) => {
+                    self.join(now, conn, Wish { code, params: *params, former: None }).map(drop)
+                }
                 None => Err(Refusal::UnknownGame),
             };
             if let Err(refusal) = entered {
@@ -139,18 +165,17 @@ impl Directory {
         }
     }
 
-    /// The peer that a newcomer is in a game that lives; `None` when it waits for one.
-    fn join(
-        &mut self,
-        now: Time,
-        conn: ConnId,
-        code: &GameCode,
-        params: u64,
-    ) -> Result<Option<PeerId>, Refusal> {
+    /// Lets a newcomer into a game that lives, unless it has to wait for one, or for a place.
+    pub(super) fn join(&mut self, now: Time, conn: ConnId, wish: Wish<'_>) -> Result<bool, Refusal> {
+        let Wish { code, params, former } = wish;
         let session = *self.codes.get(code).ok_or(Refusal::UnknownGame)?;
-        let Some(game) = self.games.get_mut(&session) else {
-            self.await_game(now, conn, session, params)?;
-            return Ok(None);
+        let waiting = former.map_or(Phase::Awaiting(session), |former| Phase::Returning(session, former));
+        let Some(game) = self.games.get(&session) else {
+            let record = self.archive.get(session).ok_or(Refusal::UnknownGame)?;
+            if record.params != params {
+                return Err(Refusal::Parameters);
+            }
+            return self.wait(now, conn, session, waiting).map(|()| false);
         };
         if game.params != params {
             return Err(Refusal::Parameters);
@@ -158,43 +183,36 @@ impl Directory {
         if game.listing.as_ref().is_some_and(|listing| !listing.open) {
             return Err(Refusal::Closed);
         }
-        if game.connections() >= self.quota.connections_per_game {
-            return Err(Refusal::Busy);
+        match former {
+            Some(_) if self.is_overfull(session) => return Err(Refusal::Busy),
+            Some(_) => {}
+            None => match self.make_place(now, conn, session, None) {
+                Place::Free => {}
+                Place::Later => return self.wait(now, conn, session, waiting).map(|()| false),
+                Place::Full => return Err(Refusal::Busy),
+            },
         }
+        let Some(game) = self.games.get_mut(&session) else { return Err(Refusal::UnknownGame) };
         let peer = game.draw_peer(&mut self.entropy);
         self.become_entrant(now, conn, session, peer);
-        Ok(Some(peer))
+        if let Some(former) = former
+            && let Some(game) = self.games.get_mut(&session)
+            && let Some(older) = game.note_returned(peer, former)
+        {
+            self.close(now, older, CloseReason::Replaced);
+        }
+        Ok(true)
     }
 
-    /// The relay restarted and nobody of this game is back yet.
-    fn await_game(
-        &mut self,
-        now: Time,
-        conn: ConnId,
-        session: SessionId,
-        params: u64,
-    ) -> Result<(), Refusal> {
-        let record = self.archive.get(session).ok_or(Refusal::UnknownGame)?;
-        if record.params != params {
-            return Err(Refusal::Parameters);
-        }
-        let awaiting = self.awaiting.entry(session).or_default();
-        if awaiting.len() >= self.quota.connections_per_game {
-            return Err(Refusal::Busy);
-        }
-        awaiting.insert(conn);
-        self.set_phase(conn, Phase::Awaiting(session));
-        self.timers.set(Timer::Connection(conn), now + RESTORED_WAIT);
-        Ok(())
+    /// Whether a live game has no place even for members that come back.
+    fn is_overfull(&self, session: SessionId) -> bool {
+        let places = self.quota.connections_per_game + RETURNS_PER_GAME_MAX;
+        self.games.get(&session).is_some_and(|game| game.connections() >= places)
     }
 
     fn resume(&mut self, now: Time, conn: ConnId, back: Return) -> Result<(), Refusal> {
         let Return { code, params, pass, warrant } = back;
         let (session, peer) = (pass.session, pass.peer);
-        let key = self.signatory.key();
-        if session != warrant.session || !key.verifies_pass(&pass) || !key.verifies_warrant(&warrant) {
-            return Err(Refusal::BadPass);
-        }
         if let Some(game) = self.games.get(&session) {
             if game.code != code {
                 return Err(Refusal::BadPass);
@@ -202,17 +220,22 @@ impl Directory {
             if game.params != params {
                 return Err(Refusal::Parameters);
             }
-            let again = game.members.contains_key(&peer) || game.entrants.contains_key(&peer);
-            if !again && game.connections() >= self.quota.connections_per_game + RETURNS_PER_GAME_MAX {
-                return Err(Refusal::Busy);
+            if game.is_expected(peer) {
+                if !game.has(peer) && self.is_overfull(session) {
+                    return Err(Refusal::Busy);
+                }
+            } else {
+                match self.make_place(now, conn, session, Some(peer)) {
+                    Place::Free => {}
+                    Place::Later => return self.wait(now, conn, session, Phase::Resuming(session, peer)),
+                    Place::Full => return Err(Refusal::Busy),
+                }
             }
             self.learn(now, session, &warrant);
         } else if self.archive.get(session).is_some_and(|record| !record.has_named(peer)) {
             // A peer that only joined lists no game: it waits for a member, like a newcomer.
             self.recall(session, &code, params)?;
-            self.await_game(now, conn, session, params)?;
-            self.set_phase(conn, Phase::Resuming(session, peer));
-            return Ok(());
+            return self.wait(now, conn, session, Phase::Resuming(session, peer));
         } else {
             self.relist(now, code, params, &warrant)?;
         }
@@ -279,35 +302,15 @@ impl Directory {
         self.requests.push_back(Request::Persist(record));
     }
 
-    fn let_awaiting_in(&mut self, now: Time, session: SessionId) {
-        let Some(code) = self.games.get(&session).map(|game| game.code.clone()) else { return };
-        for conn in self.awaiting.remove(&session).unwrap_or_default() {
-            self.timers.stop(Timer::Connection(conn));
-            // Their parameters were compared when they began to wait.
-            let params = self.games.get(&session).map_or(0, |game| game.params);
-            let phase = self.connections.get(&conn).map(|connection| connection.phase);
-            if let Some(Phase::Resuming(_, peer)) = phase {
-                self.become_entrant(now, conn, session, peer);
-                continue;
-            }
-            let was_member = phase == Some(Phase::Returning(session));
-            match self.join(now, conn, &code, params) {
-                Ok(Some(peer)) if was_member => {
-                    self.games.get_mut(&session).into_iter().for_each(|game| game.note_returned(peer));
-                }
-                Ok(_) => {}
-                Err(refusal) => self.refuse(now, conn, refusal),
-            }
-        }
-    }
-
     /// Makes a connection that peer: at once, or when the game's first warrant is on disk.
-    fn become_entrant(&mut self, now: Time, conn: ConnId, session: SessionId, peer: PeerId) {
+    pub(super) fn become_entrant(&mut self, now: Time, conn: ConnId, session: SessionId, peer: PeerId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.remember(peer);
         let older = game.members.get(&peer).or_else(|| game.entrants.get(&peer)).copied();
         let warrant = game.warrant;
         game.entrants.insert(peer, conn);
+        let since = older.and_then(|older| self.connections.get(&older)).map_or(now, |older| older.entered);
+        self.connections.get_mut(&conn).into_iter().for_each(|connection| connection.entered = since);
         self.set_phase(conn, Phase::Entrant(session, peer));
         if warrant.is_some() {
             self.admit(now, session, peer);
@@ -391,7 +394,7 @@ impl Directory {
         }
     }
 
-    fn set_phase(&mut self, conn: ConnId, phase: Phase) {
+    pub(super) fn set_phase(&mut self, conn: ConnId, phase: Phase) {
         if let Some(connection) = self.connections.get_mut(&conn) {
             connection.phase = phase;
         }

@@ -46,8 +46,8 @@ pub(super) struct Game {
     /// Members that said that they go, and whether one of them may come back as another peer.
     departed: BTreeSet<PeerId>,
     has_away: bool,
-    /// Newcomers that were members of this session before.
-    returned: BTreeSet<PeerId>,
+    /// Newcomers that were members of this session before, and which.
+    returned: BTreeMap<PeerId, PeerId>,
     pub(super) claims: Claims,
     pub(super) loss: Loss,
     /// How long members' answers take.
@@ -81,7 +81,7 @@ impl Game {
             awaits_host: false,
             departed: BTreeSet::new(),
             has_away: false,
-            returned: BTreeSet::new(),
+            returned: BTreeMap::new(),
             claims: Claims::default(),
             loss: Loss::default(),
             trips: BTreeMap::new(),
@@ -183,6 +183,16 @@ impl Game {
         Some(peer) == self.host() || self.named.contains(&peer) || self.is_abandoned
     }
 
+    /// Whether a peer is connected, or about to be.
+    pub(super) fn has(&self, peer: PeerId) -> bool {
+        self.members.contains_key(&peer) || self.entrants.contains_key(&peer)
+    }
+
+    /// Whether a place is kept for a peer: it hosts, or a host has named it, or it has shown the pass of a member.
+    pub(super) fn is_expected(&self, peer: PeerId) -> bool {
+        Some(peer) == self.host() || self.named.contains(&peer) || self.returned.contains_key(&peer)
+    }
+
     /// Whether a member is connected. A host that answers nothing is none.
     pub(super) fn is_manned(&self) -> bool {
         let answers = |peer| Some(peer) != self.host() || !self.is_silent();
@@ -229,6 +239,9 @@ impl Game {
     /// majority to wait for.
     pub(super) fn probe_ends(&self, now: Time) -> Option<Time> {
         let probe = self.claims.probe.as_ref()?;
+        if !probe.is_sent {
+            return Some(probe.first + PROBE_WITHIN_OF_FAR);
+        }
         let trip_of = |peer: &PeerId| self.trips.get(peer)?.least();
         let trip = self.host().and_then(|host| trip_of(&host));
         // A stream that loses something stands still for a trip or two, in either direction.
@@ -274,6 +287,13 @@ impl Game {
         self.trips.retain(|peer, _| self.members.contains_key(peer));
         let taken = self.trips.get(&peer).map_or([None; TRIPS_KEPT], |trip| trip.taken);
         self.trips.insert(peer, Trip { nonce: Some(nonce), since: now, taken });
+    }
+
+    /// The question has left the relay only now.
+    pub(super) fn note_sent(&mut self, now: Time, peer: PeerId, nonce: u64) {
+        if let Some(trip) = self.trips.get_mut(&peer).filter(|trip| trip.nonce == Some(nonce)) {
+            trip.since = now;
+        }
     }
 
     /// It answered. Whether it should be asked again: of one answer nobody knows whether a stream has lost it.
@@ -328,17 +348,22 @@ impl Game {
         self.has_away
     }
 
-    /// A newcomer was a member of this session before.
-    pub(super) fn note_returned(&mut self, peer: PeerId) {
+    /// A newcomer was this member before. The newcomer that showed the same pass before it, and that no host has named: a pass is
+    /// good for one place.
+    pub(super) fn note_returned(&mut self, peer: PeerId, former: PeerId) -> Option<ConnId> {
         let Self { returned, members, entrants, .. } = self;
-        returned.retain(|peer| members.contains_key(peer) || entrants.contains_key(peer));
-        returned.insert(peer);
+        returned.retain(|peer, _| members.contains_key(peer) || entrants.contains_key(peer));
+        let older = returned.iter().find(|(_, of)| **of == former).map(|(&older, _)| older);
+        returned.insert(peer, former);
+        let older = older.filter(|older| !self.named.contains(older) && self.host() != Some(*older))?;
+        self.returned.remove(&older);
+        self.members.get(&older).or_else(|| self.entrants.get(&older)).copied()
     }
 
     /// Who begins the session anew at once: a former member that is here when all others have said that they go.
     pub(super) fn refounder(&self) -> Option<PeerId> {
         let is_left = self.is_vacated() && self.host_conn().is_none() && self.pending.is_none();
-        self.returned.iter().copied().find(|peer| is_left && self.members.contains_key(peer))
+        self.returned.keys().copied().find(|peer| is_left && self.members.contains_key(peer))
     }
 
     /// Who follows when the host is lost: the first of its own line that could host.

@@ -6,7 +6,7 @@ use samovar_wire::{PeerId, SessionId, Time};
 use super::claims::Claim;
 use super::connection::Phase;
 use super::timers::Timer;
-use super::{ConnId, Directory, Output, RelayOffer};
+use super::{Class, ConnId, Directory, Output, RelayOffer, Request};
 use crate::limits::{CODE_KEPT_FOR, RETURNS_WITHIN};
 
 impl Directory {
@@ -29,7 +29,8 @@ impl Directory {
                 } else if to == PeerId::RELAY {
                     self.on_signal_to_relay(conn, signal);
                 } else if let Some(target) = self.route(conn, to) {
-                    self.send(target, &FromRelay::Signal(peer, signal));
+                    let class = self.class_of(conn);
+                    self.send_as(class, target, &FromRelay::Signal(peer, signal));
                 }
             }
             ToRelay::Listing(listing) => {
@@ -57,6 +58,8 @@ impl Directory {
             }
             self.watch_members(now, session);
             self.consider_claims(now, session);
+            // Whoever is named is no stranger any more.
+            self.let_awaiting_in(now, session);
         }
     }
 
@@ -90,16 +93,20 @@ impl Directory {
         if let Some(target) = self.route(conn, to) {
             let mut bytes = bytes.to_vec();
             RelayFrame::readdress(&mut bytes, from);
-            self.outputs.push_back(Output::Send { conn: target, bytes });
+            self.outputs.push_back(Output::Send { conn: target, bytes, class: self.class_of(conn) });
         }
     }
 
-    /// Tells every member but one.
-    pub(super) fn broadcast(&mut self, session: SessionId, except: Option<PeerId>, message: &FromRelay) {
+    /// Tells everybody.
+    pub(super) fn broadcast(&mut self, session: SessionId, message: &FromRelay) {
+        self.broadcast_as(Class::Control, session, message);
+    }
+
+    fn broadcast_as(&mut self, class: Class, session: SessionId, message: &FromRelay) {
         let Some(game) = self.games.get(&session) else { return };
         let bytes = RelayFrame::control(message);
-        let others = game.members.iter().filter(|&(&peer, _)| Some(peer) != except);
-        self.outputs.extend(others.map(|(_, &conn)| Output::Send { conn, bytes: bytes.clone() }));
+        let all = game.members.values();
+        self.outputs.extend(all.map(|&conn| Output::Send { conn, bytes: bytes.clone(), class }));
     }
 
     /// Takes a connection out of whatever it is in.
@@ -111,17 +118,13 @@ impl Directory {
         }
         match connection.phase {
             Phase::New => {}
-            Phase::Awaiting(session) | Phase::Returning(session) | Phase::Resuming(session, _) => {
-                if let Some(awaiting) = self.awaiting.get_mut(&session) {
-                    awaiting.remove(&conn);
-                    if awaiting.is_empty() {
-                        self.awaiting.remove(&session);
-                    }
-                }
+            Phase::Awaiting(session) | Phase::Returning(session, _) | Phase::Resuming(session, _) => {
+                self.stop_waiting(session, conn);
             }
             Phase::Entrant(session, peer) | Phase::Entered(session, peer) => {
                 self.detach_peer(now, session, peer, conn);
                 self.unlist_empty(now, session);
+                self.let_awaiting_in(now, session);
             }
         }
     }
@@ -147,10 +150,12 @@ impl Directory {
                 game.claims.probe = None;
                 self.timers.stop(Timer::Probe(session));
             }
+            // Strangers that come and go must not fill the members' queues.
+            let class = if game.counts(peer) { Class::Control } else { Class::Stranger(conn) };
             game.members.remove(&peer);
             game.claims.remove(now, peer);
             self.watch_members(now, session);
-            self.broadcast(session, None, &FromRelay::Gone(peer));
+            self.broadcast_as(class, session, &FromRelay::Gone(peer));
             self.consider_claims(now, session);
             self.begin_anew(session);
         }
@@ -170,13 +175,16 @@ impl Directory {
         if let Some(record) = game.record(session) {
             let is_back = game.relisted.is_some_and(|since| now < since + CODE_KEPT_FOR);
             let is_vacated = !is_back && game.is_vacated();
+            if is_vacated && !game.is_only_away() && !record.was_joined() {
+                return self.requests.push_back(Request::Forget(session));
+            }
             if !is_vacated {
                 self.reserve_code(now, &record, CODE_KEPT_FOR);
             } else if game.is_only_away() {
                 self.reserve_code(now, &record, RETURNS_WITHIN);
                 self.vacated.insert(session);
             }
-            self.archive(now, record);
+            self.archive(now, record, CODE_KEPT_FOR);
         }
     }
 }

@@ -54,7 +54,7 @@ impl Directory {
     pub(super) fn note_begun(&mut self, session: SessionId, warrant: Warrant) {
         if let Some(game) = self.games.get_mut(&session) {
             game.warrant = Some(warrant);
-            self.broadcast(session, None, &FromRelay::Issued(warrant));
+            self.broadcast(session, &FromRelay::Issued(warrant));
             self.keep_record(session);
         }
     }

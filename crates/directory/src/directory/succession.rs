@@ -8,9 +8,10 @@ use samovar_wire::relay::{Denial, FromRelay};
 use samovar_wire::{PeerId, SessionId, Term, Time, Warrant};
 
 use super::claims::{Claim, Probe};
+use super::connection::Phase;
 use super::game::{Game, Pending};
 use super::timers::Timer;
-use super::{Directory, HostChange, Request};
+use super::{ConnId, Directory, HostChange, Request};
 use crate::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, PROBE_HOLDS, PROBE_WITHIN};
 
 /// What the claims come to.
@@ -155,19 +156,38 @@ impl Directory {
         let (Some(host), Some(conn)) = (game.host(), game.host_conn()) else { return };
         // A member that claims without end shall not keep all the others busy.
         let asks_all = game.claims.asked_all.is_none_or(|at| now.since(at) >= ALL_PROBED_EVERY);
+        let is_sent = !self.reports_probes || game.claims.probe.as_ref().is_some_and(|before| before.is_sent);
         let before = game.claims.probe.take();
         // The host may answer either question.
         let (nonce, first) = before.as_ref().map_or((number, now), |before| (before.nonce, before.first));
         if before.is_none() {
             game.begin_trip(now, host, nonce);
         }
-        game.claims.probe = Some(Probe { nonce, first, since: now, answered: asks_all.then(Vec::new) });
+        game.claims.probe =
+            Some(Probe { nonce, first, since: now, is_sent, answered: asks_all.then(Vec::new) });
         self.timers.set(Timer::Probe(session), now + PROBE_WITHIN);
         if asks_all {
             game.claims.asked_all = Some(now);
-            self.broadcast(session, None, &FromRelay::Probe(nonce));
+            self.broadcast(session, &FromRelay::Probe(nonce));
         } else {
             self.send(conn, &FromRelay::Probe(nonce));
+        }
+    }
+
+    /// A question has left the relay: from now on its answer is waited for.
+    pub fn handle_probe_sent(&mut self, now: Time, conn: ConnId, nonce: u64) {
+        let Some(Phase::Entered(session, peer)) = self.connections.get(&conn).map(|other| other.phase) else {
+            return;
+        };
+        let Some(game) = self.games.get_mut(&session) else { return };
+        game.note_sent(now, peer, nonce);
+        let is_host = game.host_conn() == Some(conn);
+        if let Some(probe) = game.claims.probe.as_mut().filter(|probe| is_host && probe.nonce == nonce) {
+            if !probe.is_sent {
+                (probe.is_sent, probe.first) = (true, now);
+            }
+            probe.since = now;
+            self.time_probe(now, session);
         }
     }
 
@@ -241,7 +261,7 @@ impl Directory {
         }
         self.timers.stop(Timer::Probe(session));
         self.watch_members(now, session);
-        self.broadcast(session, None, &FromRelay::Issued(warrant));
+        self.broadcast(session, &FromRelay::Issued(warrant));
         self.deny_losers(warrant, &waiting);
         if former.is_some_and(|former| former.host != warrant.host) {
             self.note_host_change(now, session, loss);

@@ -1,8 +1,8 @@
 //! Founding and joining.
 
 use samovar_directory::limits::{CODE_KEPT_FOR, CONNECTIONS_PER_GAME_MAX, ENTER_WITHIN};
-use samovar_directory::{ClientEvent, CloseReason};
-use samovar_wire::relay::{FromRelay, Listing, Purpose, Refusal, Signal, ToRelay};
+use samovar_directory::{ClientEvent, CloseReason, Incoming};
+use samovar_wire::relay::{Enter, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay};
 use samovar_wire::{Mode, PROTOCOL_VERSION, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -235,4 +235,22 @@ fn a_newcomer_enters_while_the_host_is_away() {
     world.claim(1, 2);
     assert_eq!(world.warrant(newcomer).host, world.peer(1));
     world.run_for(millis(1));
+}
+
+#[test]
+fn signatures_are_verified_when_a_message_is_read() {
+    let mut world = World::with_members(2);
+    let (pass, warrant) = (world.seats[1].client.pass().expect("entered"), world.warrant(1));
+    let purpose = Purpose::Resume(code("TEA"), pass, warrant);
+    let enter = ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: PARAMS, purpose });
+    let bytes = RelayFrame::control(&enter);
+    let others = samovar_roster::authority::Signatory::new(&[77; 32]).key();
+    for (key, is_let_in) in [(others, false), (world.directory.key(), true)] {
+        let (conn, now) = (world.raw(), world.now);
+        world.directory.handle_incoming(now, conn, Incoming::read(&key, &bytes));
+        world.settle();
+        let first = &world.heard[&conn][0];
+        assert_eq!(matches!(first, FromRelay::Entered(_)), is_let_in, "{first:?}");
+        assert_eq!(*first == FromRelay::Refused(Refusal::BadPass), !is_let_in);
+    }
 }

@@ -9,6 +9,8 @@ mod entry;
 mod hosts_word;
 mod majority;
 mod notes;
+mod places;
+mod probes;
 mod rejoin;
 mod reserve;
 mod restart;

@@ -218,9 +218,9 @@ fn a_game_whose_sockets_all_broke_for_a_moment_is_listed_again() {
 
 #[test]
 fn of_two_restored_games_with_one_code_the_later_has_it() {
-    let mut world = World::with_members(1);
+    let mut world = World::with_members(2);
     let first = world.warrant(0).session;
-    world.kill(0);
+    (0..2).for_each(|i| world.kill(i));
     world.run_for(CODE_KEPT_FOR);
     let second = world.create("TEA");
     let second_session = world.warrant(second).session;
@@ -235,10 +235,10 @@ fn of_two_restored_games_with_one_code_the_later_has_it() {
 
 #[test]
 fn a_session_is_forgotten_a_day_after_its_last_connection() {
-    let mut world = World::with_members(1);
+    let mut world = World::with_members(2);
     let session = world.warrant(0).session;
     world.run_for(DORMANT_FOR);
-    world.kill(0);
+    (0..2).for_each(|i| world.kill(i));
     world.run_for(almost(DORMANT_FOR));
     assert!(world.forgotten.is_empty());
     world.run_for(millis(1));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use samovar_directory::limits::ALIVE_HOLDS;
 use samovar_directory::{
     Client, ClientConfig, ClientEvent, ClientRequest, CloseReason, ConnId, Directory, DirectoryConfig, Note,
-    Output, Request, SocketId, TermRecord,
+    Origin, Output, Request, SocketId, TermRecord,
 };
 use samovar_wire::relay::{Denial, Enter, FromRelay, Listing, Purpose, RelayFrame, ToRelay};
 use samovar_wire::{Duration, GameCode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Warrant};
@@ -181,10 +181,15 @@ impl World {
 
     /// A connection without a client behind it.
     pub(crate) fn raw(&mut self) -> ConnId {
+        self.raw_of(None)
+    }
+
+    /// The same, from somewhere.
+    pub(crate) fn raw_of(&mut self, origin: Option<Origin>) -> ConnId {
         self.next_conn += 1;
         let conn = ConnId(self.next_conn);
         self.heard.insert(conn, Vec::new());
-        self.directory.handle_opened(self.now, conn);
+        self.directory.handle_opened(self.now, conn, origin);
         self.settle();
         conn
     }
@@ -199,7 +204,11 @@ impl World {
     }
 
     pub(crate) fn raw_enter(&mut self, purpose: Purpose) -> ConnId {
-        let conn = self.raw();
+        self.raw_enter_from(None, purpose)
+    }
+
+    pub(crate) fn raw_enter_from(&mut self, origin: Option<Origin>, purpose: Purpose) -> ConnId {
+        let conn = self.raw_of(origin);
         self.raw_send(conn, &ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: PARAMS, purpose }));
         conn
     }
@@ -408,7 +417,7 @@ impl World {
                 let seat = &mut self.seats[i];
                 seat.former = seat.conn.replace(conn).map(|former| (seat.socket, former));
                 seat.socket = socket;
-                self.directory.handle_opened(self.now, conn);
+                self.directory.handle_opened(self.now, conn, None);
                 self.seats[i].client.handle_opened(self.now, socket);
             }
             ClientRequest::Open(socket) => self.seats[i].client.handle_closed(self.now, socket),
@@ -445,7 +454,7 @@ impl World {
 
     fn deliver(&mut self, output: Output) {
         match output {
-            Output::Send { conn, bytes } => {
+            Output::Send { conn, bytes, .. } => {
                 assert!(!self.closed.contains_key(&conn), "nothing is sent behind a close");
                 if let Ok(RelayFrame::Control(body)) = RelayFrame::decode(&bytes) {
                     let message = FromRelay::decode(body).expect("the directory speaks the protocol");

@@ -156,7 +156,7 @@ impl<G: Game> World<G> {
 
     pub(super) fn relay_opened(&mut self, conn: ConnId) {
         if let Some(directory) = &mut self.relay.directory {
-            directory.handle_opened(self.now, conn);
+            directory.handle_opened(self.now, conn, None);
         }
         self.run_relay();
     }
@@ -213,7 +213,7 @@ impl<G: Game> World<G> {
         self.answer_offers();
         while let Some(output) = self.relay.directory.as_mut().and_then(Directory::poll_output) {
             match output {
-                Output::Send { conn, bytes } => self.forward_down(conn, bytes),
+                Output::Send { conn, bytes, .. } => self.forward_down(conn, bytes),
                 Output::Close { conn, .. } => {
                     self.end_relay_path(conn);
                     self.hang_up(conn);

@@ -5,6 +5,7 @@ mod hostile;
 mod link;
 mod objects;
 mod order;
+mod relay;
 mod roster;
 mod session;
 
@@ -12,7 +13,7 @@ mod session;
 pub(super) struct Mutant {
     /// Its name on the command line.
     pub(super) name: &'static str,
-    /// The package, below `crates/`.
+    /// The package's directory, below `crates/` or, of the relay, the root.
     pub(super) package: &'static str,
     /// A pattern that fits exactly one place in its sources.
     pub(super) text: &'static str,
@@ -79,6 +80,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Mutant> {
     let lists = [
         roster::MUTANTS,
         directory::MUTANTS,
+        relay::MUTANTS,
         session::MUTANTS,
         hostile::MUTANTS,
         objects::MUTANTS,

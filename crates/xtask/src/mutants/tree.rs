@@ -24,7 +24,8 @@ impl Place {
     /// # Errors
     /// It fits none, or several.
     pub(super) fn of(repo: &Repo, mutant: &Mutant) -> Result<Self> {
-        let sources = Path::new("crates").join(mutant.package).join("src");
+        let crates = Path::new(if mutant.package == "relay" { "" } else { "crates" });
+        let sources = crates.join(mutant.package).join("src");
         let mut places = Vec::new();
         for file in files::below(&repo.root.join(&sources))? {
             let source = fs::read_to_string(&file).explain(file.display())?;

@@ -60,7 +60,7 @@ async fn serve(listener: TcpListener) {
         match input {
             Some((conn, Heard::Opened(outgoing))) => {
                 connections.insert(conn, outgoing);
-                directory.handle_opened(now, conn);
+                directory.handle_opened(now, conn, None);
             }
             Some((conn, Heard::Message(bytes))) => directory.handle_message(now, conn, &bytes),
             Some((conn, Heard::Closed)) => directory.handle_closed(now, conn),
@@ -73,7 +73,7 @@ async fn serve(listener: TcpListener) {
         }
         while let Some(output) = directory.poll_output() {
             match output {
-                Output::Send { conn, bytes } => {
+                Output::Send { conn, bytes, .. } => {
                     _ = connections.get(&conn).map(|outgoing| outgoing.send(bytes))
                 }
                 Output::Close { conn, .. } => _ = connections.remove(&conn),

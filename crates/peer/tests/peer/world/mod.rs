@@ -328,7 +328,7 @@ impl World {
         }
         while let Some(output) = self.directory.as_mut().and_then(Directory::poll_output) {
             match output {
-                Output::Send { conn, bytes } => self.send_from_relay(conn, bytes),
+                Output::Send { conn, bytes, .. } => self.send_from_relay(conn, bytes),
                 Output::Note(_) => {}
                 Output::Close { conn, .. } => {
                     let at = self.delay(Mode::Reliable);
@@ -399,7 +399,7 @@ impl World {
                 let peer = self.peers.get_mut(&process).unwrap();
                 if let Some(directory) = &mut self.directory {
                     self.sockets.entry(process).or_default().0.insert(socket, conn);
-                    directory.handle_opened(now, conn);
+                    directory.handle_opened(now, conn, None);
                     peer.handle_relay_opened(now, socket);
                 } else {
                     peer.handle_relay_closed(now, socket);
