@@ -191,6 +191,7 @@ fn close_codes() {
         ("full", CloseCode::Full),
         ("closed", CloseCode::Closed),
         ("bad_ticket", CloseCode::BadTicket),
+        ("put_out", CloseCode::PutOut),
         ("malformed", CloseCode::Malformed),
         ("too_large", CloseCode::TooLarge),
         ("limit_exceeded", CloseCode::LimitExceeded),

@@ -2,8 +2,8 @@
 
 use samovar_roster::authority::Signatory;
 use samovar_session::{Session, SessionConfig};
-use samovar_wire::limits::RESUME_MAX;
 use samovar_wire::control::{Hello, PeerControl, Presence, Standing, encode};
+use samovar_wire::limits::RESUME_MAX;
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{
@@ -48,8 +48,14 @@ pub(super) fn run(bytes: &[u8]) {
     let mut siege = Siege { now, session, packets: 0, segments: 0, offset: 0 };
     if host == ME {
         let _ = siege.session.edit(now).create(POT, &[b"pot", b"0"]);
-        let hello =
-            Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, ticket: TicketHash([9; 16]), resume: [None; RESUME_MAX] };
+        let hello = Hello {
+            version: PROTOCOL_VERSION,
+            params: 1,
+            name: "M".into(),
+            attributes: 0,
+            ticket: TicketHash([9; 16]),
+            resume: [None; RESUME_MAX],
+        };
         siege.control(&PeerControl::Hello(hello));
         siege.advance(50);
     }
