@@ -19,7 +19,6 @@ mod lost_relay;
 mod maze;
 mod names;
 mod paths;
-mod put_out;
 mod quiet_network;
 mod referee;
 mod refusals;

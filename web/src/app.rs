@@ -389,11 +389,6 @@ impl App {
             PageEvent::Join { code } => self.join(&code),
             PageEvent::Create { code, mode, robots } => self.create(code.as_deref(), mode, robots),
             PageEvent::Leave => self.leave(),
-            PageEvent::PutOut(peer) => {
-                if let Some(play) = &self.play {
-                    play.put_out(peer);
-                }
-            }
             PageEvent::BackToLobby => self.show_lobby(),
             PageEvent::Refresh => self.listed_at = f64::NEG_INFINITY,
             PageEvent::MuteToggled(muted) => self.sound.set_muted(muted),

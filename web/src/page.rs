@@ -16,7 +16,6 @@ pub mod name;
 mod notices;
 pub mod palette;
 pub mod problem;
-mod put_out;
 mod store;
 mod wishes;
 
@@ -41,9 +40,7 @@ use invite::Invite;
 use labels::LabelLayer;
 use lobby::Lobby;
 use notices::Notices;
-use put_out::PutOutView;
 use samovar_duel::player::PlayerName;
-use samovar_wire::PeerId;
 use store::Key;
 
 /// Wishes kept for a driver that does not ask; a person never has so many.
@@ -78,8 +75,6 @@ pub enum PageEvent {
     MuteToggled(bool),
     /// Leave a problem, or the wait for a game, for the lobby.
     BackToLobby,
-    /// Put a player out, as host.
-    PutOut(PeerId),
 }
 
 /// One line of the list of open games.
@@ -121,7 +116,6 @@ struct Parts {
     screen: Cell<Screen>,
     lobby: Lobby,
     hud: HudView,
-    put_out: PutOutView,
     invite: Invite,
     labels: LabelLayer,
     notices: Notices,
@@ -226,7 +220,6 @@ impl Page {
     /// Shows the state of the session. Call it each frame; the document is touched only on change.
     pub fn hud(&self, hud: &Hud) {
         self.parts.hud.show(hud);
-        self.parts.put_out.show(hud.can_be_put_out());
     }
 
     /// Shows exactly these name labels over the scene.
@@ -276,7 +269,6 @@ impl Parts {
             screen: Cell::new(Screen::Loading),
             lobby: Lobby::new(&document)?,
             hud: HudView::new(&document)?,
-            put_out: PutOutView::new(&document)?,
             invite: Invite::new(&document)?,
             labels: LabelLayer::new(&document)?,
             notices: Notices::new(&document)?,

@@ -1,7 +1,7 @@
 //! Many addresses attack a relay with many sockets each: a game in play keeps its host, and hardly feels it.
 //!
-//! `SAMOVAR_SIEGE=64x64` says how many addresses there are, and sockets of each. `cargo xtask prove` takes so many, and asserts
-//! times, for which a machine must have nothing else to do.
+//! `SAMOVAR_SIEGE=64x64` says how many addresses there are, and sockets of each. Times are asserted with `SAMOVAR_FIGURES`
+//! alone: the attackers need the processors, too, so a machine must have nothing else to do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

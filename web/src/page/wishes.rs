@@ -50,11 +50,6 @@ fn on_click(parts: &Parts, event: &Event) {
         "mute" => parts.toggle_muted(),
         "help" => open_help(parts),
         "copy" => parts.invite.copy(),
-        "put-out" => {
-            if let Some(peer) = parts.put_out.on_pressed(&button) {
-                parts.wish(PageEvent::PutOut(peer));
-            }
-        }
         "reload" => reload(),
         _ => {}
     }
