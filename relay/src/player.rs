@@ -9,7 +9,7 @@ use samovar_peer::{Kept, Path, Peer, PeerEvent};
 use samovar_peer_native::{Game, OpenError};
 use samovar_session::{EndReason, Event};
 use samovar_wire::relay::Refusal;
-use samovar_wire::{PROTOCOL_VERSION, PeerId, PeerPass, Ticket, Time};
+use samovar_wire::{CloseCode, PROTOCOL_VERSION, PeerId, PeerPass, Ticket, Time};
 
 /// How a member is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,9 @@ impl Player {
             Event::Ended(EndReason::Removed) if self.is_back || self.fate == Fate::Playing => {
                 self.fate = Fate::Away
             }
-            Event::Ended(EndReason::Refused(_)) if self.is_back => self.fate = Fate::Away,
+            Event::Ended(EndReason::Refused(code)) if self.is_back && *code != CloseCode::PutOut => {
+                self.fate = Fate::Away
+            }
             Event::Ended(reason) => self.fate = Fate::Over(format!("{reason:?}")),
             _ => {}
         }
@@ -216,7 +218,7 @@ mod tests {
         };
         let (ticket, full) = (
             Some(Ticket { session: samovar_wire::SessionId(1), secret: [7; 16] }),
-            EndReason::Refused(samovar_wire::CloseCode::Full),
+            EndReason::Refused(CloseCode::Full),
         );
         assert_eq!(fate(ticket, EndReason::Removed), Fate::Away);
         assert_eq!(fate(ticket, full), Fate::Away, "somebody may leave again");
@@ -225,6 +227,7 @@ mod tests {
         new.on_session_event(&Event::Joined);
         new.on_session_event(&Event::Ended(EndReason::Removed));
         assert_eq!(new.fate, Fate::Away, "its host died before it had a ticket");
+        assert!(matches!(fate(ticket, EndReason::Refused(CloseCode::PutOut)), Fate::Over(_)));
         assert!(matches!(fate(ticket, EndReason::SeatTaken), Fate::Over(_)));
         assert!(matches!(fate(ticket, EndReason::HostLost), Fate::Over(_)));
     }

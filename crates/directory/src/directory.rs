@@ -126,7 +126,7 @@ pub enum Output {
         conn: ConnId,
         /// The message.
         bytes: Vec<u8>,
-        /// Whose word it is.
+        /// Says who speaks.
         class: Class,
     },
     /// Close it behind what was sent before. Nothing further comes for it.
@@ -140,7 +140,7 @@ pub enum Output {
     Note(Note),
 }
 
-/// Whose word a message is, and so how it is treated while its receiver is slow.
+/// The speaker of a message. It decides how the relay treats the message while its receiver is slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// The relay's own: it goes ahead of everything.

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn another_session_of_the_code_learns_nothing_that_opens_the_seat() {
+    fn another_session_of_the_code_learns_nothing_of_use() {
         let mut view = View::founding(8);
         let first = view.admit(Time::ZERO, PeerId(7), &hello("Ann", 7, None)).unwrap();
         let learnt = ticket(7).shown_to(SessionId(2));

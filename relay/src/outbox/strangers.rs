@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn among_many_strangers_the_greedy_make_room_for_one_that_knocks() {
+    fn greedy_strangers_make_room_for_one_that_knocks() {
         let mut strangers = Strangers::default();
         for round in 0..1_000 {
             let (greedy, signal) = signal(2 + round % 60, 8_000);

@@ -208,7 +208,7 @@ async fn silent_and_loud_strangers_keep_no_knock_from_being_heard() {
 }
 
 #[tokio::test]
-async fn a_members_word_to_the_relay_waits_for_no_purse_of_its_address() {
+async fn a_member_pays_alone_for_its_word_to_the_relay() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--address-bytes", "100000"]);
     let address = "203.0.113.8";

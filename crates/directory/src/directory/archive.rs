@@ -17,7 +17,7 @@ pub(super) struct Archive {
     sleepers: BTreeSet<(Sleep, SessionId)>,
 }
 
-/// What speaks for remembering a session: that somebody beside its founder was in it, and then how short it has slept. Of those
+/// The reasons to remember a session: somebody beside its founder was in it, and then how short it has slept. Of those
 /// that a relay restarted with, the later game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Sleep {
@@ -124,7 +124,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn games_nobody_joined_are_forgotten_first_and_then_the_longest_asleep() {
+    fn games_nobody_joined_are_forgotten_before_those_long_asleep() {
         let mut archive = Archive::default();
         let record = |n: u64, members: &[u32]| TermRecord {
             session: SessionId(n),

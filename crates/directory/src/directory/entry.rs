@@ -118,7 +118,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Whose pass this is, if a host of this session has named that peer.
+    /// The peer of this pass, if a host of this session has named it.
     fn former(&self, session: SessionId, pass: &PeerPass) -> Option<PeerId> {
         let is_named = match self.games.get(&session) {
             Some(game) => game.has_named(pass.peer),

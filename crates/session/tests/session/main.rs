@@ -33,6 +33,7 @@ mod seats;
 mod sessions;
 mod sleepers;
 mod steps;
+mod stranger;
 #[cfg(feature = "extras")]
 mod tickets;
 mod updates;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::stranger::Stranger;
 use crate::world::{TEAPOT, World};
 use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{EndReason, Event, Rules};
@@ -298,7 +299,7 @@ fn sixteen_silent_strangers_keep_nobody_out() {
 /// Who is gone may have been a host, and so may have been whom it told: a ticket is in what its member says to the host
 /// that shall seat it again, and in nothing else.
 #[test]
-fn a_ticket_is_shown_to_nobody_but_the_host_that_is_asked_for_the_seat() {
+fn a_ticket_is_shown_only_to_the_host_that_is_asked() {
     let mut world = World::new(32, 0);
     world.record = Some(Vec::new());
     let host = *world.peers.keys().next().unwrap();
@@ -325,7 +326,7 @@ fn a_ticket_is_shown_to_nobody_but_the_host_that_is_asked_for_the_seat() {
 }
 
 #[test]
-fn a_seat_that_went_by_the_answer_of_a_dead_host_is_found_by_the_next() {
+fn the_next_host_finds_a_seat_that_a_dead_host_gave() {
     let mut came = Return::new(8);
     let (host, backup, again) = (came.host, came.backup, came.again);
     // The host seats it and tells the backup. Nothing of that reaches it.
@@ -356,10 +357,10 @@ fn nobody_draws_the_ticket_of_another() {
     let victim = world.peers[&guests[1]].ticket().unwrap();
     world.run(1_000);
     let seats: Vec<_> = guests.iter().map(|guest| world.peers[guest].seat()).collect();
-    let mut mallory = crate::sessions::Stranger::new(&world);
-    let hello = crate::sessions::Stranger::hello_with(victim.hash());
+    let mut mallory = Stranger::new(&world);
+    let hello = Stranger::hello_with(victim.hash());
     mallory.say(&mut world, host, Some(&hello));
     world.run(500);
-    assert!(!world.peers[&host].view().has(crate::sessions::Stranger::ID));
+    assert!(!world.peers[&host].view().has(Stranger::ID));
     assert_eq!(guests.iter().map(|guest| world.peers[guest].seat()).collect::<Vec<_>>(), seats);
 }

@@ -1,15 +1,11 @@
 //! Whole sessions in virtual time: joins, updates, deaths, hand-overs, hostile bytes.
 
+use crate::stranger::Stranger;
 use crate::world::{CUBE, Craft, TEAPOT, World};
-use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{Delivery, Departure, EndReason, Event, Role, Suspension, Target};
-use samovar_wire::control::{Hello, PeerControl, encode};
-use samovar_wire::limits::RESUME_MAX;
+use samovar_wire::control::PeerControl;
 use samovar_wire::object::Traits;
-use samovar_wire::{
-    CloseCode, Duration, Entropy, Generation, Kind, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term,
-    TicketHash, Time, Warrant,
-};
+use samovar_wire::{CloseCode, Duration, Entropy, Kind, Lane, Mode, ObjectId, PeerId, Term, Time, Warrant};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -183,48 +179,6 @@ fn host_and_member() -> (World, PeerId, PeerId) {
     let member = world.join(None);
     world.run(2_000);
     (world, host, member)
-}
-
-/// Somebody with a link to a session and none of its manners.
-pub(crate) struct Stranger(Link);
-
-impl Stranger {
-    pub(crate) const ID: PeerId = PeerId(66);
-
-    pub(crate) fn new(world: &World) -> Self {
-        Self(Link::new(world.now, LinkConfig::default(), Generation::FIRST))
-    }
-
-    fn hello() -> PeerControl {
-        Self::hello_with(TicketHash([9; 16]))
-    }
-
-    pub(crate) fn hello_with(ticket: TicketHash) -> PeerControl {
-        let name = "M".into();
-        PeerControl::Hello(Hello {
-            version: PROTOCOL_VERSION,
-            params: 1,
-            name,
-            attributes: 0,
-            ticket,
-            resume: [None; RESUME_MAX],
-        })
-    }
-
-    /// Shows up with a packet, with a message or without.
-    pub(crate) fn say(&mut self, world: &mut World, to: PeerId, message: Option<&PeerControl>) {
-        if let Some(message) = message {
-            let mut bytes = vec![1];
-            encode(message, &mut bytes);
-            self.0.send(Lane::SESSION, &bytes).unwrap();
-        }
-        let mut packet = Vec::new();
-        let source = Source { wanted: true, compose: &mut |_, _, _| {} };
-        let now = world.now;
-        let mode = self.0.poll_transmit(now, Time::ZERO, source, &mut packet).unwrap();
-        world.peer(to).handle_packet(now, Self::ID, mode, &packet);
-        world.run(20);
-    }
 }
 
 #[test]

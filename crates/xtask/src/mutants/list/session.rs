@@ -50,21 +50,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
-        name: "hello-counts-again-and-again",
-        package: "session",
-        text: "if link.welcomed {",
-        instead: "if false {",
-        breaks: "each HELLO of a member changes the view of everybody",
-        guards: Promise::UntrustedBytes,
-        finder: Test(&[
-            "-p",
-            "samovar-session",
-            "--test",
-            "session",
-            "who_says_hello_again_and_again_changes_nothing",
-        ]),
-    },
-    Mutant {
         name: "standing-in-a-view-of-its-own",
         package: "session",
         text: "if $.view.set_standing(peer, standing) && $.is_settled(now) {\n            $.next_view(now);",
@@ -251,20 +236,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
-        name: "liar-sets-the-time",
-        package: "session",
-        text: "sample.certain().min($.latest)",
-        instead: "sample.certain()",
-        breaks: "a member sets the host's session time as far ahead as it likes",
-        guards: Promise::UntrustedBytes,
-        finder: Test(&[
-            "-p",
-            "samovar-session",
-            "--lib",
-            "a_member_that_lies_sets_a_host_in_doubt_no_further_than_its_own_answers_allow",
-        ]),
-    },
-    Mutant {
         name: "past-by-todays-time",
         package: "session",
         text: "$.steps.iter().find(|(when, _)| at < *when)",
@@ -308,15 +279,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "session",
             "who_has_waited_for_long_is_not_late_when_it_joins",
         ]),
-    },
-    Mutant {
-        name: "anybody-gives-tickets",
-        package: "session",
-        text: "if from == $.host() {\n                    $.take_ticket(",
-        instead: "if true {\n                    $.take_ticket(",
-        breaks: "a member's word replaces another's ticket by one that opens nothing",
-        guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-session", "--test", "session", "nobody_but_the_host_gives_tickets"]),
     },
     Mutant {
         name: "greeting-skipped",
