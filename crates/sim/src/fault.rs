@@ -217,6 +217,14 @@ pub enum Fault {
         /// Whose.
         who: Who,
     },
+    /// Members say to the relay and to each other what may hurt, beside all that their peers say. When everything heals they
+    /// are gone.
+    Lie {
+        /// Who.
+        who: Who,
+        /// How long.
+        lasts: Duration,
+    },
 }
 
 impl Fault {
@@ -254,6 +262,7 @@ impl Fault {
             Self::Online { .. } => "online",
             Self::ProxyReload => "proxy-reload",
             Self::OldTicket { .. } => "old-ticket",
+            Self::Lie { .. } => "lie",
         }
     }
 }

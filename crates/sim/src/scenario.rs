@@ -209,6 +209,8 @@ pub const SCENARIOS: &[Scenario] = &[
         "a player of a game in lockstep is slow, and then does not run at all",
         orders::lockstep_slow_player,
     ),
+    scenario("liars", "members send what may hurt: nobody else loses a seat", chaos::liars),
+    scenario("chaos-with-liars", "the same in chaos", chaos::with_liars),
     scenario("chaos", "everything at once, 2 to 12 players", chaos::chaos),
     recovery(
         "weather",
@@ -236,6 +238,7 @@ pub const SCENARIOS: &[Scenario] = &[
 /// Exits per hour at most: about twice what 60 seeds had, in a mesh and in client-server, so that a short soak has room.
 const EXITS: &[(&str, f64)] = &[
     ("weather", 0.0),
+    ("liars", 0.0),
     ("few-miss-the-host", 20.0),
     ("hand-over", 40.0),
     ("all-reload-but-a-pair", 250.0),
@@ -246,6 +249,7 @@ const EXITS: &[(&str, f64)] = &[
     ("relay-freezes", 120.0),
     ("relay-gone-while-relayed", 250.0),
     ("chaos", 350.0),
+    ("chaos-with-liars", 350.0),
     ("relay-restarts-with-stale-host", 550.0),
     ("sleeping-host-wakes", 750.0),
     ("sides-fork", 850.0),

@@ -8,6 +8,7 @@ mod direct;
 mod faults;
 mod judge;
 mod judges;
+mod lies;
 mod net;
 mod process;
 mod relay;

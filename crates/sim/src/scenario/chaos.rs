@@ -3,7 +3,7 @@
 use samovar_wire::Duration;
 
 use super::orders::some_orders;
-use super::some_plan;
+use super::{seconds, some_plan};
 use crate::dice::Dice;
 use crate::fault::{Beyond, Direction, Fault, Group, Who};
 use crate::network::Weather;
@@ -41,6 +41,36 @@ pub(super) fn chaos(seed: u64) -> Plan {
         plan.rules.orders.lockstep = None;
     }
     plan
+}
+
+/// A member or two lie meanwhile.
+pub(super) fn with_liars(seed: u64) -> Plan {
+    let mut plan = chaos(seed);
+    let mut dice = Dice::new(seed ^ 0x11a5_0000);
+    for _ in 0..dice.range(1, liars_max(plan.players)) {
+        let who = Who::Player(dice.range(1, plan.players as u64 - 1) as usize);
+        plan.strike(dice.range(0, 1_500), Fault::Lie { who, lasts: plan.lasts });
+    }
+    plan
+}
+
+/// Nothing but liars: all others keep their seats, and the host its office.
+pub(super) fn liars(seed: u64) -> Plan {
+    let (mut plan, mut dice) = some_plan(seed, 3 + seed % 6);
+    for liar in 0..dice.range(1, liars_max(plan.players)) {
+        let who = Who::Player(plan.players - 1 - liar as usize);
+        plan.strike(dice.range(0, 1_000), Fault::Lie { who, lasts: seconds(10) });
+    }
+    // Bad weather alone costs a host its office.
+    (plan.direct, plan.relay, plan.update_rate) = (Weather::fair(), Weather::fair(), 30);
+    plan.keeps_host = true;
+    plan.lasts = seconds(10);
+    plan
+}
+
+/// Most members are honest: whoever has most of the votes is the next host.
+const fn liars_max(players: usize) -> u64 {
+    if players < 5 { 1 } else { 2 }
 }
 
 fn someone(dice: &mut Dice, players: usize) -> Who {

@@ -1,5 +1,7 @@
 //! Who plays in the world, in which processes.
 
+use std::collections::BTreeSet;
+
 use samovar_peer::Kept;
 use samovar_session::Session;
 use samovar_wire::{PeerId, PeerPass, SeatId, Ticket, Time};
@@ -26,6 +28,8 @@ pub(super) struct Player {
     pub(super) seat: Option<SeatId>,
     /// When its session removed it, until it is a member again.
     pub(super) removed_at: Option<Time>,
+    /// It lies, until then.
+    pub(super) lies_until: Option<Time>,
 }
 
 /// All players, and all processes that ever ran.
@@ -33,6 +37,8 @@ pub(super) struct Player {
 pub(super) struct Cast {
     pub(super) players: Vec<Player>,
     pub(super) processes: Vec<Process>,
+    /// What liars are known as, or were.
+    pub(super) liars: BTreeSet<PeerId>,
 }
 
 impl Cast {

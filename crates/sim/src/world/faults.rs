@@ -93,6 +93,7 @@ impl<G: Game> World<G> {
                 true
             }),
             Fault::OldTicket { who } => self.each(who, Self::replay_ticket),
+            Fault::Lie { who, lasts } => self.each(who, |world, id| world.begin_lies(id, world.now + lasts)),
             Fault::RelayCrash { .. }
             | Fault::RelayReset { .. }
             | Fault::RelayStall { .. }
@@ -250,6 +251,7 @@ impl<G: Game> World<G> {
     /// Everything that is wrong ends, and who is not there comes back.
     pub(super) fn heal(&mut self) {
         self.healing = true;
+        self.end_liars();
         if let Some(standstills) = &mut self.judges.standstills {
             standstills.end(self.now);
         }
@@ -275,7 +277,7 @@ impl<G: Game> World<G> {
         self.processes_of(who).into_iter().filter(|&id| strike(self, id)).count() > 0
     }
 
-    fn disturb(&mut self, id: ProcessId, what: &'static str) {
+    pub(super) fn disturb(&mut self, id: ProcessId, what: &'static str) {
         self.cast.processes[id].disturbed = self.now;
         let place = self.cast.place(id);
         self.trace.note(self.now, place, || what.to_owned());
@@ -374,7 +376,7 @@ impl<G: Game> World<G> {
 
     /// Whether a member that runs is left when this process goes; without one there is no session to speak of. If none is
     /// left of the side of a partition that the session is, it may end with that.
-    fn can_spare(&mut self, id: ProcessId) -> bool {
+    pub(super) fn can_spare(&mut self, id: ProcessId) -> bool {
         let members = self.cast.members();
         let others =
             members.iter().filter(|(other, _)| *other != id && self.cast.processes[*other].leaving.is_none());

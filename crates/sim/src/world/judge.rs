@@ -129,8 +129,19 @@ impl<G: Game> World<G> {
     }
 
     /// What a session said of itself and others.
-    pub(super) fn judge_event(&mut self, id: ProcessId, event: &Event) {
-        if blames(event) {
+    pub(super) fn judge_event(&mut self, id: ProcessId, host: Option<PeerId>, event: &Event) {
+        if self.lies(id) {
+            return;
+        }
+        // A liar that hosts loses those to whom it has lied.
+        let is_of_liar = match event {
+            Event::LinkClosed { peer, .. } => self.cast.liars.contains(peer),
+            Event::Ended(EndReason::Misbehaviour(_)) => {
+                host.is_some_and(|host| self.cast.liars.contains(&host))
+            }
+            _ => false,
+        };
+        if blames(event) && !is_of_liar {
             let what = format!("process {id} says {event:?}, and everybody is honest");
             self.break_promise(Broken::new(Promise::NoBlame, what));
         }

@@ -12,6 +12,7 @@ use samovar_wire::{CloseCode, Duration, Mode, PeerId, SeatId, SortedMap, Ticket,
 
 use super::cast::Player;
 use super::direct::Channel;
+use super::lies::Liar;
 use super::{Event, World};
 use crate::check::SLEPT;
 use crate::clock::LocalClock;
@@ -85,6 +86,7 @@ pub(super) struct Process {
     pub(super) forbidden_seat: Option<ForbiddenSeat>,
     /// It takes its seat back as another peer, and what it goes on as.
     is_reborn: bool,
+    pub(super) liar: Option<Liar>,
     pub(super) heir: Option<ProcessId>,
 }
 
@@ -107,7 +109,11 @@ impl<G: Game> World<G> {
     /// Another player; it founds the game or joins it.
     pub(super) fn add_player(&mut self) {
         let player = self.cast.players.len();
-        self.cast.players.push(Player { founds: player == 0, ..Default::default() });
+        self.cast.players.push(Player {
+            founds: player == 0,
+            lies_until: self.is_liar(player).then_some(Time::ZERO),
+            ..Default::default()
+        });
         self.on_start(player);
     }
 
@@ -164,6 +170,7 @@ impl<G: Game> World<G> {
             known_as: None,
             forbidden_seat: None,
             is_reborn: false,
+            liar: None,
             heir: None,
         });
         id
@@ -288,6 +295,7 @@ impl<G: Game> World<G> {
         self.plan_wake(id, &peer);
         self.cast.processes[id].peer = Some(peer);
         self.after_turn(id);
+        self.watch_liar(id);
     }
 
     /// What came up while the peer was drained may be due at once; a few rounds of that must be enough.
@@ -318,6 +326,7 @@ impl<G: Game> World<G> {
             self.game.tick(&mut Turn { process: id, now, session, resting, dice });
         }
         if let Some(session) = peer.session() {
+            self.lie(id, session);
             self.judge_silence(id, now, session);
         }
     }
@@ -398,6 +407,16 @@ impl<G: Game> World<G> {
         if self.judges.standstills.is_some() && !self.healing {
             self.count(&transmit);
         }
+        if let Some(liar) = &mut self.cast.processes[id].liar {
+            match &transmit {
+                Transmit::Direct { bytes, .. } => liar.keep(bytes),
+                Transmit::Relay { bytes, .. } => {
+                    if let Ok(RelayFrame::Forward { payload, .. }) = RelayFrame::decode(bytes) {
+                        liar.keep(payload);
+                    }
+                }
+            }
+        }
         match transmit {
             Transmit::Relay { socket, bytes } => self.send_up(id, socket, bytes),
             Transmit::Direct { attempt, mode, bytes, .. } => self.send_direct(id, attempt, mode, bytes),
@@ -445,13 +464,16 @@ impl<G: Game> World<G> {
                 }
             }
             PeerEvent::Session(event) => {
-                self.judge_event(id, event);
+                self.judge_event(id, peer.session().map(Session::host), event);
                 self.remember_end(id, event);
+                let is_of_liar = self.is_word_of_liar(event);
                 let now = self.cast.processes[id].clock.local(self.now);
                 if let Some(session) = peer.session_mut() {
                     self.judge_divergence(id, session, event);
                     let (resting, dice) = (self.resting, &mut self.chance.game);
-                    self.game.event(&mut Turn { process: id, now, session, resting, dice }, event);
+                    if !is_of_liar {
+                        self.game.event(&mut Turn { process: id, now, session, resting, dice }, event);
+                    }
                     if is_about_objects(event) {
                         let checked = self.judges.checks.look(id, session);
                         let checked = checked.and_then(|()| self.game.check(id, session));

@@ -35,6 +35,7 @@ impl<G: Game> World<G> {
             known_as: None,
             forbidden_seat: process.forbidden_seat.take(),
             is_reborn: false,
+            liar: None,
             heir: None,
             sockets,
         };

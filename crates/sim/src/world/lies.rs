@@ -1,0 +1,176 @@
+//! A member that means it: its peer is honest, and beside what that sends it says to the relay and to others whatever may hurt.
+//!
+//! What it says in its own name is not judged. A liar that hosts ends: a host may shut anybody out.
+
+use samovar_link::close_packet;
+use samovar_session::{Event, Session};
+use samovar_wire::relay::{Listing, RelayFrame, Signal, ToRelay};
+use samovar_wire::{CloseCode, Mode, PeerId, Time};
+
+use super::World;
+use crate::dice::Dice;
+use crate::fault::{Fault, Who};
+use crate::game::{Game, ProcessId};
+
+/// Lies at one frame, at most.
+const AT_ONCE: u64 = 6;
+/// Bytes of a packet that is no packet, at most.
+const NOISE_MAX: u64 = 1_200;
+/// Packets of its own that a liar keeps, to send them again and to others.
+const KEPT_MAX: usize = 16;
+
+/// What a process needs to lie.
+#[derive(Debug)]
+pub(super) struct Liar {
+    dice: Dice,
+    /// What it has sent.
+    kept: Vec<Vec<u8>>,
+}
+
+impl Liar {
+    /// Keeps some of what its peer sends.
+    pub(super) fn keep(&mut self, packet: &[u8]) {
+        if self.kept.len() < KEPT_MAX {
+            self.kept.push(packet.to_vec());
+        } else if let Some(old) = self.kept.get_mut(self.dice.below(KEPT_MAX as u64 * 8) as usize) {
+            *old = packet.to_vec();
+        }
+    }
+
+    /// Something for a member that its link does not expect.
+    fn packet(&mut self) -> Vec<u8> {
+        let dice = &mut self.dice;
+        match dice.below(4) {
+            0 => (0..dice.range(1, NOISE_MAX)).map(|_| dice.number() as u8).collect(),
+            1 => {
+                let codes = [CloseCode::Left, CloseCode::Silent, CloseCode::PutOut, CloseCode::NotAMember];
+                close_packet(dice.pick(&codes).copied().unwrap_or(CloseCode::Left))
+            }
+            kind => {
+                let mut packet = dice.pick(&self.kept).cloned().unwrap_or_default();
+                if kind == 3 {
+                    packet.truncate(dice.below(packet.len() as u64 + 1) as usize);
+                }
+                packet
+            }
+        }
+    }
+
+    /// Something for the relay.
+    fn word(&mut self, session: &Session) -> ToRelay {
+        let members: Vec<_> = session.view().members().map(|member| member.peer).collect();
+        let dice = &mut self.dice;
+        let somebody = dice.pick(&members).copied().unwrap_or(PeerId(dice.number() as u32));
+        let term = if dice.chance(0.8) { session.term().next_witnessed() } else { session.term() };
+        match dice.below(8) {
+            0 => ToRelay::Claim(term, session.me()),
+            1 => ToRelay::Claim(term, somebody),
+            2 => ToRelay::Members(vec![session.me()]),
+            3 => ToRelay::Doubt,
+            4 => ToRelay::Alive(dice.number()),
+            5 => ToRelay::Listing(Listing {
+                players: 0,
+                capacity: 0,
+                open: false,
+                host_name: "Liar".to_owned(),
+            }),
+            6 => ToRelay::Signal(somebody, Signal::Answer(dice.below(4) as u32, "no answer".to_owned())),
+            _ => ToRelay::Signal(somebody, Signal::Offer(dice.number() as u32, "no offer".to_owned())),
+        }
+    }
+}
+
+impl<G: Game> World<G> {
+    /// Lets a liar say what it likes. It is its turn.
+    pub(super) fn lie(&mut self, id: ProcessId, session: &Session) {
+        let process = &mut self.cast.processes[id];
+        let lies = self.cast.players[process.player].lies_until.is_some_and(|until| self.now < until);
+        let Some(socket) = process.sockets.keys().next().copied().filter(|_| lies && !self.healing) else {
+            return;
+        };
+        let seed = self.plan.seed ^ (id as u64) << 32 ^ 0x11e5;
+        let mut liar =
+            process.liar.take().unwrap_or_else(|| Liar { dice: Dice::new(seed), kept: Vec::new() });
+        let members = session.view().members().map(|member| member.peer);
+        let others: Vec<_> = members.filter(|&peer| peer != session.me()).collect();
+        for _ in 0..liar.dice.below(AT_ONCE + 1) {
+            let bytes = match liar.dice.pick(&others).copied() {
+                Some(to) if liar.dice.chance(0.5) => {
+                    RelayFrame::forward(to, Mode::Unreliable, &liar.packet())
+                }
+                _ => RelayFrame::control(&liar.word(session)),
+            };
+            self.send_up(id, socket, bytes);
+        }
+        self.cast.processes[id].liar = Some(liar);
+    }
+
+    /// A member begins to lie; a host does not.
+    pub(super) fn begin_lies(&mut self, id: ProcessId, until: Time) -> bool {
+        if self.hosts(id) || !self.can_spare(id) {
+            return false;
+        }
+        self.disturb(id, "lies");
+        let player = self.cast.processes[id].player;
+        self.cast.players[player].lies_until = Some(until);
+        true
+    }
+
+    /// Notes what a liar is known as, and ends it when it hosts.
+    pub(super) fn watch_liar(&mut self, id: ProcessId) {
+        let process = &self.cast.processes[id];
+        if self.cast.players[process.player].lies_until.is_none() {
+            return;
+        }
+        self.cast.liars.extend(process.known_as);
+        if self.hosts(id) {
+            self.end_liar(id);
+        }
+    }
+
+    /// All liars are gone for good, so that the others can be judged.
+    pub(super) fn end_liars(&mut self) {
+        for player in 0..self.cast.players.len() {
+            if self.cast.players[player].lies_until.is_some() {
+                self.cast.players[player].is_gone = true;
+                self.cast.players[player].process.into_iter().for_each(|id| self.end_liar(id));
+            }
+        }
+    }
+
+    /// Whether a player lies at one time or another: what it says counts for nothing from the beginning.
+    pub(super) fn is_liar(&self, player: usize) -> bool {
+        self.plan
+            .faults
+            .iter()
+            .any(|(_, fault)| matches!(fault, Fault::Lie { who: Who::Player(liar), .. } if *liar == player))
+    }
+
+    /// Whether a liar tells a member something. It may do so twice, or otherwise to somebody else.
+    pub(super) fn is_word_of_liar(&self, event: &Event) -> bool {
+        matches!(event, Event::Message { from, .. } | Event::Late { from, .. } if self.cast.liars.contains(from))
+    }
+
+    fn hosts(&self, id: ProcessId) -> bool {
+        let peer = self.cast.processes[id].peer.as_ref();
+        peer.and_then(|peer| peer.session()).is_some_and(Session::is_host)
+    }
+
+    fn end_liar(&mut self, id: ProcessId) {
+        // A host takes with it whom it kept out.
+        if !self.can_spare(id) || self.hosts(id) {
+            self.judges.is_orphaned = true;
+        }
+        self.begin_crisis(id);
+        self.disturb(id, "is a liar, and ends");
+        let player = self.cast.processes[id].player;
+        self.cast.players[player].is_gone = true;
+        self.close_sockets(id);
+        self.end_process(id);
+    }
+
+    /// Whether a process is a liar's.
+    pub(super) fn lies(&self, id: ProcessId) -> bool {
+        self.cast.players[self.cast.processes[id].player].lies_until.is_some()
+    }
+}
