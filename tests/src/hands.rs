@@ -44,18 +44,18 @@ if (!element.checkVisibility({visibilityProperty: true})) return {fault: 'it is 
 if (element.disabled) return {fault: 'it is switched off'};
 const {left, top, width, height} = element.getBoundingClientRect();
 const x = left + width / 2, y = top + height / 2;
-if (y < 1 || y > innerHeight - 1) return {at: [x, y], away: y - innerHeight / 2, fault: `it is at ${x}, ${y}`};
 const there = document.elementFromPoint(x, y);
 // A label is pressed in place of what it names; what else is around an element is not the element.
 const near = one => one && (element.contains(one) || one.closest('label')?.contains(element));
 if (!near(there)) {
-  for (let up = element.parentElement; up; up = up.parentElement) {
+  for (let up = element.parentElement; up && up !== document.body; up = up.parentElement) {
     const box = up.getBoundingClientRect();
     if (up.scrollHeight > up.clientHeight + 1 && (y < box.top || y > box.bottom)) {
       return {at: [x, y], away: y - (box.top + box.bottom) / 2, within: [box.left + box.width / 2, (box.top + box.bottom) / 2],
         fault: 'it is scrolled away'};
     }
   }
+  if (y < 1 || y > innerHeight - 1) return {at: [x, y], away: y - innerHeight / 2, fault: `it is at ${x}, ${y}`};
   const name = there && (there.id || there.className || there.tagName);
   return {fault: `${name} is in front of it`};
 }

@@ -43,6 +43,10 @@ for (const name of ['clear', 'drawArrays', 'drawElements', 'drawArraysInstanced'
   WebGL2RenderingContext.prototype[name] = () => {};
 }";
 
+/// Tells the page that the player knows that others see its network address. Nothing where a test wants to be asked, or the
+/// player has chosen otherwise.
+const KNOWS_OF_ADDRESS: &str = "try { localStorage.getItem('samovar.address') ?? localStorage.setItem('samovar.address', 'shown') } catch {}";
+
 impl<'a> Visit<'a> {
     /// With this query. The page does all that it does, and the browser fills no picture: see [`Visit::drawn`].
     #[must_use]
@@ -61,7 +65,7 @@ impl<'a> Visit<'a> {
             place: Place::here(),
             patience: Patience::Endless,
             flags: Vec::new(),
-            scripts: vec![KEEP_AUDIO.to_owned()],
+            scripts: vec![KEEP_AUDIO.to_owned(), KNOWS_OF_ADDRESS.to_owned()],
             watch_requests: false,
             is_phone: false,
             // Every test draws when pictures are asked for.
@@ -109,6 +113,13 @@ impl<'a> Visit<'a> {
     #[must_use]
     pub fn with_script(mut self, script: &str) -> Self {
         self.scripts.push(script.to_owned());
+        self
+    }
+
+    /// As somebody who does not know yet that others see the network address.
+    #[must_use]
+    pub fn unaware(mut self) -> Self {
+        self.scripts.retain(|script| script != KNOWS_OF_ADDRESS);
         self
     }
 

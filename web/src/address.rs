@@ -7,8 +7,9 @@ use crate::params::{Entry, Mode, Params, PathChoice};
 
 /// Where the relay's WebSocket is: beside the page, wherever that is.
 pub fn relay_url(window: &Window) -> String {
-    // `http` becomes `ws`, and `https` becomes `wss`.
-    beside(window, "ws").replacen("http", "ws", 1)
+    let url = beside(window, "ws");
+    // `http` becomes `ws`, and `https` becomes `wss`. `replacen` would cost the page a kilobyte.
+    url.strip_prefix("http").map_or(url.clone(), |rest| ["ws", rest].concat())
 }
 
 /// The link that brings somebody else into the game.

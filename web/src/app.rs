@@ -167,8 +167,19 @@ impl App {
         self.view.is_some()
     }
 
-    /// Goes where the address says.
+    /// Goes where the address says. No link shows the player's network address to a table before the player knows.
     fn enter(&mut self) {
+        let code = match &self.params.entry {
+            Entry::Lobby => None,
+            Entry::Join(code) => Some(Some(code.clone())),
+            Entry::Create(code) => Some(code.clone()),
+        };
+        if let Some(code) = code
+            && self.params.path != PathChoice::Relayed
+            && !self.page.has_chosen_address()
+        {
+            return self.page.problem(Problem::AddressUnchosen { code });
+        }
         match self.params.entry.clone() {
             Entry::Lobby => self.show_lobby(),
             Entry::Join(code) => self.join(&code),
@@ -228,6 +239,7 @@ impl App {
 
     fn wish(&self) -> Wish {
         let paths = match self.params.path {
+            _ if self.page.hides_address() => PathPolicy::Relayed,
             PathChoice::Auto => PathPolicy::Auto,
             PathChoice::Direct => PathPolicy::Direct,
             PathChoice::Relayed => PathPolicy::Relayed,
@@ -388,7 +400,13 @@ impl App {
         match event {
             PageEvent::Join { code } => self.join(&code),
             PageEvent::Create { code, mode, robots } => self.create(code.as_deref(), mode, robots),
+            PageEvent::Enter => self.enter(),
             PageEvent::Leave => self.leave(),
+            PageEvent::PutOut(peer) => {
+                if let Some(play) = &self.play {
+                    play.put_out(peer);
+                }
+            }
             PageEvent::BackToLobby => self.show_lobby(),
             PageEvent::Refresh => self.listed_at = f64::NEG_INFINITY,
             PageEvent::MuteToggled(muted) => self.sound.set_muted(muted),

@@ -16,6 +16,7 @@ pub mod name;
 mod notices;
 pub mod palette;
 pub mod problem;
+mod put_out;
 mod store;
 mod wishes;
 
@@ -40,7 +41,9 @@ use invite::Invite;
 use labels::LabelLayer;
 use lobby::Lobby;
 use notices::Notices;
+use put_out::PutOutView;
 use samovar_duel::player::PlayerName;
+use samovar_wire::PeerId;
 use store::Key;
 
 /// Wishes kept for a driver that does not ask; a person never has so many.
@@ -75,6 +78,10 @@ pub enum PageEvent {
     MuteToggled(bool),
     /// Leave a problem, or the wait for a game, for the lobby.
     BackToLobby,
+    /// Go where the address says: the player was told that others will see the network address, and has chosen.
+    Enter,
+    /// Put a player out, as host.
+    PutOut(PeerId),
 }
 
 /// One line of the list of open games.
@@ -116,6 +123,7 @@ struct Parts {
     screen: Cell<Screen>,
     lobby: Lobby,
     hud: HudView,
+    put_out: PutOutView,
     invite: Invite,
     labels: LabelLayer,
     notices: Notices,
@@ -178,6 +186,16 @@ impl Page {
         self.parts.lobby.set_colour(index);
     }
 
+    /// Whether other players shall not see the browser's network address.
+    pub fn hides_address(&self) -> bool {
+        self.parts.lobby.hides_address()
+    }
+
+    /// Whether the player knows that they see it, and could choose otherwise.
+    pub fn has_chosen_address(&self) -> bool {
+        self.parts.lobby.has_chosen_address()
+    }
+
     /// Whether the player wants no sound; remembered.
     pub fn muted(&self) -> bool {
         self.parts.muted.get()
@@ -220,6 +238,7 @@ impl Page {
     /// Shows the state of the session. Call it each frame; the document is touched only on change.
     pub fn hud(&self, hud: &Hud) {
         self.parts.hud.show(hud);
+        self.parts.put_out.show(hud.can_be_put_out());
     }
 
     /// Shows exactly these name labels over the scene.
@@ -269,6 +288,7 @@ impl Parts {
             screen: Cell::new(Screen::Loading),
             lobby: Lobby::new(&document)?,
             hud: HudView::new(&document)?,
+            put_out: PutOutView::new(&document)?,
             invite: Invite::new(&document)?,
             labels: LabelLayer::new(&document)?,
             notices: Notices::new(&document)?,
@@ -283,7 +303,20 @@ impl Parts {
         })
     }
 
+    fn join(&self, code: String) {
+        self.note_choice();
+        self.wish(PageEvent::Join { code });
+    }
+
+    /// The lobby says whether others will see the network address: who plays from there has chosen.
+    fn note_choice(&self) {
+        if self.screen.get() == Screen::Lobby {
+            self.lobby.choose_address(None);
+        }
+    }
+
     fn create(&self, code: Option<String>) {
+        self.note_choice();
         let (mode, robots) = (self.lobby.mode(), self.lobby.robots());
         self.wish(PageEvent::Create { code, mode, robots });
     }

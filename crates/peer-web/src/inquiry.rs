@@ -58,7 +58,7 @@ impl Inquiry {
         }
         let (is_asking, found) = (Rc::clone(&self.is_asking), Rc::clone(&self.found));
         // `ws` becomes `http`, and `wss` becomes `https`.
-        let url = url.replacen("ws", "http", 1);
+        let url = url.strip_prefix("ws").map_or(url.to_owned(), |rest| ["http", rest].concat());
         spawn_local(async move {
             let answer = ask(&url).await.ok();
             *found.borrow_mut() = answer;

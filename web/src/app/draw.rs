@@ -367,6 +367,7 @@ fn player_row(
         is_self: standing.is_me,
         is_robot: standing.is_robot,
         is_spectator: member.is_some_and(|m| is_spectator(m.record.attributes)),
+        can_be_put_out: other.filter(|_| session.is_host()),
         is_host: member.is_some_and(|m| m.peer == host),
         is_backup: member.is_some_and(|m| Some(m.peer) == session.view().backup()),
         ping_ms: ping.map(|ping| ping.as_millis_f64().round() as u32),

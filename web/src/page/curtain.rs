@@ -65,6 +65,12 @@ impl Curtain {
         let (action, label, code) = match remedy {
             Remedy::Join { label, code } => ("join", label.as_str(), Some(code)),
             Remedy::Create { label, code } => ("create", label.as_str(), code.as_ref()),
+            Remedy::Enter { label, hides } => {
+                if *hides {
+                    dom::attribute(&button, "data-hidden", "");
+                }
+                ("enter", *label, None)
+            }
             Remedy::Reload => ("reload", "Load again", None),
             Remedy::Lobby => ("back", "Back to the lobby", None),
         };

@@ -2,6 +2,7 @@
 //! the DOM is touched only where they differ from what it shows.
 
 use samovar_duel::player::PlayerName;
+use samovar_wire::PeerId;
 use samovar_wire::sorted::sort_by_key;
 use std::cell::RefCell;
 
@@ -53,6 +54,8 @@ pub struct PlayerRow {
     pub is_robot: bool,
     /// Whether this member has no teapot: the relay's referee, for one. Not among the scores.
     pub is_spectator: bool,
+    /// Whom this peer, as host, can put out.
+    pub can_be_put_out: Option<PeerId>,
     /// Whether this member is host.
     pub is_host: bool,
     /// Whether this member is backup.
@@ -164,6 +167,15 @@ pub struct HudView {
     standing: Text,
     lockstep: Text,
     shown: RefCell<Option<Hud>>,
+}
+
+impl Hud {
+    /// Whom the player in front of the screen can put out, in the order of their seats.
+    pub fn can_be_put_out(&self) -> Vec<(PeerId, PlayerName)> {
+        let mut players: Vec<_> = self.players.iter().collect();
+        sort_by_key(&mut players, |row| row.key);
+        players.into_iter().filter_map(|row| Some((row.can_be_put_out?, row.name.clone()))).collect()
+    }
 }
 
 impl HudView {
@@ -393,6 +405,7 @@ mod tests {
             is_self: false,
             is_robot: false,
             is_spectator: false,
+            can_be_put_out: None,
             is_host: false,
             is_backup: false,
             ping_ms: None,

@@ -13,6 +13,9 @@ use super::store::{self, Key};
 use super::{GameRow, RelayState};
 use crate::params::Mode;
 
+const SHOWN: &str = "shown";
+const HIDDEN: &str = "hidden";
+
 /// The lobby's elements and what they show.
 pub struct Lobby {
     document: Document,
@@ -28,6 +31,9 @@ pub struct Lobby {
     code: HtmlInputElement,
     code_error: Text,
     needs_relay: Vec<HtmlButtonElement>,
+    hides_address: HtmlInputElement,
+    /// Whether the player was told that others will see the address, and chose.
+    has_chosen: Cell<bool>,
 }
 
 impl Lobby {
@@ -50,6 +56,8 @@ impl Lobby {
             code: dom::by_id(document, "join-code")?,
             code_error: Text::new(dom::by_id(document, "join-error")?),
             needs_relay: needs_relay(document)?,
+            hides_address: dom::by_id(document, "hides-address")?,
+            has_chosen: Cell::new(false),
         };
         lobby.name.set_placeholder(&lobby.fallback_name);
         if let Some(name) = store::read(Key::Name).and_then(|name| clean_name(&name)) {
@@ -57,7 +65,28 @@ impl Lobby {
         }
         let remembered = store::read(Key::Colour).and_then(|text| palette::parse_colour(&text));
         lobby.set_colour(remembered.unwrap_or_else(|| u8::try_from(random(8)).unwrap_or(0)));
+        let chosen = store::read(Key::Address);
+        lobby.has_chosen.set(chosen.is_some());
+        lobby.hides_address.set_checked(chosen.as_deref() == Some(HIDDEN));
         Ok(lobby)
+    }
+
+    /// Whether other players shall not see the browser's network address.
+    pub fn hides_address(&self) -> bool {
+        self.hides_address.checked()
+    }
+
+    /// Whether the player knows that they see it, and could choose otherwise.
+    pub fn has_chosen_address(&self) -> bool {
+        self.has_chosen.get()
+    }
+
+    /// Remembers whether the address shall be hidden; `None` takes what the lobby shows.
+    pub fn choose_address(&self, hides: Option<bool>) {
+        let hides = hides.unwrap_or_else(|| self.hides_address());
+        self.has_chosen.set(true);
+        self.hides_address.set_checked(hides);
+        store::write(Key::Address, if hides { HIDDEN } else { SHOWN });
     }
 
     /// The name as it is sent: clean and never empty.

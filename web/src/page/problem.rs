@@ -7,6 +7,11 @@ use super::Pause;
 /// What keeps the player from the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
+    /// Nothing is wrong, and others would see this browser's network address before the player knows.
+    AddressUnchosen {
+        /// The game's code, if there is one yet.
+        code: Option<String>,
+    },
     /// Every seat is taken.
     FullGame {
         /// The game's code.
@@ -102,6 +107,13 @@ pub enum Remedy {
         /// The code wished for.
         code: Option<String>,
     },
+    /// Go where the address of the page says, and show others the browser's network address or hide it.
+    Enter {
+        /// What the button says.
+        label: &'static str,
+        /// Whether to hide it.
+        hides: bool,
+    },
     /// Load the page anew.
     Reload,
     /// Go back to the list of games.
@@ -137,6 +149,19 @@ impl Problem {
             | Self::RelayRefuses { .. }
             | Self::NoWebGl2
             | Self::GraphicsLost => self.words_about_this_browser(),
+            Self::AddressUnchosen { code } => Words {
+                title: "Before you sit down",
+                explanation: format!(
+                    "Players at a table connect directly. The others at {} will see your network address.",
+                    code.as_deref().unwrap_or("your table")
+                ),
+                advice: "Hidden, you play through the relay, which is slower. You can change this in the lobby.",
+                remedies: vec![
+                    Remedy::Enter { label: "Play", hides: false },
+                    Remedy::Enter { label: "Hide my address", hides: true },
+                    Remedy::Lobby,
+                ],
+            },
             Self::BadParameter { name, value, expected } => Words {
                 title: "This link does not work",
                 explanation: format!("It says “{name}={}”. It should be {expected}.", Isolated(value)),
@@ -269,6 +294,7 @@ impl Problem {
             | Self::Replaced { code }
             | Self::PutOut { code }
             | Self::Removed { code } => Some(code),
+            Self::AddressUnchosen { code } => code.as_deref(),
             Self::VersionMismatch
             | Self::RelayLost
             | Self::RelayRefuses { .. }
@@ -321,6 +347,7 @@ mod tests {
     fn all() -> Vec<Problem> {
         let code = || "TEA-42".to_owned();
         vec![
+            Problem::AddressUnchosen { code: Some(code()) },
             Problem::FullGame { code: code() },
             Problem::UnknownGame { code: code() },
             Problem::ClosedGame { code: code() },

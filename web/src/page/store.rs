@@ -1,4 +1,4 @@
-//! What the browser remembers between visits: name, colour, sound off. Storage may be forbidden, full or throw
+//! What the browser remembers between visits: name, colour, sound off, whether others may see its address. Storage may be forbidden, full or throw
 //! (private windows, blocked cookies); then nothing is remembered and nothing else changes.
 
 use web_sys::Storage;
@@ -12,6 +12,8 @@ pub enum Key {
     Colour,
     /// "1" when sounds are off.
     Muted,
+    /// "shown" or "hidden": whether other players may see the browser's network address. Nothing before the player was told.
+    Address,
 }
 
 impl Key {
@@ -20,6 +22,7 @@ impl Key {
             Self::Name => "samovar.name",
             Self::Colour => "samovar.colour",
             Self::Muted => "samovar.muted",
+            Self::Address => "samovar.address",
         }
     }
 }

@@ -38,9 +38,13 @@ fn on_click(parts: &Parts, event: &Event) {
     }
     let code = || button.get_attribute("data-code").and_then(|code| clean_code(&code));
     match button.get_attribute("data-action").unwrap_or_default().as_str() {
+        "enter" => {
+            parts.lobby.choose_address(Some(button.has_attribute("data-hidden")));
+            parts.wish(PageEvent::Enter);
+        }
         "join" => {
             if let Some(code) = code() {
-                parts.wish(PageEvent::Join { code });
+                parts.join(code);
             }
         }
         "create" => parts.create(code()),
@@ -50,6 +54,11 @@ fn on_click(parts: &Parts, event: &Event) {
         "mute" => parts.toggle_muted(),
         "help" => open_help(parts),
         "copy" => parts.invite.copy(),
+        "put-out" => {
+            if let Some(peer) = parts.put_out.on_pressed(&button) {
+                parts.wish(PageEvent::PutOut(peer));
+            }
+        }
         "reload" => reload(),
         _ => {}
     }
@@ -62,7 +71,7 @@ fn on_submit(parts: &Parts, event: &Event) {
         "new-game" => parts.create(None),
         "join-form" => {
             if let Some(code) = parts.lobby.typed_code() {
-                parts.wish(PageEvent::Join { code });
+                parts.join(code);
             }
         }
         // The help closes itself by its form.
@@ -83,6 +92,8 @@ fn on_change(parts: &Parts, event: &Event) {
     };
     if input.id() == "name" {
         parts.wish(PageEvent::NameChanged(parts.lobby.on_name_typed()));
+    } else if input.id() == "hides-address" {
+        parts.lobby.choose_address(None);
     } else if input.name() == "mode" {
         parts.show_mode(parts.lobby.mode());
     } else if input.name() == "colour"

@@ -1,0 +1,61 @@
+//! The host's list of those whom it can put out. A first press asks, and a second one does it.
+
+use std::cell::RefCell;
+
+use samovar_duel::player::{Isolated, PlayerName};
+use samovar_wire::PeerId;
+use wasm_bindgen::prelude::*;
+use web_sys::{Document, Element, HtmlElement};
+
+use super::dom;
+
+/// What a button says that was pressed once.
+const ARMED: &str = "data-armed";
+
+/// The list in the session's panel; hidden when it is empty.
+pub struct PutOutView {
+    root: HtmlElement,
+    list: HtmlElement,
+    shown: RefCell<Vec<(PeerId, PlayerName)>>,
+}
+
+impl PutOutView {
+    /// Takes over the list.
+    ///
+    /// # Errors
+    /// An element is missing from `index.html`.
+    pub fn new(document: &Document) -> Result<Self, JsValue> {
+        let (root, list) = (dom::by_id(document, "put-out")?, dom::by_id(document, "put-out-list")?);
+        Ok(Self { root, list, shown: RefCell::default() })
+    }
+
+    /// Shows whom the host can put out; nobody where another peer hosts.
+    pub fn show(&self, players: Vec<(PeerId, PlayerName)>) {
+        if *self.shown.borrow() == players {
+            return;
+        }
+        self.root.set_hidden(players.is_empty());
+        self.list.set_text_content(None);
+        for (peer, name) in &players {
+            let button = dom::append(&self.list, "button", "button plain");
+            dom::attribute(&button, "type", "button");
+            dom::attribute(&button, "data-action", "put-out");
+            dom::attribute(&button, "data-peer", &peer.0.to_string());
+            dom::append(&button, "bdi", "").set_text_content(Some(name.as_str()));
+        }
+        self.shown.replace(players);
+    }
+
+    /// A button of the list was pressed: whom to put out, when it is for the second time in a row.
+    pub fn on_pressed(&self, button: &Element) -> Option<PeerId> {
+        let peer = PeerId(button.get_attribute("data-peer")?.parse().ok()?);
+        if button.has_attribute(ARMED) {
+            return Some(peer);
+        }
+        let shown = self.shown.borrow();
+        let (_, name) = shown.iter().find(|(shown, _)| *shown == peer)?;
+        button.set_text_content(Some(&format!("Put {} out?", Isolated(name.as_str()))));
+        dom::attribute(button, ARMED, "");
+        None
+    }
+}
