@@ -1,4 +1,4 @@
-//! Citations: code that says `PROTOCOL §3.2` must find that section in `crates/wire/PROTOCOL.md`.
+//! Citations: code that says `PROTOCOL §3.2` must find that section in a chapter of `crates/wire/protocol`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,27 +8,30 @@ use crate::files;
 use crate::process::{Explain, Failure, Result};
 use crate::repo::Repo;
 
-/// The document, below the root.
-const DOCUMENT: &str = "crates/wire/PROTOCOL.md";
+/// The chapters of the document, below the root.
+const CHAPTERS: &str = "crates/wire/protocol";
 
-/// Checks every citation in the source of every crate.
+/// Checks every citation in the source of every crate, and in the chapters themselves.
 ///
 /// # Errors
 /// Lists the citations that lead nowhere, and sections that are there twice.
 pub(super) fn check(repo: &Repo) -> Result<()> {
-    let document = repo.root.join(DOCUMENT);
-    let headings = headings(&fs::read_to_string(&document).explain(document.display())?);
+    let chapters = files::below(&repo.root.join(CHAPTERS))?;
+    let mut headings = Vec::new();
+    for chapter in &chapters {
+        headings.extend(self::headings(&fs::read_to_string(chapter).explain(chapter.display())?));
+    }
     let mut wrong: Vec<String> =
-        repeated(&headings).into_iter().map(|section| format!("{DOCUMENT} has §{section} twice")).collect();
+        repeated(&headings).into_iter().map(|section| format!("{CHAPTERS} has §{section} twice")).collect();
     let headings: BTreeSet<String> = headings.into_iter().collect();
     let mut count = 0;
-    for file in sources(&repo.root)? {
+    for file in sources(&repo.root)?.into_iter().chain(chapters) {
         let source = fs::read_to_string(&file).explain(file.display())?;
         let name = file.strip_prefix(&repo.root).unwrap_or(&file).display().to_string();
         for (line, section) in citations(&source) {
             count += 1;
             if !headings.contains(&section) {
-                wrong.push(format!("{name}:{line} cites §{section}, which {DOCUMENT} does not have"));
+                wrong.push(format!("{name}:{line} cites §{section}, which {CHAPTERS} does not have"));
             }
         }
     }
