@@ -2,7 +2,8 @@
 //!
 //! This crate knows layouts and limits and has no behaviour: no state machine, no timer, no policy.
 //! Every decoder is total: any bytes give a value or a [`DecodeError`], never a panic, and no decoder allocates
-//! more than the limit of what it decodes. `PROTOCOL.md` beside this crate lists the chapters of the wire document; the code cites their sections.
+//! more than the limit of what it decodes. `PROTOCOL.md` beside this crate lists the chapters of the wire document,
+//! whose sections the code cites.
 
 pub mod call;
 pub mod carried;
