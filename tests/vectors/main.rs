@@ -1,9 +1,10 @@
 //! Golden vectors: an example of every frame and message of `crates/wire/PROTOCOL.md`, byte for byte.
 //!
-//! A change of these bytes is a change of the protocol: it comes with another `PROTOCOL_VERSION` and an entry in
-//! PROTOCOL §9. The vectors were written by an encoder that knew the document and not this code.
+//! A change of these bytes is a change of the protocol: it comes with another `PROTOCOL_VERSION` (PROTOCOL §9).
+//! The vectors were written by an encoder that knew the document and not this code.
 
 mod control;
+mod examples;
 mod file;
 mod inputs;
 mod numbers;
@@ -42,5 +43,5 @@ fn warrant() -> Warrant {
 
 #[test]
 fn the_vectors_are_of_this_version() {
-    assert_eq!(PROTOCOL_VERSION, 6, "new vectors, and an entry in PROTOCOL §9");
+    assert_eq!(PROTOCOL_VERSION, 6, "new vectors, and rules in PROTOCOL §9");
 }

@@ -13,21 +13,21 @@ use crate::file::{Form, Vectors};
 use crate::{OTHER, PEER};
 
 /// An announcement with its kind, as a test writes it down.
-struct Announced<'a> {
-    message: MessageKind,
-    head: Announcement<'a>,
-    fields: Vec<&'a [u8]>,
+pub(crate) struct Announced<'a> {
+    pub(crate) message: MessageKind,
+    pub(crate) head: Announcement<'a>,
+    pub(crate) fields: Vec<&'a [u8]>,
 }
 
 impl Announced<'_> {
-    fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let mut out = Writer::new(out);
         out.u8(self.message as u8);
         encode_announcement(&self.head, self.fields.iter().copied(), &mut out);
     }
 
     /// Reads one, and says whether it is this one.
-    fn is_next(&self, reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
+    pub(crate) fn is_next(&self, reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
         let message = MessageKind::decode(reader)?;
         let found = Announcement::decode(reader)?;
         let Announcement { id, owner, stamp, traits, sampled, frame, .. } = self.head;

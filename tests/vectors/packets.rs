@@ -23,7 +23,7 @@ const fn ack(newest: u16, history: [u64; 4]) -> Ack {
     Ack { newest, history: AckHistory::from_words(history) }
 }
 
-fn packet(header: PacketHeader, frames: &[Frame<'_>]) -> Vec<u8> {
+pub(crate) fn packet(header: PacketHeader, frames: &[Frame<'_>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut out = Writer::new(&mut bytes);
     header.encode(&mut out);
@@ -31,7 +31,11 @@ fn packet(header: PacketHeader, frames: &[Frame<'_>]) -> Vec<u8> {
     bytes
 }
 
-fn is_packet(bytes: &[u8], header: PacketHeader, frames: &[Frame<'_>]) -> Result<bool, DecodeError> {
+pub(crate) fn is_packet(
+    bytes: &[u8],
+    header: PacketHeader,
+    frames: &[Frame<'_>],
+) -> Result<bool, DecodeError> {
     let (found, mut rest) = PacketHeader::decode(bytes)?;
     let mut equal = found == header;
     let mut count = 0;

@@ -13,14 +13,14 @@ const CUP: ObjectId = ObjectId { creator: OTHER, number: 300 };
 const STAMP: Stamp = Stamp { term: Term(2), counter: 3 };
 
 /// The bytes of a message.
-fn message(kind: MessageKind, body: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
+pub(crate) fn message(kind: MessageKind, body: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
     let mut bytes = vec![kind as u8];
     body(&mut Writer::new(&mut bytes));
     bytes
 }
 
 /// Reads the kind of a message, and its body to its end.
-fn read<'a, T>(
+pub(crate) fn read<'a, T>(
     bytes: &'a [u8],
     kind: MessageKind,
     body: impl FnOnce(&mut Reader<'a>) -> Result<T, DecodeError>,

@@ -2,7 +2,8 @@
 //!
 //! This crate knows layouts and limits and has no behaviour: no state machine, no timer, no policy.
 //! Every decoder is total: any bytes give a value or a [`DecodeError`], never a panic, and no decoder allocates
-//! more than the limit of what it decodes. `PROTOCOL.md` beside this crate is the wire document; the code cites it.
+//! more than the limit of what it decodes. `PROTOCOL.md` beside this crate lists the chapters of the wire document,
+//! whose sections the code cites.
 
 pub mod call;
 pub mod carried;
@@ -48,7 +49,7 @@ pub use stamp::Stamp;
 pub use time::{Duration, Time};
 pub use warrant::{PeerPass, Signature, Warrant};
 
-/// Version of everything in `PROTOCOL.md`. Peers and relays of different versions refuse each other (PROTOCOL §1).
+/// Version of everything in the wire document. Peers and relays of different versions refuse each other (PROTOCOL §1).
 pub const PROTOCOL_VERSION: u16 = 6;
 
 /// How a path carries bytes (PROTOCOL §2).

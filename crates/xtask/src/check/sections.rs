@@ -1,4 +1,4 @@
-//! Citations: code that says `PROTOCOL §3.2` must find that section in `crates/wire/PROTOCOL.md`.
+//! Citations: code that says `PROTOCOL §3.2` must find that section in a chapter of `crates/wire/protocol`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,30 +8,39 @@ use crate::files;
 use crate::process::{Explain, Failure, Result};
 use crate::repo::Repo;
 
-/// The document, below the root.
-const DOCUMENT: &str = "crates/wire/PROTOCOL.md";
+/// The chapters of the document, below the root.
+const CHAPTERS: &str = "crates/wire/protocol";
 
-/// Checks every citation in the source of every crate.
+/// Checks every citation in the source of every crate, and in the chapters themselves.
 ///
 /// # Errors
-/// Lists the citations that lead nowhere, and sections that are there twice.
+/// Lists the citations that lead nowhere, sections that are there twice, and named tests that do not exist.
 pub(super) fn check(repo: &Repo) -> Result<()> {
-    let document = repo.root.join(DOCUMENT);
-    let headings = headings(&fs::read_to_string(&document).explain(document.display())?);
+    let chapters = files::below(&repo.root.join(CHAPTERS))?;
+    let (mut headings, mut tests) = (Vec::new(), BTreeSet::new());
+    for chapter in &chapters {
+        let document = fs::read_to_string(chapter).explain(chapter.display())?;
+        headings.extend(self::headings(&document));
+        tests.extend(named_tests(&document));
+    }
     let mut wrong: Vec<String> =
-        repeated(&headings).into_iter().map(|section| format!("{DOCUMENT} has §{section} twice")).collect();
+        repeated(&headings).into_iter().map(|section| format!("{CHAPTERS} has §{section} twice")).collect();
     let headings: BTreeSet<String> = headings.into_iter().collect();
     let mut count = 0;
-    for file in sources(&repo.root)? {
+    for file in sources(&repo.root)?.into_iter().chain(chapters) {
         let source = fs::read_to_string(&file).explain(file.display())?;
         let name = file.strip_prefix(&repo.root).unwrap_or(&file).display().to_string();
+        tests.retain(|test| !source.contains(&format!("fn {test}(")));
         for (line, section) in citations(&source) {
             count += 1;
             if !headings.contains(&section) {
-                wrong.push(format!("{name}:{line} cites §{section}, which {DOCUMENT} does not have"));
+                wrong.push(format!("{name}:{line} cites §{section}, which {CHAPTERS} does not have"));
             }
         }
     }
+    wrong.extend(
+        tests.into_iter().map(|test| format!("{CHAPTERS} names the test {test}, which is not there")),
+    );
     if wrong.is_empty() {
         println!("{count} citations of {} sections are right.", headings.len());
         return Ok(());
@@ -54,6 +63,13 @@ fn headings(document: &str) -> Vec<String> {
         numbers.extend(leading_number(title.trim_start().trim_start_matches('§')));
     }
     numbers
+}
+
+/// The tests that a chapter's tables name for a rule: the words with `_` in rows that begin with a section.
+fn named_tests(document: &str) -> Vec<String> {
+    let rows = document.lines().filter(|line| line.starts_with("| §"));
+    let named = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
+    named.filter(|name| name.contains('_')).map(str::to_owned).collect()
 }
 
 fn repeated(headings: &[String]) -> Vec<&String> {
@@ -124,6 +140,12 @@ mod tests {
         let document = "# Protocol 1\n## 1. Packets\n### 1.2 Acks\n## §4 Lanes\ntext 5.1\n```\n## 9 no\n```\n#### 4.1.2: x\n";
         assert_eq!(headings(document), ["1", "1.2", "4", "4.1.2"]);
         assert_eq!(repeated(&["1".to_owned(), "2".to_owned(), "1".to_owned()]), ["1"]);
+    }
+
+    #[test]
+    fn tests_stand_in_rows_that_begin_with_a_section() {
+        let document = "| `no_test` |\n| §1 rule 2 | `one_test`, `an_other`; `tests` |\n`no_row`\n";
+        assert_eq!(named_tests(document), ["one_test", "an_other"]);
     }
 
     #[test]

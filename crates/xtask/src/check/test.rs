@@ -18,7 +18,7 @@ pub(super) const STEPS: [Step; 13] = [
         first: 0.1,
         run: layers,
     },
-    Step { name: "sections", about: "every cited section of PROTOCOL.md exists", first: 0.1, run: sections },
+    Step { name: "sections", about: "every cited section of the protocol exists", first: 0.1, run: sections },
     Step { name: "mutants", about: "every planted bug can still be planted", first: 0.1, run: mutants },
     Step { name: "clippy", about: "no warning in native code and tests", first: 3.0, run: clippy },
     Step { name: "clippy-wasm", about: "no warning in code for the browser", first: 1.0, run: clippy_wasm },
