@@ -25,6 +25,7 @@ mod quiet_network;
 mod referee;
 mod refusals;
 mod reload;
+mod seat_back;
 mod still_host;
 mod stun;
 mod suspended;

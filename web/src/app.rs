@@ -44,6 +44,8 @@ const SUSPENDED_PATIENCE: f64 = 20_000.0;
 const WITHHELD_AFTER: f64 = 100.0;
 /// How often what the game is founded anew from is kept, in milliseconds: a page may end without a word.
 const KEEP_EVERY: f64 = 5_000.0;
+/// How often it shows that it lives, in milliseconds.
+const LIVES_EVERY: f64 = 1_500.0;
 
 /// The page's state.
 pub struct App {
@@ -70,6 +72,8 @@ pub struct App {
     in_lobby: bool,
     relay: RelayState,
     kept_at: f64,
+    /// When it showed to other tabs last that it lives.
+    lived_at: f64,
     /// Since when the game cannot go on, and whether the page has said so.
     trouble: Option<(f64, bool)>,
     left_by_hiding: bool,
@@ -126,6 +130,7 @@ impl App {
             in_lobby: false,
             relay: RelayState::Connecting,
             kept_at: f64::NEG_INFINITY,
+            lived_at: f64::NEG_INFINITY,
             trouble: None,
             left_by_hiding: false,
             is_offline: false,
@@ -223,6 +228,8 @@ impl App {
         // Codes were checked where they were typed or read.
         let Some(code) = GameCode::parse(code) else { return };
         self.page.show_waiting(&format!("Joining {code}…"));
+        seat::inherit(code.as_str());
+        self.page.set_any_colour();
         let (ticket, table) = (seat::read(code.as_str()), seat::read_table(code.as_str()));
         // Of no effect unless this tab founds the game anew.
         let robots = self.params.robots.unwrap_or(0);
@@ -383,12 +390,16 @@ impl App {
         if self.automation.as_ref().is_some_and(Automation::holds) {
             return;
         }
+        let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
+        if time - self.lived_at >= LIVES_EVERY {
+            self.lived_at = time;
+            seat::live();
+        }
         let Some(play) = &mut self.play else { return };
         let hands = self.controls.read();
         let script = self.automation.as_ref().map(Automation::input).unwrap_or_default();
         let news = play.step(wheel(hands, script));
         play.tend_office();
-        let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
         // At once when there is something for the first time: a page may end before it is kept again.
         if time - self.kept_at >= KEEP_EVERY && self.keep_table() {
             self.kept_at = time;

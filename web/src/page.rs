@@ -181,6 +181,11 @@ impl Page {
         self.parts.lobby.colour()
     }
 
+    /// Sets the colour that this tab has by itself, unless the player or the address wants one.
+    pub fn set_any_colour(&self) {
+        self.parts.lobby.set_any_colour();
+    }
+
     /// Sets the colour for this visit, without remembering it.
     pub fn set_colour(&self, index: u8) {
         self.parts.lobby.set_colour(index);

@@ -1,7 +1,8 @@
 //! What takes a seat back: the ticket; and, in case all players go at once, what the game is founded anew from.
 //!
 //! It is kept per tab, so that a reload finds it and another tab does not steal it. A tab and its duplicates have it in common,
-//! so that a player goes from one to the other.
+//! so that a player goes from one to the other. A new tab goes on as one of this browser that is gone, so that a player who
+//! closed the page and opens the link again has the seat back.
 
 use samovar_session::Kept;
 use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Ticket};
@@ -13,6 +14,12 @@ const VERSION: u8 = 2;
 const HEAD: usize = 1 + 8 + 4 + 64 + 2;
 /// More than a session and the state of a game can have.
 const KEPT_MAX: usize = 24_000;
+
+/// A tab without a sign of life for more seconds is gone.
+const GONE_AFTER: u32 = 6;
+const WHO: &str = "samovar.who";
+/// What was kept of late in this browser, the newest first.
+const LIST: &str = "samovar.kept";
 
 /// What a tab keeps of a game besides its ticket.
 #[derive(Clone, Debug)]
@@ -61,6 +68,46 @@ impl Table {
 pub fn read(code: &str) -> Option<Ticket> {
     let bytes = get(&key(code), 24)?;
     Some(Ticket::from_bytes(bytes.as_slice().try_into().ok()?))
+}
+
+/// Lets a tab that has no seat in the game with this code go on as one of this browser that had, and is gone.
+pub fn inherit(code: &str) {
+    let Some((own, all)) = storage().zip(local_storage()).filter(|_| read(code).is_none()) else { return };
+    let list = all.get_item(LIST).ok().flatten().unwrap_or_default();
+    let seat = key(code);
+    let whos = list.lines().filter_map(|line| line.strip_prefix(seat.as_str())?.strip_prefix('.'));
+    let is_gone = |who: &&str| {
+        let lived = all.get_item(&sign_of(who)).ok().flatten().and_then(|time| time.parse().ok());
+        lived.is_none_or(|lived: u32| seconds().abs_diff(lived) > GONE_AFTER)
+    };
+    if let Some(who) = whos.into_iter().find(is_gone) {
+        let _ = own.set_item(WHO, who);
+        live();
+    }
+}
+
+/// Shows other tabs of this browser that this one lives.
+pub fn live() {
+    if let Some((all, sign)) = local_storage().zip(who()).map(|(all, who)| (all, sign_of(&who))) {
+        let _ = all.set_item(&sign, &seconds().to_string());
+    }
+}
+
+/// This tab is about to go: another may go on as it at once.
+pub fn end() {
+    if let Some((all, who)) = local_storage().zip(who()) {
+        let _ = all.remove_item(&sign_of(&who));
+    }
+}
+
+/// The time, in seconds. Writing or reading fractions would cost the page 16 KB.
+fn seconds() -> u32 {
+    (js_sys::Date::now() / 1_000.0) as u32
+}
+
+/// A number below 8 that stays the same for this tab and whatever goes on as it.
+pub fn number() -> Option<u8> {
+    Some(who()?.bytes().last()? % 8)
 }
 
 /// Remembers the ticket, where the browser allows it.
@@ -127,20 +174,27 @@ fn set(key: &str, bytes: &[u8]) {
 
 /// What all tabs of this browser see, and the key there of what this tab and its duplicates have in common.
 fn shared(key: &str) -> Option<(Storage, String)> {
-    const WHO: &str = "samovar.who";
+    let who = who()?;
+    Some((local_storage()?, format!("{key}.{who}")))
+}
+
+/// What this tab and its duplicates are known as.
+fn who() -> Option<String> {
     let own = storage()?;
     // The browser copies it to a tab's duplicate.
-    let who = own.get_item(WHO).ok().flatten().or_else(|| {
+    own.get_item(WHO).ok().flatten().or_else(|| {
         let who = format!("{:013x}", (js_sys::Math::random() * 2f64.powi(52)) as u64);
         own.set_item(WHO, &who).ok()?;
         Some(who)
-    })?;
-    Some((web_sys::window()?.local_storage().ok().flatten()?, format!("{key}.{who}")))
+    })
+}
+
+fn sign_of(who: &str) -> String {
+    format!("samovar.lives.{who}")
 }
 
 /// Forgets what was kept longest ago: tabs end without a word.
 fn keep_newest(storage: &Storage, newest: &str) {
-    const LIST: &str = "samovar.kept";
     const KEPT: usize = 8;
     let list = storage.get_item(LIST).ok().flatten().unwrap_or_default();
     let others = list.lines().filter(|key| *key != newest);
@@ -148,6 +202,9 @@ fn keep_newest(storage: &Storage, newest: &str) {
         [newest].into_iter().chain(others).enumerate().partition(|(at, _)| *at < KEPT);
     for (_, key) in old.iter().filter(|(_, key)| key.starts_with("samovar.")) {
         let _ = storage.remove_item(key);
+        if let Some((_, who)) = key.rsplit_once('.') {
+            let _ = storage.remove_item(&sign_of(who));
+        }
     }
     let kept: Vec<_> = kept.into_iter().map(|(_, key)| key).collect();
     let _ = storage.set_item(LIST, &kept.join("\n"));
@@ -155,6 +212,10 @@ fn keep_newest(storage: &Storage, newest: &str) {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn local_storage() -> Option<Storage> {
+    web_sys::window()?.local_storage().ok().flatten()
 }
 
 fn storage() -> Option<Storage> {

@@ -80,6 +80,8 @@ pub struct Client {
     pause: Duration,
     lost: bool,
     identity: Option<Identity>,
+    /// The game's host has named this peer.
+    is_member: bool,
     warrant: Option<Warrant>,
     outbox: Outbox,
     requests: VecDeque<ClientRequest>,
@@ -103,6 +105,7 @@ impl Client {
             pause: RETRY_FIRST,
             lost: false,
             identity: None,
+            is_member: false,
             warrant: None,
             outbox: Outbox::new(),
             requests: VecDeque::from([ClientRequest::Open(SocketId::FIRST)]),
@@ -257,6 +260,11 @@ impl Client {
     pub fn set_listing(&mut self, now: Time, listing: Listing) {
         self.outbox.set_listing(ToRelay::Listing(listing));
         self.flush(now);
+    }
+
+    /// Whether the game's host has named this peer: then it does not give its game up when another has the code.
+    pub const fn set_named(&mut self, is_member: bool) {
+        self.is_member = is_member;
     }
 
     /// Who is a member, the host included, in the order in which they shall host: only they count when the relay decides
@@ -490,7 +498,12 @@ impl Client {
 
     /// A refusal that may be over soon does not end a member: its game may live on direct links meanwhile.
     fn on_refused(&mut self, now: Time, refusal: Refusal) {
-        let for_now = matches!(refusal, Refusal::Busy | Refusal::CodeTaken | Refusal::UnknownGame);
+        // The game that a newcomer entered is over when another has its code.
+        let for_now = match refusal {
+            Refusal::Busy | Refusal::UnknownGame => true,
+            Refusal::CodeTaken => self.is_member,
+            _ => false,
+        };
         if for_now && self.identity.is_some() {
             self.requests.push_back(ClientRequest::Close(self.socket));
             self.lose_socket(now);

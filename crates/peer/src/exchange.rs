@@ -99,7 +99,9 @@ impl Peer {
             session.witness(now).handle_lost();
         }
         self.out.tell(PeerEvent::Refused(refusal));
-        self.leaving.set_over(self.session.is_none());
+        let has_game =
+            self.session.as_ref().is_some_and(|session| refusal != Refusal::CodeTaken || session.is_member());
+        self.leaving.set_over(!has_game);
     }
 
     /// The relay has this peer by another socket, and never was without it.

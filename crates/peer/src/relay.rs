@@ -58,6 +58,7 @@ impl Relay {
         if core::mem::replace(&mut self.told_client, stirs) == stirs {
             return;
         }
+        self.client.set_named(session.is_member());
         if self.shown_warrant.as_ref() != Some(session.warrant()) {
             let warrant = *session.warrant();
             self.shown_warrant = Some(warrant);

@@ -7,6 +7,7 @@ use wasm_bindgen::prelude::*;
 use super::{App, Place};
 use crate::page::Problem;
 use crate::page::dom::{self, Listener};
+use crate::seat;
 
 /// How long the page may be without graphics before it says so, in milliseconds that somebody saw.
 const DARK_PATIENCE: f64 = 4_000.0;
@@ -92,6 +93,7 @@ impl App {
     fn on_page_hide(&mut self) {
         self.stop_leaving();
         self.keep_table();
+        seat::end();
         if let Some(play) = self.play.take() {
             play.go_away();
             self.left_by_hiding = true;

@@ -12,6 +12,7 @@ use super::palette::{self, PALETTE};
 use super::store::{self, Key};
 use super::{GameRow, RelayState};
 use crate::params::Mode;
+use crate::seat;
 
 const SHOWN: &str = "shown";
 const HIDDEN: &str = "hidden";
@@ -23,6 +24,7 @@ pub struct Lobby {
     name_note: Text,
     fallback_name: String,
     colour: Cell<u8>,
+    is_colour_wanted: Cell<bool>,
     colour_name: Text,
     swatches: Vec<HtmlInputElement>,
     note: Text,
@@ -48,6 +50,7 @@ impl Lobby {
             name_note: Text::new(dom::by_id(document, "name-note")?),
             fallback_name: default_name(random(90)),
             colour: Cell::new(0),
+            is_colour_wanted: Cell::new(false),
             colour_name: Text::new(dom::by_id(document, "colour-name")?),
             swatches: swatches(document)?,
             note: Text::new(dom::by_id(document, "games-note")?),
@@ -63,8 +66,10 @@ impl Lobby {
         if let Some(name) = store::read(Key::Name).and_then(|name| clean_name(&name)) {
             lobby.name.set_value(&name);
         }
-        let remembered = store::read(Key::Colour).and_then(|text| palette::parse_colour(&text));
-        lobby.set_colour(remembered.unwrap_or_else(|| u8::try_from(random(8)).unwrap_or(0)));
+        match store::read(Key::Colour).and_then(|text| palette::parse_colour(&text)) {
+            Some(remembered) => lobby.set_colour(remembered),
+            None => lobby.set_any_colour(),
+        }
         let chosen = store::read(Key::Address);
         lobby.has_chosen.set(chosen.is_some());
         lobby.hides_address.set_checked(chosen.as_deref() == Some(HIDDEN));
@@ -124,9 +129,18 @@ impl Lobby {
     pub fn set_colour(&self, index: u8) {
         let index = index % PALETTE.len() as u8;
         self.colour.set(index);
+        self.is_colour_wanted.set(true);
         self.colour_name.set(palette::colour(index).name);
         if let Some(swatch) = self.swatches.get(usize::from(index)) {
             swatch.set_checked(true);
+        }
+    }
+
+    /// Shows the colour of this tab and of whatever goes on as it, unless the player or the address wants one.
+    pub fn set_any_colour(&self) {
+        if !self.is_colour_wanted.get() {
+            self.set_colour(seat::number().unwrap_or_else(|| u8::try_from(random(8)).unwrap_or(0)));
+            self.is_colour_wanted.set(false);
         }
     }
 

@@ -157,8 +157,7 @@ impl<G: Game> World<G> {
     }
 
     fn end_liar(&mut self, id: ProcessId) {
-        // A host takes with it whom it kept out.
-        if !self.can_spare(id) || self.hosts(id) {
+        if !self.can_spare(id) {
             self.judges.is_orphaned = true;
         }
         self.begin_crisis(id);

@@ -185,6 +185,8 @@ impl<G: Game> World<G> {
         match write {
             Write::Keep(record) => {
                 let (session, term) = (record.session, record.term);
+                // A host takes the session with it from whom it keeps out.
+                self.judges.is_orphaned |= self.cast.liars.contains(&record.host);
                 self.relay.disk.insert(session, record);
                 if let Some(directory) = &mut self.relay.directory {
                     directory.handle_persisted(self.now, session, term);
