@@ -36,7 +36,6 @@ async fn who_hides_the_address_plays_by_the_relay_until_the_lobby_says_otherwise
     // It is not asked again.
     bob.reload().await;
     bob.joined().await;
-    ann.hears().await;
     assert_eq!(connections(&bob).await, 0, "nobody could learn the address");
     bob.hands().click("[data-action=leave]").await;
     bob.hands().click("#hides-address").await;
