@@ -189,14 +189,18 @@ fn a_forged_warrant_or_a_broken_message_ends_the_relay_not_the_process() {
 #[test]
 fn refusals_end_it_unless_they_pass_by_themselves() {
     let signatory = Signatory::new(&[1; 32]);
-    for (refusal, ends) in [
-        (Refusal::Busy, false),
-        (Refusal::CodeTaken, false),
-        (Refusal::BadPass, true),
-        (Refusal::Version(9), true),
-        (Refusal::Misbehaved, true),
+    for (refusal, is_named, ends) in [
+        (Refusal::Busy, true, false),
+        (Refusal::Busy, false, false),
+        (Refusal::CodeTaken, true, false),
+        // The game of a newcomer is over when another has its code.
+        (Refusal::CodeTaken, false, true),
+        (Refusal::BadPass, true, true),
+        (Refusal::Version(9), true, true),
+        (Refusal::Misbehaved, true, true),
     ] {
         let mut client = in_game(&signatory, ME);
+        client.set_named(is_named);
         hear(&mut client, Time::ZERO, &FromRelay::Refused(refusal));
         assert_eq!(client.poll_event(), Some(ClientEvent::Lost));
         assert_eq!(client.poll_event(), ends.then_some(ClientEvent::Refused(refusal)));

@@ -71,6 +71,7 @@ fn a_newcomer_to_a_restored_game_that_stays_away_is_told_after_a_while() {
 #[test]
 fn the_code_of_a_restored_game_is_kept_for_a_minute() {
     let mut world = World::with_members(1);
+    world.seats[0].client.set_named(true);
     world.kill_relay();
     world.seats[0].cut = true;
     world.start_relay();
