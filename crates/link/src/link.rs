@@ -39,11 +39,11 @@ use send_lane::{SegmentCounts, SendLane};
 use sent::SentPackets;
 pub use transmit::{Compose, Dues, Source};
 
-/// One packet in so many weighs in the loss rate.
+/// The loss rate is a running mean over about this many packets.
 const LOSS_MEMORY: f32 = 128.0;
-/// On a path that loses nothing the probe is a net for what the relay drops under overload, and slow.
+/// The probe's interval on a lossless path, where only the relay drops packets, under overload.
 const LOSSLESS_PROBE: Duration = Duration::from_millis(1_000);
-/// The time until the next probe doubles with each that brings nothing, at most so often.
+/// Each probe without an answer doubles the time until the next, at most this often.
 const PROBE_DOUBLINGS: u32 = 4;
 
 /// One association with one peer.
@@ -63,23 +63,23 @@ pub struct Link {
     liveness: Liveness,
     budget: Budget,
     buffers: Buffers,
-    /// The path is said to lose nothing.
+    /// The path loses nothing, by [`Link::set_lossless`].
     lossless: bool,
     last_now: Time,
     last_sent: Time,
-    /// All that was queued reliably before has arrived, and a packet that was sent since.
+    /// See [`Link::reached_at`].
     reached: Time,
-    /// The next such moment, and how far the lanes were queued then, and bulk.
+    /// The next value of `reached`, with the queue ends of the lanes and of bulk at that moment.
     milestone: (Time, [u64; RELIABLE_LANES as usize], u64),
-    /// There is more to queue than the lanes take.
+    /// The owner has more to queue than the lanes take.
     is_behind: bool,
     ack_due: Option<Time>,
-    /// When a packet is likely to be sent anyway.
+    /// When the owner is likely to send a packet anyway.
     expected: Time,
-    /// When segments were last sent, or acked; the probe's time counts from here.
+    /// When segments were last sent or acked; the probe's time counts from here.
     last_segment: Time,
     probes: u32,
-    /// Whose turn it is to come first in a packet.
+    /// The index of the entry of `TURNS` that is next.
     turn: usize,
     bulk_credit: Time,
     /// An unreliable message that goes with each packet, unless it is empty.
@@ -91,7 +91,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link that begins now. The generation is the one behind that of this peer's former link to the other end.
+    /// A link that begins now. `generation` is the one after that of this peer's previous link to the other end.
     #[must_use]
     pub fn new(now: Time, config: LinkConfig, generation: Generation) -> Self {
         Self {
@@ -129,11 +129,11 @@ impl Link {
         }
     }
 
-    /// Takes what the path delivered.
+    /// Handles bytes that the path delivered.
     ///
     /// # Errors
-    /// The code to close the link with when the bytes break the protocol; of a packet that does not parse nothing
-    /// has been delivered.
+    /// The code to close the link with when the bytes break the protocol. Nothing is delivered from a packet that
+    /// does not parse to its end.
     pub fn handle(&mut self, now: Time, mode: Mode, bytes: &[u8]) -> Result<(), CloseCode> {
         self.observe(now);
         self.stats.packets_in += 1;
@@ -144,7 +144,7 @@ impl Link {
         }
     }
 
-    /// Notices that this peer slept, if so: what should have come meanwhile says nothing about the other end or the path.
+    /// Detects that this peer slept: then the silence proves nothing about the other end or the path.
     fn observe(&mut self, now: Time) -> bool {
         let has_slept = now.since(self.last_now) >= SLEPT;
         if has_slept {
@@ -157,7 +157,7 @@ impl Link {
         has_slept
     }
 
-    /// Learns the fate of packets, by an ack or by the time that passed since the last one.
+    /// Settles the fate of packets, by an ack or by the time since the last one.
     fn settle(&mut self, now: Time, ack: Option<(u64, &Ack)>) {
         let Self { sent, send_lanes, bulk_out, received, budget, buffers, events, stats, .. } = self;
         let (mut newest, mut progress) = (None, false);
@@ -245,10 +245,10 @@ impl Link {
         receipt.ok_or(SendError::WouldBlock)
     }
 
-    /// Queues a message of the session's lane that must not wait for room, whatever else is queued.
+    /// Queues a control message of the session's lane, in the room that is kept for these.
     ///
     /// # Errors
-    /// `TooLarge`; `WouldBlock` when the other end has not taken even such messages for long.
+    /// `TooLarge`; `WouldBlock` when that room is full as well.
     pub fn send_control(&mut self, message: &[u8]) -> Result<Receipt, SendError> {
         if message.len() > MESSAGE_MAX {
             return Err(SendError::TooLarge);
@@ -259,7 +259,7 @@ impl Link {
         Ok(Receipt::Lane(end))
     }
 
-    /// How far the other end is known to have got.
+    /// How far the other end has received the reliable lanes and bulk, as far as known.
     #[must_use]
     pub fn deliveries(&self) -> Deliveries {
         let lanes = core::array::from_fn(|lane| self.send_lanes[lane].delivered());
@@ -272,7 +272,7 @@ impl Link {
         self.deliveries().cover(receipt)
     }
 
-    /// The path changed: bulk chunks under way on the old one may never arrive, and its delays were others.
+    /// The path changed: bulk chunks in flight on the old one may never arrive, and its delays no longer apply.
     pub fn handle_path_changed(&mut self, now: Time) {
         self.bulk_out.rewind();
         self.budget.forget_path(now);
