@@ -42,7 +42,7 @@ fn frames_of_a_step(n: u32, is_stable: bool) -> f64 {
 }
 
 #[test]
-fn a_step_in_total_order_takes_at_most_two_messages_a_member() {
+fn a_step_in_total_order_takes_at_most_two_messages_for_each_member() {
     println!(
         "the seed | total | members | the source | total | the seed | total | stable: messages per step"
     );

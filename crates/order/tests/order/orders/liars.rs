@@ -111,7 +111,7 @@ fn only_a_living_former_host_adds_to_its_log() {
 
 /// A hostile host gives a member's message a number that the member never used.
 #[test]
-fn a_gone_hostile_host_silences_no_member() {
+fn a_host_that_is_gone_has_not_silenced_anybody() {
     let mut b = order_at(B, Kind::Total, 3);
     let mut entry = vec![0];
     let mut out = Writer::new(&mut entry);
