@@ -20,7 +20,7 @@ pub const OUT_FOR: u64 = 2_000_000;
 /// How long cubes break on a teapot that is back, in microseconds.
 pub const SHIELDED_FOR: u64 = 1_500_000;
 
-/// What a teapot can do, and whether it can be hit.
+/// The abilities of a teapot, and whether it can be hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
     /// It drives, fires and can be hit.

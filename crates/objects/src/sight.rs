@@ -12,7 +12,7 @@ use crate::objects::{ObjectEvent, Objects};
 use crate::send::{Pending, What};
 
 impl Objects {
-    /// Where an object is, when the schema of its kind says which field that is.
+    /// The place of an object, when the schema of its kind has one.
     #[must_use]
     pub fn place(&self, id: ObjectId) -> Option<[f32; 3]> {
         self.place_of(self.slots.get(id)?)

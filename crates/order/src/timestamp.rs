@@ -60,7 +60,7 @@ use peer::Peer;
 pub const AHEAD_MAX: Duration = Duration::from_millis(2_000);
 /// The same at a receiver, which allows for different clocks.
 pub(crate) const AHEAD_ALLOWED: Duration = Duration::from_millis(4_000);
-/// The most unacknowledged messages of a sender: half of a receiver's bound, since receivers may be behind.
+/// The most messages of a sender that may be undelivered: half of a receiver's bound, since receivers may be behind.
 const KEPT_MAX: usize = TIMED_HELD_MAX / 2;
 /// How many forgotten peers are remembered by the number of their last message.
 const FORMER_MAX: usize = 64;

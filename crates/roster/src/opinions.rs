@@ -14,7 +14,7 @@ use samovar_wire::{PeerId, SortedMap, Term};
 pub(crate) struct Opinions(SortedMap<PeerId, Opinion>);
 
 impl Opinions {
-    /// Drops the opinions of all other peers.
+    /// Drops the opinions of peers that are no longer heard.
     pub(crate) fn retain(&mut self, is_heard: impl Fn(PeerId) -> bool) {
         self.0.retain(|&peer, _| is_heard(peer));
     }

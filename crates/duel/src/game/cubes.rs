@@ -23,8 +23,8 @@ use crate::state::LAUNCH;
 use crate::teapot::TOP_SPEED;
 
 /// How long a shooter keeps a cube whose flight has ended, and at least under each host, in microseconds. A host that
-/// steps once a second, and heard of the cube late, has swept it by then. A host that died is missed by then, which
-/// suspends the session.
+/// steps once a second, and heard of the cube late, has swept it by then. A host that died is missed by then, and the
+/// session is suspended until it has a successor.
 const KEPT_FOR: u64 = 2_000_000;
 
 /// How far from the shooter's teapot, as it is shown here, a cube may begin, besides what the teapot can have driven.
@@ -206,7 +206,7 @@ fn is_plausible(track: &Track, scenery: Scenery<'_>) -> bool {
         (news..strike.at.saturating_add(OUT_FOR)).contains(&launch.launched_at)
     });
     let [x, y, _] = launch.position;
-    // What it drives later widens nothing, or a cube would only have to wait for its shooter.
+    // The teapot's later way widens nothing, or a cube would only have to wait for its shooter.
     let driven = TOP_SPEED * seconds(track.heard_at.abs_diff(launch.launched_at));
     let reach = SPOUT_REACH + LAUNCH_TOLERANCE + driven;
     !was_out && distance([x, y], shooter.motion.position) <= reach

@@ -21,11 +21,11 @@ const SMALL_MAX: usize = 300;
 const COPY_AFTER: Duration = Duration::from_millis(8);
 /// A copy gets a packet of its own after this time: longer than a tick at 60 Hz, whose packet carries it for free.
 const COPY_DUE: Duration = Duration::from_millis(18);
-/// What a new byte adds to the purse, in tenths of a byte: of a small segment, and of a larger one.
+/// Credit for a new byte in the purse, in tenths of a byte: of a small segment, and of a larger one.
 const COPY_TENTHS: [usize; 2] = [19, 10];
 /// The most that the purse holds, in tenths of a byte.
 const PURSE_MAX: usize = 40_000;
-/// What a third sending must leave in the purse for second ones, in tenths of a byte.
+/// The credit that a third sending must leave for second ones, in tenths of a byte.
 const PURSE_RESERVE: usize = 4_000;
 /// Segments that may await copies at a time.
 const COPYING_MAX: usize = 128;

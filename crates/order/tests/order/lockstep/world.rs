@@ -125,7 +125,7 @@ pub(crate) struct World {
     on_the_way: BTreeSet<OnTheWay>,
     reliable_at: BTreeMap<(PeerId, PeerId), u64>,
     sent: u64,
-    /// How often players change their inputs, in thousandths of a millisecond step.
+    /// The chance of a new input in a step, in sixtieths.
     pub(crate) fidgets: u64,
     /// Inputs are numbers instead, each one more than the former.
     pub(crate) counts: bool,
