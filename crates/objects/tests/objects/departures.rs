@@ -379,12 +379,12 @@ fn late_word_of_a_former_grant(is_told: bool) {
 }
 
 #[test]
-fn the_host_tells_a_remembered_end_whose_heir_is_gone() {
+fn what_the_host_remembers_of_an_end_whose_heir_is_gone_it_tells() {
     late_word_of_a_former_grant(true);
 }
 
 #[test]
-fn the_host_tells_a_remembered_end_whose_heir_was_not_told() {
+fn what_the_host_remembers_of_an_end_whose_heir_was_not_told_it_tells() {
     late_word_of_a_former_grant(false);
 }
 
