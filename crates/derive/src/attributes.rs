@@ -3,7 +3,7 @@
 use proc_macro2::Span;
 use syn::{Attribute, Expr, Ident, LitInt, Member, Path, Result, meta::ParseNestedMeta, spanned::Spanned};
 
-/// What stands on a struct or an enum.
+/// The attributes of a struct or an enum.
 #[derive(Default)]
 pub(crate) struct OfType {
     /// The kind of its objects.
@@ -30,7 +30,7 @@ impl OfType {
     }
 }
 
-/// What stands on a field.
+/// The attributes of a field.
 #[derive(Default)]
 pub(crate) struct OfField {
     /// Where the first attribute is.

@@ -1,4 +1,4 @@
-//! Which coder of `samovar_objects::quantise` the attributes of a field ask for.
+//! The coder of `samovar_objects::quantise` that a field's attributes ask for.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -6,7 +6,7 @@ use syn::{Error, Expr, ExprLit, Lit, Path, Result, Type, spanned::Spanned};
 
 use crate::attributes::OfField;
 
-/// A coder that a field asks for, before it is known for which type.
+/// A coder that a field asks for, before its type is known.
 pub(crate) enum Coder {
     Grid { min: TokenStream, max: TokenStream, precision: TokenStream },
     Whole { min: TokenStream, max: TokenStream },

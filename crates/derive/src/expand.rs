@@ -1,4 +1,4 @@
-//! What the derive writes.
+//! The code that the derive writes.
 
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -250,7 +250,7 @@ fn describe(krate: &Path, field: &Planned<'_>, all: &[Planned<'_>]) -> Result<To
     })
 }
 
-/// How a number goes on, and what must hold for it.
+/// How a number moves, and the assertions for that.
 fn motion(krate: &Path, field: &Planned<'_>, all: &[Planned<'_>]) -> Result<(TokenStream, TokenStream)> {
     let (Some(rate), Way::Number { name, .. }) = (&field.attributes.rate, &field.way) else {
         let is_rate = all.iter().any(|other| other.attributes.rate.as_ref() == Some(&field.member));

@@ -2,7 +2,7 @@
 
 use syn::{Expr, GenericArgument, PathArguments, Type};
 
-/// What a type is put together of.
+/// The form of a type.
 pub(crate) enum Form<'a> {
     Option(&'a Type),
     List(&'a Type),

@@ -73,27 +73,27 @@ use syn::{DeriveInput, parse_macro_input};
 /// | any of these | `packed` | packed instead of in line |
 /// | arrays and tuples of numbers | those of their numbers | packed |
 ///
-/// What is *packed* is one text of at most 255 bytes, bit by bit, and travels whole when it changes. A list of lists or
-/// strings states a `bound` for each, the outermost first. `usize`, `char`, maps and references are refused.
+/// A *packed* value is one text of at most 255 bytes, bit by bit, and travels whole when it changes. A list of lists
+/// or strings states a `bound` for each, the outermost first. `usize`, `char`, maps and references are refused.
 ///
-/// # How a number goes on
+/// # How a number moves
 ///
-/// Between two updates a number is predicted, and only what the prediction misses is sent.
+/// Between two updates a number is predicted, and only the prediction's error is sent.
 ///
 /// | attribute | meaning |
 /// |---|---|
 /// | none | it stays as it is; if it is a rate, as `smooth` |
-/// | `smooth` | it goes on as it went |
+/// | `smooth` | it continues its change |
 /// | `rate = velocity` | it changes by that field of the same struct each second. The rate has a range, no rate itself, and as many numbers; that of an `angle` is in radians, that of a `rotation` three numbers, the angular velocity about the axes of the world |
 /// | `held` | on a rate: it stays as it is |
 ///
 /// These go with numbers of a stated range, angles and rotations that are not packed.
 ///
-/// # Where an object is
+/// # The place of an object
 ///
-/// `place` on a field of two or three numbers of a stated range says that this is where the object is: members can choose
-/// to be told only of what is near. A type has one place; that of a nested struct is one as well, and two are refused
-/// when the schema is made.
+/// `place` on a field of two or three numbers of a stated range makes it the object's place: members can choose to be
+/// told only of near objects. A type has one place; that of a nested struct counts, and two are refused when the
+/// schema is made.
 ///
 /// ```
 /// use samovar_objects::{Replicate, State};
@@ -137,9 +137,9 @@ use syn::{DeriveInput, parse_macro_input};
 /// # Ok::<(), samovar_objects::StateError>(())
 /// ```
 ///
-/// # What does not compile
+/// # Errors at compile time
 ///
-/// A float that does not say how exact it is to be:
+/// A float without a stated precision:
 /// ```compile_fail
 /// #[derive(samovar_objects::Replicate)]
 /// struct Pot { place: [f32; 3] }
@@ -180,7 +180,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// #[derive(samovar_objects::Replicate)]
 /// struct Pot { #[replicate(bound = 65)] peers: Vec<u32> }
 /// ```
-/// Motion of what is packed, attributes that contradict each other, and those that nobody knows:
+/// Motion of a packed value, contradicting attributes, and unknown ones:
 /// ```compile_fail
 /// #[derive(samovar_objects::Replicate)]
 /// struct Pot { #[replicate(range = 1.0, precision = 0.1, smooth)] place: Option<f32> }

@@ -112,7 +112,7 @@ fn check_motion(attributes: &OfField, way: &Way) -> Result<()> {
     }
 }
 
-/// Refuses what only the fields of a struct can have.
+/// Refuses attributes that only the fields of a struct can have.
 pub(crate) fn refuse_motion(fields: &[Planned<'_>]) -> Result<()> {
     for field in fields {
         let rate = field.attributes.rate.as_ref().map(Spanned::span);

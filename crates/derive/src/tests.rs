@@ -1,4 +1,4 @@
-//! What the macro says to those whom it refuses.
+//! The macro's refusals.
 
 use crate::expand::expand;
 

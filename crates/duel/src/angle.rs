@@ -1,10 +1,10 @@
-//! Sine and cosine of any angle, alike on every machine: what the standard library calls differs from one to the next,
-//! and is kilobytes of machine code in a page.
+//! Sine and cosine of any angle, the same on every machine. The standard library's differ from one machine to the
+//! next, and take kilobytes of machine code in a page.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
-/// Sine and cosine of an angle in radians, right to the last place or so of an `f32`. Of angles far beyond a thousand
-/// turns they are some point near the circle; of what is no number they are none.
+/// Sine and cosine of an angle in radians, right to about the last place of an `f32`. For angles far beyond a
+/// thousand turns the result is only near the circle; for NaN and infinities it is NaN.
 pub fn sin_cos(angle: impl Into<f64>) -> (f32, f32) {
     let (sin, cos) = of(angle.into());
     (sin as f32, cos as f32)
@@ -51,7 +51,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn they_are_what_the_standard_librarys_are() {
+    fn sines_and_cosines_equal_the_standard_librarys() {
         for step in -20_000..20_000 {
             let angle = f64::from(step) * 0.001_7;
             let (sin, cos) = sin_cos(angle);

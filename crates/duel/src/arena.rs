@@ -1,4 +1,4 @@
-//! The tea table: its rim, what stands on it, and where teapots appear.
+//! The tea table: its rim, the obstacles on it, and where teapots appear.
 //!
 //! Everything on the table is an upright cylinder, so that driving needs circles only and a cube's flight can be
 //! tested exactly ([`hits`](crate::hits)). The gaps are wider than a teapot: nothing can wedge between two obstacles.
@@ -13,7 +13,7 @@ pub const SPAWN_POINTS: usize = 12;
 /// The distance of the places to appear at from the centre.
 const SPAWN_RADIUS: f32 = 12.5;
 
-/// What an obstacle looks like.
+/// The kind of an obstacle, which decides its looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObstacleKind {
     /// The bowl in the centre.
@@ -27,7 +27,7 @@ pub enum ObstacleKind {
 /// An upright cylinder that stands on the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Obstacle {
-    /// What to draw.
+    /// The kind to draw.
     pub kind: ObstacleKind,
     /// The axis, in table units.
     pub centre: Vec2,
@@ -53,7 +53,7 @@ pub struct Arena {
     pub radius: f32,
     /// The height of the rim: cubes above it leave the table.
     pub rim_height: f32,
-    /// What stands on the table; an obstacle is named by its index here.
+    /// The obstacles on the table, each named by its index here.
     pub obstacles: &'static [Obstacle],
 }
 
@@ -88,7 +88,7 @@ impl Arena {
         self.push_inside(place, radius)
     }
 
-    /// The nearest place to `position` where a body of `radius` is within the rim, whatever stands there.
+    /// The nearest place to `position` where a body of `radius` is within the rim, ignoring obstacles.
     pub fn push_inside(&self, position: Vec2, radius: f32) -> Vec2 {
         crate::plane::clamp_length(position, (self.radius - radius).max(0.0))
     }

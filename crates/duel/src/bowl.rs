@@ -1,8 +1,8 @@
-//! The sugar bowl on the table: whoever drives over it first has two points more.
+//! The sugar bowl on the table: the first player to drive over it gets two points.
 //!
-//! Who was first is decided by the time at which it was touched, not by which message came first: every peer sees the
-//! touches in the same order ([`Word::Touched`](crate::word::Word::Touched), by time stamp). The host turns the first one
-//! into points, and the bowl's number tells whether it has.
+//! The time of the touch decides who is first, not the arrival of a message: every peer sees the touches in the same
+//! order ([`Word::Touched`](crate::word::Word::Touched), by time stamp). The host turns the first one into points,
+//! and the bowl's number tells whether it has.
 
 use crate::arena::TEA_TABLE;
 use crate::codec::{DecodeError, Reader};
@@ -25,32 +25,32 @@ const PLACES: u8 = 12;
 /// The distance of those places from the centre, by turns.
 const DISTANCES: [f32; 2] = [5.0, 11.0];
 
-/// The bowl that stands on the table, or that will.
+/// The bowl that stands on the table, or the next one to appear.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bowl {
-    /// Which; each later one has a higher number, and with 0 there was none yet.
+    /// Its number; each later bowl has a higher one, and 0 means that there was none yet.
     pub number: u32,
-    /// Where, as a number of a place.
+    /// Its place, by number.
     pub place: u8,
-    /// From when on it stands there, in microseconds of session time.
+    /// When it appears, in microseconds of session time.
     pub appears_at: u64,
-    /// Who took the one before, if anybody did, and when.
+    /// The player that took the bowl before, and when, if any did.
     pub taken: Option<(PlayerKey, u64)>,
 }
 
-/// That somebody took a bowl.
+/// The taking of a bowl by a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grab {
-    /// Which bowl.
+    /// The bowl's number.
     pub bowl: u32,
-    /// Who.
+    /// The player.
     pub player: PlayerKey,
-    /// When, in microseconds of session time.
+    /// The session time, in microseconds.
     pub at: u64,
 }
 
 impl Bowl {
-    /// Where it stands.
+    /// The place where it stands.
     pub fn position(&self) -> Vec2 {
         place(self.place)
     }
@@ -71,7 +71,7 @@ impl Bowl {
         self.taken.map(|(player, at)| Grab { bowl, player, at })
     }
 
-    /// The next one, as far from all teapots as can be, so that nobody just stands there.
+    /// The next bowl, as far from all teapots as possible, so that waiting in one place does not pay.
     pub fn next(&self, grab: Option<Grab>, appears_at: u64, teapots: &[Vec2]) -> Self {
         let room = |number: u8| {
             let nearest = teapots.iter().map(|&teapot| distance(place(number), teapot));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_bowl_stands_elsewhere_and_far_from_everybody() {
+    fn the_next_bowl_stands_elsewhere_and_far_from_all() {
         let mut bowl = Bowl::default();
         for number in 1..40 {
             let teapot = bowl.position();

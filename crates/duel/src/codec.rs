@@ -1,4 +1,4 @@
-//! Reading fields that anyone may have written, and quantisation.
+//! Decoding of fields that any peer may have written, and quantisation.
 //!
 //! Every number is little-endian. A decoder takes all of its bytes or refuses them, allocates nothing before it has
 //! checked a length, and accepts only what an encoder of this crate writes: for all accepted bytes, encoding what
@@ -47,7 +47,7 @@ impl From<StateError> for DecodeError {
     }
 }
 
-/// What is left of a field to read.
+/// The unread part of a field.
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Reads what [`Scale::write`] wrote.
+    /// Reads a vector that [`Scale::write`] wrote.
     pub(crate) fn vector<const N: usize>(&mut self, scale: Scale) -> Result<[f32; N], DecodeError> {
         let mut quanta = [0_i16; N];
         for quantum in &mut quanta {
@@ -104,10 +104,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How a vector is written: steps of which 16 bits a component are enough, and a limit on its length.
+/// How a vector is written: in steps that fit 16 bits a component, with a limit on its length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
-    /// What one quantum is.
+    /// The size of one quantum.
     step: f64,
     /// The longest vector, in quanta.
     limit: i64,
@@ -127,7 +127,8 @@ impl Scale {
         Self { step, limit: (limit / step) as i64 }
     }
 
-    /// The nearest vector that can be written, in quanta. What is too long is shortened; what is not finite is zero.
+    /// The nearest vector that can be written, in quanta. A vector that is too long is shortened; a component that is
+    /// not finite becomes zero.
     pub(crate) fn quantise<const N: usize>(self, vector: [f32; N]) -> [i16; N] {
         // The cast maps not-a-number to zero and saturates infinities.
         let quanta = vector.map(|each| ((f64::from(each) / self.step).round() as i64).clamp(-32_767, 32_767));
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_quantised_is_accepted_and_close() {
+    fn quantised_vectors_are_accepted_and_close() {
         let mut rng = Rng::new(22);
         for _ in 0..100_000 {
             let vector = [rng.between(-30.0, 30.0), rng.between(-30.0, 30.0)];

@@ -1,13 +1,13 @@
-//! Matches: when one begins and ends, and who won.
+//! Matches: their beginning, their end, and their winner.
 //!
 //! ```text
 //!             two players        points or time        a pause, two players
 //!   Waiting ─────────────▶ Running ─────────────▶ Over ─────────────▶ Running, the next
 //! ```
 //!
-//! The host says that a match begins or ends, and it does when all have been told in one order that no single failure
-//! undoes ([`Word::Began`], [`Word::Ended`]). So all know the same winner, and the same first moment of the next match.
-//! The scoreboard repeats it for whoever comes later, and a new host goes on from whichever of the two is newer.
+//! The host announces that a match begins or ends. It does so when all members have been told, in one order that no
+//! single failure undoes ([`Word::Began`], [`Word::Ended`]). So all know the same winner, and the same first moment
+//! of the next match. The scoreboard repeats it for later members, and a new host goes on from the newer of the two.
 
 use crate::codec::{DecodeError, Reader};
 use crate::player::PlayerKey;
@@ -19,12 +19,13 @@ pub const PAUSE: u64 = 8_000_000;
 /// How many players a match needs.
 pub const PLAYERS_MIN: usize = 2;
 
-/// What is played for. The founder brings it, and it stays with the scoreboard whoever hosts.
+/// The limits of a match and the bowls' interval. The founder sets them, and they stay with the scoreboard whichever
+/// peer hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stakes {
-    /// The points that end a match; with 0 none do.
+    /// The points that end a match; 0 for no such limit.
     pub points: u16,
-    /// How long a match lasts at most, in seconds; with 0 for ever.
+    /// The longest time of a match, in seconds; 0 for no limit.
     pub seconds: u16,
     /// How long after one sugar bowl the next appears, in seconds; with 0 there is none.
     pub bowl_seconds: u16,
@@ -42,10 +43,10 @@ impl Default for Stakes {
     }
 }
 
-/// How far a match is.
+/// The stage of a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// There was none yet: too few players.
+    /// There was no match yet: too few players.
     #[default]
     Waiting,
     /// It is played.
@@ -54,28 +55,28 @@ pub enum Stage {
     Over,
 }
 
-/// The match that is played, or was last.
+/// The current match, or the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Course {
-    /// What for.
+    /// The limits of the match.
     pub stakes: Stakes,
-    /// Which match; the first one is 1.
+    /// The number of the match; the first one is 1.
     pub number: u32,
-    /// How far it is.
+    /// The stage of the match.
     pub stage: Stage,
-    /// Since when, in microseconds of session time.
+    /// The start of the stage, in microseconds of session time.
     pub since: u64,
-    /// Who won it, once it is over; nobody without a point.
+    /// The winner, once the match is over; `None` when no player has a point.
     pub winner: Option<PlayerKey>,
 }
 
 impl Course {
-    /// How far this is: of two, the greater is newer.
+    /// How far the matches have come: the greater of two values is newer.
     pub fn progress(&self) -> (u32, Stage) {
         (self.number, self.stage)
     }
 
-    /// What it becomes by a word, if that tells of anything newer.
+    /// The course after a word, if that tells of anything newer.
     pub fn after(&self, word: &Word) -> Option<Self> {
         let next = match *word {
             Word::Began { number, at } => {
@@ -90,7 +91,7 @@ impl Course {
         (next.progress() > self.progress()).then_some(next)
     }
 
-    /// When time ends what there is: the match, or the pause behind it. `None` when time alone does not.
+    /// When time ends the present stage: the match, or the pause after it. `None` when time alone does not.
     pub fn ends_at(&self) -> Option<u64> {
         match self.stage {
             Stage::Waiting => None,
@@ -100,7 +101,7 @@ impl Course {
         }
     }
 
-    /// Whether points end it that somebody has.
+    /// Whether these points of one player end the match.
     pub fn is_won_by(&self, points: u16) -> bool {
         self.stage == Stage::Running && self.stakes.points > 0 && points >= self.stakes.points
     }
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_wins_without_a_point() {
+    fn no_player_wins_without_a_point() {
         let over = Course::default().after(&Word::Ended { number: 1, at: 9, table: vec![(ADA, 0)] });
         assert_eq!(over.unwrap().winner, None);
     }

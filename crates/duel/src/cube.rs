@@ -1,8 +1,8 @@
 //! The flight of a sugar cube.
 //!
-//! A cube is its launch and nothing else: from the moment it is created every peer computes the same path from the
-//! same three vectors and the session time, so a cube in flight costs no updates, and one that is heard of late
-//! appears where it should be by now. It flies without drag and never bounces.
+//! A cube is only its launch: every peer computes the same path from the same three vectors and the session time. So
+//! a cube in flight costs no updates, and a late one appears at its present place. It flies without drag and never
+//! bounces.
 
 use crate::angle::sin_cos;
 use crate::arena::Arena;
@@ -11,7 +11,7 @@ use crate::motion::Motion;
 use crate::plane::{Vec2, Vec3, add, direction, dot, scale, seconds};
 use crate::player::PlayerKey;
 
-/// Half the edge of a cube: what its centre keeps from whatever it touches.
+/// Half the edge of a cube: the distance of its centre from a surface it touches.
 pub const CUBE_RADIUS: f32 = 0.15;
 
 /// The speed at which a cube leaves the spout, relative to the teapot, in units per second.
@@ -53,10 +53,10 @@ const HEIGHTS: Scale = Scale::new(20.0, 3.0);
 /// Velocities are written in steps of 1 mm of a unit per second, up to what a teapot at top speed can give.
 const VELOCITIES: Scale = Scale::new(32.0, 25.0);
 
-/// All there is to know about a sugar cube.
+/// The whole state of a sugar cube.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Launch {
-    /// Who fired.
+    /// The player that fired.
     pub shooter: PlayerKey,
     /// Where the cube left the spout.
     pub position: Vec3,
@@ -69,7 +69,7 @@ pub struct Launch {
 /// Names a cube for the scoreboard, which outlives the cube's object: no spout fires twice at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shot {
-    /// Who fired.
+    /// The player that fired.
     pub shooter: PlayerKey,
     /// The session time of the launch, in microseconds.
     pub launched_at: u64,
@@ -91,7 +91,7 @@ pub enum Landing {
 impl Launch {
     /// The launch of a cube from the spout of a teapot: its velocity adds to the cube's.
     ///
-    /// The numbers are already rounded to what travels, so that the shooter sees exactly the path all others see.
+    /// The numbers are already rounded for travel, so the shooter sees exactly the path that all others see.
     pub fn from_spout(shooter: PlayerKey, teapot: &Motion, now: u64) -> Self {
         let ahead = direction(teapot.heading);
         let [x, y] = add(teapot.position, scale(ahead, SPOUT_REACH));
@@ -103,10 +103,10 @@ impl Launch {
             velocity: [vx, vy, MUZZLE_SPEED * up],
             launched_at: now,
         };
-        Self::decode(&exact.encode()).expect("whatever is encoded is in range")
+        Self::decode(&exact.encode()).expect("every encoded launch is in range")
     }
 
-    /// What the scoreboard knows this cube by.
+    /// The name of this cube on the scoreboard.
     pub fn shot(&self) -> Shot {
         Shot { shooter: self.shooter, launched_at: self.launched_at }
     }
@@ -130,7 +130,7 @@ impl Launch {
 
     /// Whether the cube can be in flight at `now`: not spent, and not launched in a future that no clock explains.
     ///
-    /// Whoever has an object for which this is false may destroy it.
+    /// A peer may destroy its object when this is false.
     pub fn is_current(&self, now: u64) -> bool {
         now <= self.launched_at.saturating_add(LIFETIME)
             && self.launched_at <= now.saturating_add(CLOCK_TOLERANCE)
@@ -151,8 +151,8 @@ impl Launch {
     /// The launch written in the field of a cube object.
     ///
     /// # Errors
-    /// A [`DecodeError`] when the bytes are not what [`encode`](Self::encode) writes. That the shooter is someone
-    /// whom the object's owner may speak for remains to be checked.
+    /// A [`DecodeError`] when the bytes are not what [`encode`](Self::encode) writes. The caller must still check
+    /// that the object's owner may speak for the shooter.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let shooter = PlayerKey::read(&mut reader)?;
@@ -172,12 +172,12 @@ impl Launch {
         seconds(now.saturating_sub(self.launched_at))
     }
 
-    /// The session time so many seconds after the launch.
+    /// The session time `after` seconds after the launch.
     pub(crate) fn time_after(&self, after: f32) -> u64 {
         self.launched_at.saturating_add((after * 1e6).round() as u64)
     }
 
-    /// The position so many seconds after the launch.
+    /// The position `after` seconds after the launch.
     pub(crate) fn position_after(&self, after: f32) -> Vec3 {
         let [x, y, z] = self.position;
         let [vx, vy, vz] = self.velocity;

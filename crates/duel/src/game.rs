@@ -1,19 +1,19 @@
 //! The duel played over a session: one [`Duel`] per peer, beside its [`Session`].
 //!
-//! Responsible for turning the rules into replicated objects and back: each member drives its own teapot and fires
-//! its own cubes, the host decides hits, keeps the scoreboard and drives the robots, and everybody draws the same.
+//! Responsible for turning the rules into replicated objects and back. Each member drives its own teapot and fires
+//! its own cubes; the host decides hits, keeps the scoreboard and drives the robots; all draw the same.
 //! It is sans-I/O: [`Duel::step`] once a frame at any rate, [`Duel::on_event`] for every event of the session,
 //! [`Duel::poll_event`] for sounds and the feed, [`Duel::scene`] to draw.
 //!
-//! It keeps next to no state of its own that another peer would need: who plays and who hit whom is on the
-//! scoreboard, where everything is, in the teapots. So a new host goes on from the objects it finds, and whatever
-//! it finds missing or twice, it creates or destroys.
+//! It keeps almost no state of its own that another peer would need: the players and hits are on the scoreboard, all
+//! places in the teapots. So a new host goes on from the objects it finds, creates missing ones and destroys
+//! duplicates.
 //!
 //! Invariants:
-//! - Nobody speaks for others: an object whose owner may not speak for the player it names is neither drawn nor
+//! - No peer speaks for others: an object whose owner may not speak for the player it names is neither drawn nor
 //!   counted ([`TEAPOT`], [`CUBE`]), and the scoreboard is the host's.
-//! - Shots come before their hits in everybody's feed, all decide alike who had the bowl first, and all are told of the
-//!   same matches in the same order ([`Word`]).
+//! - Every feed shows a shot before its hit, all members agree who had the bowl first, and all see the same matches
+//!   in the same order ([`Word`]).
 //! - No cube scores twice, not even across a change of host: the row of the struck player names the cube, for longer
 //!   than the cube can fly (see [`Scoreboard::hit_by`]).
 //! - Bytes that cannot be read change nothing. Memory is bounded by the session's objects and seats.
@@ -89,13 +89,13 @@ const LISTENING: Duration = Duration::from_millis(300);
 /// How long a member that may have been here before waits for its old teapot to appear.
 const MISSING: Duration = Duration::from_millis(1_500);
 
-/// How long a member waits to be given a teapot that is there and is its own.
+/// How long a member waits to be given its own existing teapot.
 const FORSAKEN: Duration = Duration::from_millis(5_000);
 
-/// How long before a host was missed its decisions may not have reached anybody, in microseconds.
+/// The decisions of a host in this time before it was missed may not have reached any peer, in microseconds.
 const UNHEARD: u64 = 1_500_000;
 
-/// What a peer brings into the duel. Its name and colour it brings into the session (see [`attributes`]).
+/// A peer's configuration of the duel. Its name and colour are the session's (see [`attributes`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DuelConfig {
     /// Seed of the robots' whims while this peer hosts; any number.
@@ -104,7 +104,7 @@ pub struct DuelConfig {
     pub robots: u8,
     /// Whether this peer shows a ticket: then it waits for its old teapot a little before it makes a new one.
     pub is_resuming: bool,
-    /// What is played for in a duel that this peer founds; otherwise of no effect.
+    /// The stakes of a duel that this peer founds; otherwise of no effect.
     pub stakes: Stakes,
 }
 
@@ -120,11 +120,11 @@ pub struct Duel {
     teapots: Teapots,
     cubes: Cubes,
     board: Board,
-    /// The board is one that was kept.
+    /// The board was kept from an earlier session.
     is_anew: bool,
-    /// Whoever drives this player's own teapot.
+    /// The driver of this player's own teapot.
     pilot: Option<Pilot>,
-    /// While this peer hosts.
+    /// The host's state, while this peer hosts.
     reign: Option<Reign>,
     /// The teapots that count, as of the latest step.
     picture: Vec<Seen>,
@@ -143,7 +143,7 @@ struct Tick {
     now: Time,
     /// Session time, in microseconds.
     time: u64,
-    /// Since the step before, in microseconds of local time, which unlike session time runs evenly.
+    /// Since the last step, in microseconds of local time, which unlike session time runs evenly.
     elapsed: u64,
 }
 
@@ -170,7 +170,7 @@ impl Duel {
         }
     }
 
-    /// A duel that goes on from a scoreboard that was kept, should this peer found it anew.
+    /// A duel that goes on from a kept scoreboard, if this peer founds it anew.
     #[must_use]
     pub fn with_scoreboard(mut self, scoreboard: Scoreboard) -> Self {
         self.board.rows = scoreboard;
@@ -178,8 +178,8 @@ impl Duel {
         self
     }
 
-    /// Lets the duel go on until `now`, in local time: reads what changed, drives, fires, publishes, and at the host
-    /// decides. Call it once a frame, at any rate; while the session has no member here it does nothing.
+    /// Advances the duel to `now`, in local time: reads changes, drives, fires, publishes, and at the host decides.
+    /// Call it once a frame, at any rate; it does nothing while this peer is no member.
     pub fn step(&mut self, now: Time, session: &mut Session, controls: Controls) {
         session.stepped(now);
         let Some(me) = self.player(session) else { return };
@@ -212,7 +212,7 @@ impl Duel {
     /// Takes an event of the session; give it every one, before the next step.
     pub fn on_event(&mut self, now: Time, session: &Session, event: &Event) {
         match event {
-            // Whoever was here before this peer has not just come.
+            // Members that were here before this peer have not just come.
             Event::MemberJoined { member, .. } | Event::MemberLeft { member, .. }
                 if is_spectator(member.attributes) => {}
             Event::MemberJoined { member, resumed } if self.joined.is_some() => {
@@ -227,7 +227,7 @@ impl Duel {
             Event::HostChanged(migration) => {
                 self.cubes.judged_since = migration.resumed.as_micros();
                 if migration.to == session.me() {
-                    // Hits of the time between the hosts, and those that the former one took with it, are decided now.
+                    // Hits between the hosts, and those that the former one took with it, are decided now.
                     let from = migration.detected.as_micros().saturating_sub(UNHEARD);
                     self.reign = Some(Reign::new(self.stepped, from));
                 }
@@ -257,7 +257,7 @@ impl Duel {
         Some(PlayerKey::Seat(seat.0))
     }
 
-    /// A player's points; `None` for whoever has no row.
+    /// A player's points; `None` when it has no row.
     pub fn score(&self, player: PlayerKey) -> Option<u16> {
         self.board.rows.row(player).map(|row| row.score)
     }
@@ -278,7 +278,7 @@ impl Duel {
         robots
     }
 
-    /// What a program in this player's place does now: give the result to [`Duel::step`].
+    /// The controls of a program in this player's place: give the result to [`Duel::step`].
     pub fn steer(&self, now: Time, session: &Session, mind: &mut Robot) -> Controls {
         let own = self.player(session).and_then(|me| self.picture.iter().find(|seen| seen.player == me));
         let Some(own) = own.filter(|own| own.is_in_play()) else { return Controls::default() };
@@ -297,7 +297,7 @@ impl Duel {
         Tick { now, time: self.time, elapsed }
     }
 
-    /// Notes that this peer hosts, or hosts no longer.
+    /// Notes whether this peer hosts.
     fn keep_reign(&mut self, tick: Tick, session: &Session) {
         if !session.is_host() {
             self.reign = None;
@@ -363,7 +363,7 @@ impl Duel {
         }
     }
 
-    /// Who has no row yet drives already: the host has not heard of it, and until then nothing counts.
+    /// A player without a row drives already: the host has not heard of it, and nothing counts yet.
     fn phase(&self, player: PlayerKey, time: u64) -> Phase {
         self.board.rows.row(player).map_or(Phase::Alive, |row| row.phase(time))
     }
@@ -388,7 +388,8 @@ impl Duel {
         }
     }
 
-    /// Somebody says something. What it may not say, or not in this way, changes nothing, nor does what is known.
+    /// Handles a word of a member. It changes nothing when the member may not say it in this way, or when it is
+    /// known.
     fn on_word(&mut self, now: Time, session: &Session, (from, delivery): (PeerId, Delivery), word: Word) {
         let time = session.session_time(now).as_micros();
         match (word, delivery) {
@@ -427,7 +428,7 @@ impl Duel {
         self.feed.push(DuelEvent::HitScored { by, struck, at, position });
     }
 
-    /// Tells who is back on the table since the last step.
+    /// Tells which players are back on the table since the last step.
     fn announce_returns(&mut self) {
         for seen in &self.picture {
             if !seen.phase.is_on_table() {
@@ -442,7 +443,7 @@ impl Duel {
     }
 }
 
-/// Where the other teapots in play are.
+/// The places of the other teapots in play.
 fn positions(picture: &[Seen], but: PlayerKey) -> Vec<Vec2> {
     let others = picture.iter().filter(|seen| seen.player != but && seen.is_in_play());
     others.map(|seen| seen.motion.position).collect()

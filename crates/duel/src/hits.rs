@@ -1,4 +1,4 @@
-//! What a sugar cube struck between two moments. The host asks this for every cube, at every step; its answer counts.
+//! Hits: what a sugar cube struck between two moments. The host's answer, for every cube at every step, counts.
 //!
 //! The test is exact and needs no small steps: along the table a cube and its target move in straight lines, so
 //! entering and leaving a cylinder are the roots of a quadratic (the swept circle test, C. Ericson, "Real-Time
@@ -17,7 +17,7 @@ pub const SHOOTER_SPARED_FOR: f32 = 0.3;
 /// A teapot that stands on the table. Teapots that are off the table after a hit are left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
-    /// Who drives it.
+    /// The player that drives it.
     pub player: PlayerKey,
     /// Its centre at the end of the time under test.
     pub position: Vec2,
@@ -25,14 +25,14 @@ pub struct Target {
     pub velocity: Vec2,
 }
 
-/// What a cube struck.
+/// The thing that a cube struck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Struck {
     /// The teapot of this player. Whether it counts is the scoreboard's decision.
     Teapot(PlayerKey),
     /// The obstacle with this index in the arena.
     Obstacle(usize),
-    /// Nothing that stands on the table: the flight came to its end.
+    /// The flight came to its end without an obstacle.
     Landed(Landing),
 }
 
@@ -43,7 +43,7 @@ pub struct Impact {
     pub at: u64,
     /// Where the cube's centre was then.
     pub point: Vec3,
-    /// What it struck.
+    /// The thing it struck.
     pub struck: Struck,
 }
 
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn one_long_sweep_finds_what_many_short_ones_find() {
+    fn one_long_sweep_agrees_with_many_short_ones() {
         let mut rng = Rng::new(42);
         for _ in 0..500 {
             let launch = shot([rng.between(-6.0, 6.0), 12.0], rng.between(-3.1, 3.1));
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn cubes_pass_over_what_is_low_and_break_on_what_is_high() {
+    fn cubes_pass_over_low_obstacles_and_break_on_high_ones() {
         // Over the plate, but not over a cup.
         let over_plate = shot([-6.0, -11.5], 0.0);
         let sweep = Sweep { launch: &over_plate, from: NOW, to: NOW + 600_000 };
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cube_that_hits_nothing_lands_even_when_the_sweep_comes_too_late() {
+    fn a_cube_that_hits_nothing_lands_even_in_a_late_sweep() {
         let launch = shot([0.0, 4.0], 0.0);
         let (end, landing) = launch.landing(&TEA_TABLE);
         for (from, to) in [(NOW, end + 10), (end + 100_000, end + 200_000), (u64::MAX - 1, u64::MAX)] {

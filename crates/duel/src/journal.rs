@@ -1,4 +1,4 @@
-//! What a peer remembers of its session for whoever asks: migrations and errors, both bounded.
+//! A peer's memory of its session for its status: migrations and errors, both bounded.
 
 use samovar_session::{Cause, Event, Migration};
 
@@ -13,7 +13,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Notes what is worth it of an event.
+    /// Notes an event, if it is one of these.
     pub fn on_event(&mut self, event: &Event) {
         match event {
             Event::HostChanged(migration) => push(&mut self.migrations, *migration),

@@ -1,6 +1,6 @@
 //! The rules of Dueling Teapots, as plain functions of their inputs.
 //!
-//! Responsible for what happens on the tea table: driving, firing, hits, scores, robots, how the state of each
+//! Responsible for the events on the tea table: driving, firing, hits, scores, robots, how the state of each
 //! replicated object is written as fields, and how a remote teapot is shown between two updates.
 //! It refuses sockets, clocks, drawing and operating-system randomness: times come in as arguments and seeds in
 //! constructors. [`game`] plays by these rules over a session; everything else knows nothing of a network.
@@ -9,7 +9,7 @@
 //! the x axis, speeds per second, times in microseconds of session time (`u64`) unless a name says seconds.
 //! The x and y axes lie in the table, z points up and the table's top is z = 0.
 //!
-//! One frame of an owner's teapot, and what the host makes of the cube it fires:
+//! A frame of an owner's teapot, and the host's decision on the cube it fires:
 //! ```
 //! use samovar_duel::arena::TEA_TABLE;
 //! use samovar_duel::cube::{Cooldown, Launch};
@@ -30,7 +30,7 @@
 //! assert_eq!(state.numbers().len(), 6);
 //! let launch = (controls.fire && cooldown.try_fire(now)).then(|| Launch::from_spout(me, &teapot.motion(), now));
 //!
-//! // The host: what the cube struck since it looked last.
+//! // The host: what the cube has struck since the last sweep.
 //! let launch = launch.expect("the first shot is free");
 //! let ahead = Target { player: PlayerKey::Robot(0), position: [6.0, 1.6], velocity: [0.0, 0.0] };
 //! let sweep = Sweep { launch: &launch, from: launch.launched_at, to: now + 1_000_000 };
@@ -38,23 +38,23 @@
 //! assert!(matches!(impact.struck, Struck::Obstacle(_) | Struck::Teapot(_) | Struck::Landed(_)));
 //! ```
 //!
-//! | module | what it decides |
+//! | module | subject |
 //! |---|---|
-//! | [`arena`] | the table, its rim, what stands on it, where teapots appear |
+//! | [`arena`] | the table, its rim, the obstacles on it, where teapots appear |
 //! | [`teapot`] | how controls move a teapot, in fixed steps |
 //! | [`motion`] | position and velocities of a teapot at one moment, and where it will be |
 //! | [`cube`] | the flight of a sugar cube, from its launch alone |
-//! | [`hits`] | what a cube struck between two moments: the host's decision |
+//! | [`hits`] | the impact of a cube between two moments: the host's decision |
 //! | [`phase`] | alive, hit, shielded |
-//! | [`player`] | who drives: keys, names, colours |
+//! | [`player`] | drivers: keys, names, colours |
 //! | [`course`], [`bowl`] | matches, and the sugar bowl that all drive for |
 //! | [`row`], [`scores`] | one player's row, and the scoreboard the host owns |
 //! | [`state`] | the fields of each replicated object |
 //! | [`codec`] | why bytes were refused, and quantisation |
-//! | [`word`] | what members say to each other, each in the order that it needs |
+//! | [`word`] | messages between members, each in the order that it needs |
 //! | [`warp`] | smooth display of remote teapots |
 //! | [`robot`] | robot drivers |
-//! | [`game`] | the duel over a session: who may say what, who decides, what a new host does |
+//! | [`game`] | the duel over a session: which peer may speak for which player, the host's decisions, a new host |
 //! | [`maze`] | the other game: four teapots in corridors, capture the bowl |
 //! | [`rng`], [`plane`], [`angle`] | seeded randomness; vectors and angles; sine and cosine |
 

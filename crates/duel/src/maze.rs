@@ -1,16 +1,16 @@
 //! The maze: four teapots in a grid of corridors, two sides, capture the other side's sugar bowl.
 //!
-//! After the game of docs/sources.md, "Pacman". R1 and R2 live in the red half, B1 and B2 in the blue one. Who
-//! takes the other side's bowl from its stand and brings it to its own wins the round. On foreign ground a teapot that a
-//! defender touches is sent home, and the bowl that it carried is back on its stand. Steam drifts through the corridors
-//! and blocks them. Who first wins three rounds wins the match, and the next begins.
+//! After the game of docs/sources.md, "Pacman". R1 and R2 live in the red half, B1 and B2 in the blue one. A teapot
+//! that takes the other side's bowl from its stand and brings it to its own wins the round. On foreign ground a
+//! teapot that a defender touches is sent home, and the bowl that it carried is back on its stand. Steam drifts
+//! through the corridors and blocks them. The first side with three rounds wins the match, and the next begins.
 //!
-//! Responsible for what a step does: it is a function of the state and of the inputs of one frame, computed in whole
-//! numbers, so everybody who steps the same frames has the same state on every machine. It refuses to know of time and of
-//! a network; [`game`] plays it over a session.
+//! Responsible for a step: a function of the state and of the inputs of one frame, computed in whole numbers, so all
+//! peers that step the same frames have the same state on every machine. It refuses to know of time and of a network;
+//! [`game`] plays it over a session.
 //!
-//! Invariants: everybody is on an open tile or between two of them. Steam and teapots are never on one tile. A bowl is on
-//! its stand or with one teapot of the other side. A score grows by one, at the end of a round.
+//! Invariants: every mover is on an open tile or between two of them. Steam and teapots are never on one tile. A bowl
+//! is on its stand or with one teapot of the other side. A score grows by one, at the end of a round.
 //!
 //! ```
 //! use samovar_duel::maze::{Hand, Maze, Role, Side, Way};
@@ -27,14 +27,14 @@
 //! # Ok::<(), samovar_duel::codec::DecodeError>(())
 //! ```
 //!
-//! | module | what it decides |
+//! | module | subject |
 //! |---|---|
 //! | `way` | places, directions, the input of a frame |
 //! | `plan` | the walls of a round |
-//! | `mover` | how somebody gets from tile to tile |
-//! | `seats` | who plays which teapot |
-//! | `robot` | what a teapot without a player does |
-//! | `bout` | rounds, matches, what a step does |
+//! | `mover` | movement from tile to tile |
+//! | `seats` | which player has which teapot |
+//! | `robot` | the behaviour of a teapot without a player |
+//! | `bout` | rounds, matches, a step |
 //! | `save` | the state as bytes, its fields and its checksum |
 //! | [`game`] | playing it over a session's lockstep |
 
@@ -88,7 +88,7 @@ impl Side {
         }
     }
 
-    /// As people and scripts call it: `red` or `blue`.
+    /// The name for people and scripts: `red` or `blue`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl Side {
         }
     }
 
-    /// Whose ground a place is; nobody's between the halves.
+    /// The side whose ground a place is; `None` between the halves.
     #[must_use]
     pub fn of(place: Place) -> Option<Self> {
         match place.x.cmp(&BORDER) {
@@ -124,7 +124,7 @@ samovar_wire::counted! {
 }
 
 impl Role {
-    /// Which side it is on.
+    /// The side it is on.
     #[must_use]
     pub const fn side(self) -> Side {
         match self {
@@ -133,7 +133,7 @@ impl Role {
         }
     }
 
-    /// As people and scripts call it: `R1` and so on.
+    /// The name for people and scripts: `R1` and so on.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -149,7 +149,7 @@ impl Role {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runner {
     mover: Mover,
-    /// Frames that it stays at its start still, after it was sent there.
+    /// Remaining frames at its start, after it was sent there.
     out: u8,
     errand: Errand,
     captures: u8,
@@ -157,7 +157,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Where it is and looks.
+    /// Its place and direction.
     #[must_use]
     pub const fn mover(&self) -> &Mover {
         &self.mover
@@ -169,7 +169,7 @@ impl Runner {
         self.out > 0
     }
 
-    /// What a player gets for both: five for a bowl, one for a catch.
+    /// A player's points for captures and catches: five for a bowl, one for a catch.
     #[must_use]
     pub const fn points(&self) -> u16 {
         self.captures as u16 * 5 + self.catches as u16
@@ -188,24 +188,24 @@ impl Runner {
     }
 }
 
-/// The state of the game behind a frame.
+/// The state of the game after a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Maze {
     steps: u64,
     rng: Rng,
     plan: Plan,
     stage: Stage,
-    /// Frames that the stage lasts still.
+    /// Remaining frames of the stage.
     left: u16,
     /// The round of the match, from 1.
     round: u8,
-    /// Seconds after which a match is over, whoever has won how many rounds; 0 for none.
+    /// Seconds after which a match is over, whatever the rounds; 0 for none.
     limit: u16,
     /// Steps before this match.
     begun: u64,
     wins: [u8; Side::COUNT],
     runners: [Runner; Role::COUNT],
-    /// Who carries the bowl of a side.
+    /// By side: the carrier of its bowl.
     carriers: [Option<Role>; Side::COUNT],
     steam: [Mover; PUFFS],
     seats: Seats,
@@ -236,7 +236,7 @@ impl Maze {
         }
     }
 
-    /// The same, but each match is over after so many seconds, if it was not before; an hour at most, 0 for as long as it takes.
+    /// The same, but each match is over after this many seconds at most; an hour at most, 0 for no limit.
     #[must_use]
     pub fn with_limit(mut self, seconds: u16) -> Self {
         self.limit = seconds.min(bout::LIMIT_MAX);
@@ -255,7 +255,7 @@ impl Maze {
         &self.plan
     }
 
-    /// What is going on, and for how many frames still at most.
+    /// The present stage, and its remaining frames at most.
     #[must_use]
     pub const fn stage(&self) -> (Stage, u16) {
         (self.stage, self.left)
@@ -279,7 +279,7 @@ impl Maze {
         &self.runners[role.index()]
     }
 
-    /// Who carries the bowl of this side; `None` while it is on its stand.
+    /// The carrier of this side's bowl; `None` while it is on its stand.
     #[must_use]
     pub const fn carrier(&self, side: Side) -> Option<Role> {
         self.carriers[side.index()]
@@ -297,13 +297,13 @@ impl Maze {
         &self.steam
     }
 
-    /// Whose teapot this is; `None` for a robot's.
+    /// The seat that has this teapot; `None` for a robot's.
     #[must_use]
     pub fn seat_of(&self, role: Role) -> Option<SeatId> {
         self.seats.of(role)
     }
 
-    /// Which teapot a member has; `None` for whoever only watches.
+    /// The teapot of a member; `None` for one that only watches.
     #[must_use]
     pub fn role_of(&self, seat: SeatId) -> Option<Role> {
         self.seats.role_of(seat)

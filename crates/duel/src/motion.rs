@@ -1,4 +1,4 @@
-//! Position and velocities of a teapot at one moment: what its owner publishes and everyone else extrapolates.
+//! Position and velocities of a teapot at one moment, published by its owner and extrapolated by all others.
 
 use samovar_session::objects::Replicate;
 
@@ -14,8 +14,8 @@ pub(crate) const SPEED_STEP: f64 = 0.005;
 
 /// Where a teapot is, where it points, and how both change.
 ///
-/// What is derived says how it travels: rounded, and predicted from what the receiver has. The ranges are wider than
-/// what a teapot can do; [`Motion::encode`] and [`Motion::decode`] keep it possible.
+/// The derive attributes set its coding: rounded, and predicted from what the receiver has. The ranges are wider than
+/// a teapot's limits; [`Motion::encode`] and [`Motion::decode`] enforce those.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Replicate)]
 #[replicate(crate = samovar_session::objects)]
 pub struct Motion {
@@ -39,13 +39,13 @@ impl Motion {
         Self { position: spawn.position, heading: spawn.heading, ..Self::default() }
     }
 
-    /// Where the teapot is `seconds` later (or earlier, when negative) if nobody touches its controls.
+    /// The motion `seconds` later (or earlier, when negative) if the controls stay the same.
     ///
     /// This is dead reckoning with both velocities: the velocity turns with the spin, so a teapot in a curve is
     /// expected further along its circle and not on the tangent.
     pub fn extrapolated(&self, seconds: f32) -> Self {
         let angle = self.spin * seconds;
-        // An arc of a circle leads as far as its chord, which points half the angle off. Without a bend it is the arc.
+        // An arc's chord points half the angle off, and is a little shorter. Without a bend it is the arc.
         let half = 0.5 * angle;
         let chord = if half.abs() > 1e-4 { sin(half) / half } else { 1.0 };
         let travelled = rotate(scale(self.velocity, seconds * chord), half);

@@ -1,4 +1,4 @@
-//! What a hit does to a teapot over time.
+//! The phases of a teapot after a hit.
 //!
 //! ```text
 //!            struck                2 s later               1.5 s later
@@ -7,10 +7,10 @@
 //!                      cannot drive            drives and fires, cubes break on it
 //! ```
 //!
-//! The host's scoreboard holds when a player was struck last, and the phase follows from that and the time alone.
-//! So a hit needs no message of its own, it survives a change of host, and an owner cannot make itself invulnerable.
-//! The teapot object repeats its phase for one reason: the field changes in the same update as the new position, so
-//! that all screens move a teapot that appears again at once instead of warping it across the table.
+//! The host's scoreboard holds when a player was last struck; the phase follows from that and the time alone. So a
+//! hit needs no message of its own, it survives a change of host, and an owner cannot make itself invulnerable. The
+//! teapot object repeats its phase because that field changes in the same update as the new position: so all screens
+//! move a reappearing teapot at once instead of warping it across the table.
 
 use crate::codec::{DecodeError, Reader};
 
@@ -20,7 +20,7 @@ pub const OUT_FOR: u64 = 2_000_000;
 /// How long cubes break on a teapot that is back, in microseconds.
 pub const SHIELDED_FOR: u64 = 1_500_000;
 
-/// What a teapot can do and what can be done to it.
+/// The abilities of a teapot, and whether it can be hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
     /// It drives, fires and can be hit.

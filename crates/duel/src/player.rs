@@ -1,4 +1,4 @@
-//! Who drives: keys, names and colours.
+//! Drivers: keys, names and colours.
 
 use std::fmt;
 
@@ -22,12 +22,12 @@ pub const GLAZES: [[u8; 3]; 12] = [
     [160, 164, 172],
 ];
 
-/// Whoever drives a teapot, for as long as the game knows them: it survives reloads and changes of owner.
+/// A driver of a teapot, for as long as the game knows it: it survives reloads and changes of owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PlayerKey {
     /// The member in this seat.
     Seat(u16),
-    /// This robot, whoever hosts it.
+    /// This robot, whichever peer hosts it.
     Robot(u8),
 }
 
@@ -35,7 +35,7 @@ impl PlayerKey {
     /// The bytes a key takes.
     pub(crate) const ENCODED: usize = 3;
 
-    /// A small number to prefer a place to appear at by; different for the first players of a kind.
+    /// A small number for preferring a place to appear at; different for the first players of a kind.
     pub fn preference(self) -> usize {
         match self {
             // Seats count round the table, robots start opposite.
@@ -92,13 +92,13 @@ impl Glaze {
 
 /// A name that can be shown: it has ink, at most 80 bytes, and no character that breaks or reorders the text around it.
 ///
-/// As [`fmt::Display`] it stands isolated, for sentences: a name in Arabic or Hebrew does not turn round what follows
-/// it. [`PlayerName::as_str`] is the bare name, for where it stands alone. It may contain markup, which whoever writes it
-/// into a page escapes.
+/// As [`fmt::Display`] it stands isolated, for sentences: a name in Arabic or Hebrew does not reverse the text after
+/// it. [`PlayerName::as_str`] is the bare name, for places where it stands alone. It may contain markup, which the
+/// code that writes it into a page escapes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlayerName(String);
 
-/// A text from somebody else within a sentence, in an isolate of its own (UAX #9, FSI and PDI).
+/// A foreign text within a sentence, in an isolate of its own (UAX #9, FSI and PDI).
 #[derive(Clone, Copy, Debug)]
 pub struct Isolated<'a>(pub &'a str);
 
@@ -109,7 +109,7 @@ impl fmt::Display for Isolated<'_> {
 }
 
 impl PlayerName {
-    /// The name as a member has it, unchanged; `Teapot` for one that shows nothing or that no member can have.
+    /// The name as a member has it, unchanged; `Teapot` for a name that shows nothing or that no member can have.
     pub fn new(name: &str) -> Self {
         Self(if Self::fits(name) { name } else { "Teapot" }.to_owned())
     }

@@ -1,9 +1,9 @@
 //! Robot drivers.
 //!
-//! A robot sees what a player sees, moves the same controls, and is meant to be beaten: it roams around its quarry,
-//! stops to take aim every now and then, errs a little, and does not expect its quarry to swerve.
+//! A robot sees the same as a player, moves the same controls, and is meant to be beaten: it roams around its quarry,
+//! sometimes stops to aim, errs a little, and does not expect its quarry to swerve.
 //! Moving is a sum of urges, as in C. Reynolds, "Steering behaviors for autonomous characters" (GDC 1999): keep a
-//! distance and circle, stay apart from everyone, stay away from the rim and whatever stands on the table.
+//! distance and circle, stay apart from other teapots, stay away from the rim and from obstacles.
 //! Chance is drawn only when a robot changes its mind, never per frame, so robots behave alike at every frame rate.
 
 mod steering;
@@ -26,7 +26,7 @@ const RANGE: f32 = 12.0;
 /// The largest error of a robot's aim, in radians; small errors are more likely.
 const LARGEST_ERROR: f32 = 0.5;
 
-/// What share of its quarry's motion a robot reckons with, from and to. It makes those who keep moving harder to hit.
+/// The share of its quarry's motion that a robot expects, from and to. It makes moving players harder to hit.
 const FORESIGHT: (f32, f32) = (0.1, 1.0);
 
 /// How near the wanted heading is near enough to fire, in radians.
@@ -38,7 +38,7 @@ const PATIENCE: u64 = 500_000;
 /// How much stronger than other urges that for the sugar bowl is.
 const EAGERNESS: f32 = 1.3;
 
-/// No intention lasts longer than this, in microseconds; one that seems to was made before the clock was set back.
+/// No intention lasts longer than this, in microseconds; a longer one was made before the clock was set back.
 const LONGEST_INTENTION: u64 = 10_000_000;
 
 /// The names of the robots, each a tea.
@@ -70,20 +70,20 @@ pub fn robot_name(robot: u8) -> PlayerName {
 /// Another teapot on the table, as it is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rival {
-    /// Who drives it.
+    /// The player that drives it.
     pub player: PlayerKey,
-    /// How it moves now.
+    /// Its present motion.
     pub motion: Motion,
     /// Whether hitting it would count.
     pub is_vulnerable: bool,
 }
 
-/// All that a robot decides by.
+/// All inputs of a robot's decisions.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight<'a> {
     /// The session time, in microseconds.
     pub now: u64,
-    /// How the robot's own teapot moves.
+    /// The motion of the robot's own teapot.
     pub own: Motion,
     /// The other teapots on the table.
     pub rivals: &'a [Rival],
@@ -93,7 +93,8 @@ pub struct Sight<'a> {
     pub arena: &'a Arena,
 }
 
-/// The mind of one robot. It is rebuilt from a new seed when the robot moves to another host: nobody can tell.
+/// The mind of one robot. It is rebuilt from a new seed when another peer hosts the robot, which no player can
+/// notice.
 #[derive(Clone, Debug)]
 pub struct Robot {
     rng: Rng,
@@ -101,17 +102,17 @@ pub struct Robot {
     quarry_until: u64,
     mood: Mood,
     mood_until: u64,
-    /// Which way round it circles: 1 keeps the quarry to its left, −1 to its right.
+    /// Its direction of circling: 1 keeps the quarry to its left, −1 to its right.
     side: f32,
     /// The distance it likes to keep from its quarry.
     berth: f32,
-    /// Where it goes when it has no quarry.
+    /// Its destination without a quarry.
     goal: Vec2,
-    /// When it last looked.
+    /// When it last decided.
     seen_at: u64,
     /// When it last moved as it should.
     moved_at: u64,
-    /// When its finger is on the trigger again.
+    /// When it may fire again.
     ready_at: u64,
 }
 
@@ -123,7 +124,7 @@ enum Mood {
 }
 
 impl Robot {
-    /// A robot whose whims come from `seed`. Robots of one duel need different seeds.
+    /// A robot with randomness from `seed`. Robots of one duel need different seeds.
     pub fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let side = rng.sign();
@@ -143,7 +144,7 @@ impl Robot {
         }
     }
 
-    /// What the robot does now. The result depends on what it sees and on what it saw before, and on nothing else.
+    /// The robot's controls now. They depend only on its present and former inputs.
     pub fn drive(&mut self, sight: &Sight<'_>) -> Controls {
         let quarry = self.choose_quarry(sight);
         self.choose_mood(sight, quarry.as_ref());
@@ -154,7 +155,7 @@ impl Robot {
         }
     }
 
-    /// The rival it is after: it sticks to one for some seconds, then prefers a near one, but not always the nearest.
+    /// The rival it is after: it keeps one for some seconds, then prefers a near one, but not always the nearest.
     fn choose_quarry(&mut self, sight: &Sight<'_>) -> Option<Rival> {
         let present =
             sight.rivals.iter().find(|rival| Some(rival.player) == self.quarry && rival.is_vulnerable);
@@ -200,7 +201,7 @@ impl Robot {
         Mood::Aim { error: error * LARGEST_ERROR, foresight: self.rng.between(FORESIGHT.0, FORESIGHT.1) }
     }
 
-    /// Another way round, another distance, another place to go: what makes it hard to foresee.
+    /// Another direction, distance and destination, which makes it hard to foresee.
     fn change_course(&mut self, arena: &Arena) {
         if self.rng.below(3) == 0 {
             self.side = -self.side;
@@ -221,7 +222,7 @@ impl Robot {
     }
 
     fn is_stuck(&mut self, sight: &Sight<'_>) -> bool {
-        // Whoever was off the table meanwhile, or has only just appeared, was not stuck.
+        // A teapot that was off the table meanwhile, or has just appeared, was not stuck.
         let was_away = sight.now.abs_diff(self.seen_at) > PATIENCE;
         self.seen_at = sight.now;
         let is_moving = self.mood != Mood::Roam || length(sight.own.velocity) > 0.8;
@@ -231,7 +232,7 @@ impl Robot {
         sight.now - self.moved_at > PATIENCE
     }
 
-    /// Points the spout at where the quarry will be, creeping on so as not to be a sitting target, and fires.
+    /// Points the spout at the quarry's expected place, creeping on so as not to be an easy target, and fires.
     fn aim(&mut self, sight: &Sight<'_>, quarry: &Rival, error: f32, foresight: f32) -> Controls {
         let own = &sight.own;
         let meeting = lead(own, &quarry.motion, foresight);
@@ -292,7 +293,7 @@ mod tests {
 
     const START: u64 = 50_000_000;
 
-    /// Who holds the handle of a teapot in a test.
+    /// The driver of a teapot in a test.
     enum Driver {
         Robot(Box<Robot>),
         /// Knows only the time, in seconds since the start.
@@ -469,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn robots_can_be_beaten_best_by_those_who_move() {
+    fn robots_can_be_beaten_best_by_moving_players() {
         let circle = |_| Controls { throttle: 1.0, turn: 0.5, fire: false };
         let scripts: [fn(f32) -> Controls; 2] = [|_| Controls::default(), circle];
         let hits = scripts.map(|script| {

@@ -45,7 +45,7 @@ impl Row {
         Self { player, name, glaze, score: 0, lost: 0, streak: 0, struck: None }
     }
 
-    /// The phase this player's teapot is in at `now` as far as hits are concerned.
+    /// The phase of this player's teapot at `now`, by its last hit.
     pub fn phase(&self, now: u64) -> Phase {
         Phase::since(self.struck.map(|strike| strike.at), now)
     }

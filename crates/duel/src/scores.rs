@@ -1,8 +1,8 @@
-//! The scoreboard: who plays, who hit whom, and who is off the table because of it.
+//! The scoreboard: the players, their hits, and which of them are off the table.
 //!
-//! The host owns the scoreboard object and is the only one to change it. It is replicated as one field per row, so
-//! that a hit costs two rows, and one each for the match and the bowl. A row keeps its index for as long as its player has one; an empty field is a free row.
-//! Everything a new host needs to go on deciding hits is in the rows.
+//! The host owns the scoreboard object and alone changes it. Each row is a field, so that a hit costs two rows; the
+//! match and the bowl have one each. A row keeps its index while its player has one; an empty field is a free row.
+//! The rows hold everything a new host needs to go on deciding hits.
 
 use crate::bowl::{Bowl, Grab, POINTS_PER_BOWL};
 use crate::codec::DecodeError;
@@ -43,7 +43,7 @@ impl std::error::Error for JoinError {}
 pub struct Scoreboard {
     /// Indexed like the fields; ends with the last row in use, so that equal scoreboards are equal.
     slots: Vec<Option<Row>>,
-    /// The match that is played.
+    /// The current match.
     pub course: Course,
     /// The bowl.
     pub bowl: Bowl,
@@ -97,12 +97,12 @@ impl Scoreboard {
         rows
     }
 
-    /// The phase of a player's teapot at `now`; without a row nobody is on the table.
+    /// The phase of a player's teapot at `now`; a player without a row is not on the table.
     pub fn phase(&self, player: PlayerKey, now: u64) -> Phase {
         self.row(player).map_or(Phase::Hit { until: u64::MAX }, |row| row.phase(now))
     }
 
-    /// Whom a cube hit, and when, if it did and the hit counted.
+    /// The player that a cube hit, and when, if the hit counted.
     ///
     /// It is known for as long as the cube can be in flight: a row forgets a hit at the next one, which cannot come
     /// before the shield of the first is down, and by then the cube's time is up.
@@ -114,9 +114,9 @@ impl Scoreboard {
             .map(|(player, strike)| (player, strike.at))
     }
 
-    /// Counts a hit on `struck` at session time `at` if it does count: nobody hits themselves, nor a teapot that is
-    /// off the table or shielded, and no cube hits twice. Returns whether it counted. Between two matches it takes the
-    /// teapot off the table and gives no points.
+    /// Counts a hit on `struck` at session time `at` if it does count. It does not on the shooter itself, nor on a
+    /// teapot that is off the table or shielded, nor a second time for one cube. Returns whether it counted. Between
+    /// two matches it takes the teapot off the table and gives no points.
     ///
     /// A shooter who has left meanwhile gets no point, but the hit stands.
     pub fn record_hit(&mut self, shot: Shot, struck: PlayerKey, at: u64) -> bool {
@@ -142,8 +142,8 @@ impl Scoreboard {
         true
     }
 
-    /// Follows what all were told of a match, if it is newer than what is known: scores begin anew with it, and stay as
-    /// they were at its end. Returns whether it was.
+    /// Follows a word about a match, if it is newer than the known state: scores begin anew with a match, and keep
+    /// their values of its end. Returns whether it was newer.
     pub fn follow(&mut self, word: &Word) -> bool {
         let Some(course) = self.course.after(word) else { return false };
         self.course = course;
@@ -158,8 +158,8 @@ impl Scoreboard {
         true
     }
 
-    /// Turns the bowl that somebody took into points, once, and puts up the next one, which is not the one that was taken.
-    /// Returns whether it did.
+    /// Turns a taken bowl into points, once, and puts up the next one, which is another than the taken one. Returns
+    /// whether it did.
     pub fn credit(&mut self, grab: Grab, next: Bowl) -> bool {
         if grab.bowl != self.bowl.number || next.number <= grab.bowl {
             return false;
@@ -172,7 +172,7 @@ impl Scoreboard {
         true
     }
 
-    /// How much has happened: of two scoreboards the greater has seen more.
+    /// How much has happened: the greater of two scoreboards is newer.
     pub fn progress(&self) -> (u32, Stage, u32, u32) {
         let points = self.rows().map(|row| u32::from(row.score) + u32::from(row.lost)).sum();
         let (number, stage) = self.course.progress();
@@ -220,7 +220,7 @@ impl Scoreboard {
     ///
     /// # Errors
     /// A [`DecodeError`] when there are more than [`FIELDS`] fields, one of them is not a row, or two rows are of one
-    /// player. Whoever reads a replicated scoreboard keeps the last good one then.
+    /// player. A reader of a replicated scoreboard then keeps the last good one.
     pub fn from_fields<F: AsRef<[u8]>>(fields: &[F]) -> Result<Self, DecodeError> {
         if fields.len() > FIELDS {
             return Err(DecodeError::WrongLength);
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_hit_again_before_the_shield_is_down() {
+    fn no_player_is_hit_again_before_the_shield_is_down() {
         let mut board = board(&[ADA, BOB]);
         assert!(board.record_hit(shot(ADA, NOW), BOB, NOW));
         for later in [0, 1, OUT_FOR, OUT_FOR + SHIELDED_FOR - 1] {
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_back_finds_their_points() {
+    fn a_returning_player_finds_its_points() {
         let mut board = board(&[ADA, BOB]);
         board.record_hit(shot(ADA, NOW), BOB, NOW);
         board.join(ADA, PlayerName::new("Countess"), Glaze::new(5)).unwrap();
@@ -392,7 +392,7 @@ mod tests {
         board.record_hit(shot(ADA, NOW), BOB, NOW);
         assert!(board.follow(&begin(1)) && !board.follow(&begin(1)));
         assert_eq!(board.table(), [(ADA, 0), (BOB, 0)]);
-        assert!(!board.phase(BOB, NOW).is_on_table(), "who was hit is still off the table");
+        assert!(!board.phase(BOB, NOW).is_on_table(), "the struck player is still off the table");
         assert!(board.follow(&Word::Ended { number: 1, at: NOW, table: vec![(BOB, 7), (ADA, 5)] }));
         assert_eq!((board.course.winner, board.table()), (Some(BOB), vec![(BOB, 7), (ADA, 5)]));
         let later = NOW + 9_000_000;
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_fields_are_refused_or_mean_what_they_say() {
+    fn hostile_fields_are_refused_or_canonical() {
         let mut rng = Rng::new(52);
         let mut refused = 0;
         for _ in 0..20_000 {

@@ -1,7 +1,8 @@
 //! The fields of the replicated objects.
 //!
-//! Replication works by field: a field that did not change does not travel. So a field holds what changes together.
-//! What is bytes travels whole when it changes; numbers are rounded, predicted, and what the prediction misses is sent.
+//! Replication works by field: an unchanged field does not travel. So a field holds values that change together.
+//! Bytes travel whole when they change; numbers are rounded and predicted, and only the error of the prediction is
+//! sent.
 //!
 //! | object | owner | field | bytes | holds |
 //! |---|---|---|---|---|
@@ -12,8 +13,8 @@
 //! | scoreboard | the host | 0 to 31 | 0 to 111 | one row each, see [`Scoreboard`](crate::scores::Scoreboard) |
 //!
 //! All numbers in bytes are little-endian. A key is a kind (0 seat, 1 robot) and 16 bits; a name is a length and UTF-8.
-//! Decoding accepts exactly what encoding writes. Whether an object's owner may speak for the player it names is for
-//! whoever knows the members to check.
+//! Decoding accepts exactly what encoding writes. A caller that knows the members must check whether an object's
+//! owner may speak for the player it names.
 
 use samovar_session::State;
 use samovar_session::objects::{Coding, Replicate, Schema, SchemaBuilder, StateReader};
@@ -24,10 +25,10 @@ use crate::motion::{Motion, PLACE_STEP, SPEED_STEP};
 use crate::phase::Phase;
 use crate::player::{Glaze, PlayerKey, PlayerName};
 
-/// The text of a teapot that says who drives it.
+/// The text of a teapot with its driver.
 pub const IDENTITY: usize = 0;
 
-/// The text of a teapot that says whether it is on the table.
+/// The text of a teapot with its phase.
 pub const PHASE: usize = 1;
 
 /// The only field of a cube.
@@ -45,7 +46,7 @@ const PLACES: Scale = Scale::stepped(PLACE_STEP, 16.0);
 /// No teapot is faster than this.
 const VELOCITIES: Scale = Scale::stepped(SPEED_STEP, 10.0);
 
-/// Who drives a teapot, and how it looks.
+/// The driver of a teapot, and its looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The driver.
@@ -89,14 +90,14 @@ impl Motion {
     /// The motion whose numbers come next in a state.
     ///
     /// # Errors
-    /// A [`DecodeError`] when they are not what [`encode`](Self::encode) writes: for instance a place beyond the rim,
+    /// A [`DecodeError`] when [`encode`](Self::encode) cannot have written them: for instance a place beyond the rim,
     /// or a speed that no teapot reaches.
     pub fn decode(state: &mut StateReader<'_>) -> Result<Self, DecodeError> {
         let motion = Self::read(state)?;
         if motion == motion.possible() { Ok(motion) } else { Err(DecodeError::OutOfRange) }
     }
 
-    /// Within the rim and not too fast; rounded, so that what is at the limit does not round to what is beyond it.
+    /// Within the rim and not too fast; rounded first, so that rounding cannot exceed the limits.
     fn possible(&self) -> Self {
         Self { position: PLACES.rounded(self.position), velocity: VELOCITIES.rounded(self.velocity), ..*self }
     }
@@ -125,16 +126,16 @@ impl Phase {
 /// The whole state of a teapot object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TeapotState {
-    /// Who drives it.
+    /// Its driver and looks.
     pub identity: Identity,
-    /// How it moved when it was sampled.
+    /// Its motion at the time of the sample.
     pub motion: Motion,
-    /// What can be done to it.
+    /// Its phase.
     pub phase: Phase,
 }
 
 impl TeapotState {
-    /// What the teapots of a game are made of, when they are objects of this kind.
+    /// The schema of a game's teapots, as objects of this kind.
     pub(crate) fn schema(kind: Kind) -> Schema {
         let mut fields = SchemaBuilder::default();
         fields.field("identity", Coding::Text { max: IDENTITY_MAX });
@@ -150,7 +151,7 @@ impl TeapotState {
         state.text(&self.phase.encode());
     }
 
-    /// The teapot that comes next in a state.
+    /// Reads a teapot from a state.
     ///
     /// # Errors
     /// A [`DecodeError`] when something is missing, or one of its fields is not what an encoder writes.
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn motion_survives_within_half_a_step_and_then_exactly() {
         let mut rng = Rng::new(61);
-        // What f32 adds to half a step.
+        // The error of `f32` beyond half a step.
         let is_near = |one: f32, other: f32, step: f64| f64::from((one - other).abs()) < 0.5 * step + 2e-6;
         for _ in 0..20_000 {
             let exact = motion(&mut rng);

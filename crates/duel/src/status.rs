@@ -18,7 +18,7 @@ pub use maze::MazeStatus;
 use crate::maze::game::MazeGame;
 use json::Json;
 
-/// The game that a status is of.
+/// The game of a status.
 #[derive(Clone, Copy, Debug)]
 pub enum Played<'a> {
     /// The duel.
@@ -78,15 +78,15 @@ pub struct TrafficCount {
     pub bytes_in: u64,
 }
 
-/// What a status needs that the session does not know.
+/// The parts of a status that the session does not know.
 pub struct Outside<'a> {
     /// Whether the relay is connected.
     pub relay_connected: bool,
-    /// How packets reach a member.
+    /// The path of packets to a member.
     pub path: &'a dyn Fn(PeerId) -> PathWord,
     /// Frames drawn, or ticks of a robot.
     pub frames: u64,
-    /// What went over all paths.
+    /// The traffic over all paths.
     pub traffic: TrafficCount,
 }
 
@@ -125,7 +125,7 @@ struct MemberStatus {
     is_spectator: bool,
     path: PathWord,
     rtt_ms: Option<f64>,
-    /// How long nothing was heard of it.
+    /// How long it has been silent.
     silence_ms: Option<f64>,
     /// Reliable messages sent to it and received from it.
     reliable: Option<(u64, u64)>,
@@ -140,7 +140,7 @@ struct ObjectStatus {
     stamp: (u64, u32),
     position: Option<[f32; 3]>,
     velocity: Option<[f32; 3]>,
-    /// How long ago the owner sampled the newest value, in milliseconds; below zero by an error of the clocks at most.
+    /// The age of the newest value by its owner's sampling, in milliseconds; negative only by an error of the clocks.
     age_ms: f64,
 }
 

@@ -23,13 +23,13 @@ pub const REVERSE_SPEED: f32 = 4.2;
 /// The spin that a full turn of the handle approaches, in radians per second.
 pub const TOP_SPIN: f32 = 2.8;
 
-/// How quickly speed approaches what the throttle asks for, per second; times [`TOP_SPEED`] it is the acceleration.
+/// How quickly speed approaches the throttle's, per second; times [`TOP_SPEED`] it is the acceleration.
 const DRAG: f32 = 2.0;
 
-/// How quickly spin approaches what the handle asks for, per second.
+/// How quickly spin approaches the handle's, per second.
 const TURN_RESPONSE: f32 = 10.0;
 
-/// How quickly pushing against something eats the speed that leads nowhere, per second.
+/// How quickly pushing against an obstacle reduces the blocked speed, per second.
 const SCRAPE: f32 = 3.0;
 
 /// Steps of the simulation per second.
@@ -41,7 +41,7 @@ const STEP: f32 = 1.0 / STEPS_PER_SECOND as f32;
 /// The longest time one call simulates, in microseconds. A tab that slept does not drive on blindly for minutes.
 const LONGEST_ADVANCE: u64 = 250_000;
 
-/// What a driver wants. The numbers are analogue; a keyboard uses −1, 0 and 1.
+/// The controls of a driver. The numbers are analogue; a keyboard uses −1, 0 and 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Controls {
     /// From −1, full reverse, to 1, full ahead.
@@ -53,14 +53,14 @@ pub struct Controls {
 }
 
 impl Controls {
-    /// The same wish with every number in range: not-a-number and infinities count as untouched.
+    /// The same controls with every number in range: NaN and infinities count as untouched.
     pub fn sanitised(self) -> Self {
         let axis = |value: f32| if value.is_finite() { value.clamp(-1.0, 1.0) } else { 0.0 };
         Self { throttle: axis(self.throttle), turn: axis(self.turn), fire: self.fire }
     }
 }
 
-/// What a teapot can bump into.
+/// The obstacles of a teapot.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     /// The table.
@@ -97,7 +97,7 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Continues what is known of a teapot, for instance of a dead owner's.
+    /// Continues a known motion, for instance of a dead owner's teapot.
     pub fn from_motion(motion: &Motion) -> Self {
         Self {
             position: motion.position,
@@ -108,7 +108,7 @@ impl Drive {
         }
     }
 
-    /// What others need to know to extrapolate this teapot.
+    /// The motion that others need to extrapolate this teapot.
     pub fn motion(&self) -> Motion {
         Motion { position: self.position, velocity: self.velocity, heading: self.heading, spin: self.spin }
     }
@@ -148,7 +148,7 @@ impl Teapot {
         Self::continued(&Motion::at_rest(spawn))
     }
 
-    /// A teapot that goes on from a motion that someone else published.
+    /// A teapot that goes on from a motion that another peer published.
     pub fn continued(motion: &Motion) -> Self {
         Self { drive: Drive::from_motion(motion), carried: 0 }
     }
@@ -171,7 +171,7 @@ impl Teapot {
         &self.drive
     }
 
-    /// Where the teapot is now, for drawing and for publishing: the last whole step, extrapolated by the remainder.
+    /// The motion now, for drawing and for publishing: the last whole step, extrapolated by the remainder.
     ///
     /// Without the remainder a screen of 144 frames a second would see the teapot stand still every sixth frame.
     pub fn motion(&self) -> Motion {

@@ -5,9 +5,9 @@
 //! extrapolated by its own velocities, and then W = F·W + (1 − F)·G. Without it, every update that finds the owner
 //! off the predicted path would make the teapot jump.
 //!
-//! Two things are done so that the result does not depend on the frame rate:
+//! The result does not depend on the frame rate, because:
 //! - F is exp(−dt / τ) for a frame of dt, not a constant per frame.
-//! - What is kept is the difference W − G, which the formula turns into F·(W − G). On a straight path the difference
+//! - The difference W − G is kept, which the formula turns into F·(W − G). On a straight path the difference
 //!   after any number of frames is exp(−t / τ)·(d + t·d′) for a first difference d with velocity d′, exactly.
 //!   On curves, and where extrapolation fades out, W follows the bends of G.
 
@@ -41,7 +41,7 @@ pub struct Warp {
     /// The last sample from the owner and the session time it was taken at.
     sample: Motion,
     sampled_at: u64,
-    /// What is shown, minus the goal, at `shown_at`.
+    /// The shown motion minus the goal, at `shown_at`.
     offset: Offset,
     shown_at: u64,
     time_constant: f32,
@@ -63,8 +63,8 @@ impl Warp {
         Self { sample, sampled_at, offset: Offset::default(), shown_at: now, time_constant: TIME_CONSTANT }
     }
 
-    /// Sets the time constant in seconds. Larger is smoother and later; zero, like F = 0 in the source, shows the goal
-    /// itself with all its jumps. What is not a positive number counts as zero.
+    /// Sets the time constant in seconds. Larger is smoother and later; zero, like F = 0 in the source, shows the
+    /// goal itself with all its jumps. A value that is not a positive number counts as zero.
     pub fn set_time_constant(&mut self, seconds: f32) {
         self.time_constant = if seconds > 0.0 { seconds } else { 0.0 };
     }
@@ -72,13 +72,13 @@ impl Warp {
     /// Takes a sample that arrived at session time `now`. Samples not newer than the last change nothing, so it may
     /// be called every frame with the newest known.
     ///
-    /// If the new goal is farther than [`SNAP_DISTANCE`] from what is shown, the teapot jumps there.
+    /// If the new goal is farther than [`SNAP_DISTANCE`] from the shown place, the teapot jumps there.
     pub fn accept(&mut self, now: u64, sample: Motion, sampled_at: u64) {
         let is_late = sampled_at <= self.sampled_at && self.sampled_at - sampled_at < CLOCK_SET_BACK;
         if is_late {
             return;
         }
-        // What is shown must not change in this instant; only where it is going does.
+        // The shown motion must not change at this instant; only its goal does.
         let shown = self.advance(now);
         self.sample = sample;
         self.sampled_at = sampled_at;
@@ -96,7 +96,7 @@ impl Warp {
         *self = Self { time_constant: self.time_constant, ..Self::new(now, sample, sampled_at) };
     }
 
-    /// What to show at session time `now`, in microseconds. Call it once a frame, at any rate.
+    /// The motion to show at session time `now`, in microseconds. Call it once a frame, at any rate.
     ///
     /// A clock that runs backwards holds the warping still until it has caught up.
     pub fn advance(&mut self, now: u64) -> Motion {
@@ -204,7 +204,7 @@ mod tests {
             .collect()
     }
 
-    /// What is shown at every half second when drawing at a frame rate.
+    /// The shown motion at every half second when drawing at a frame rate.
     fn shown(course: &[(u64, Motion, u64)], frames_per_second: u64, at_frames_only: bool) -> Vec<Motion> {
         let mut warp = Warp::new(NOW, Motion::at_rest(TEA_TABLE.spawn(0)), NOW);
         let mut arrivals = course.iter().peekable();
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn late_and_repeated_samples_change_nothing_but_a_clock_set_back_does() {
+    fn only_new_samples_and_a_clock_set_back_change_the_goal() {
         let newest = Motion { position: [1.0, 0.0], ..Motion::default() };
         let old = Motion { position: [5.0, 0.0], ..Motion::default() };
         let mut warp = Warp::new(NOW, newest, NOW);

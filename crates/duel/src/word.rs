@@ -1,48 +1,47 @@
-//! What members of a duel say to each other besides what the objects tell: the feed, the bowl, and matches.
+//! The messages between members of a duel, besides the objects: the feed, the bowl, and matches.
 //!
-//! Each word travels in the order that its meaning needs (docs/sources.md, "Fujimoto"): what happened because of
-//! something else behind it ([`Word::Fired`] and [`Word::Struck`], causal), who was first by the time at which it
-//! happened ([`Word::Touched`], time stamp), and what all must see alike and nothing may undo ([`Word::Began`] and
-//! [`Word::Ended`], stable).
+//! Each word travels in the order that its meaning needs (docs/sources.md, "Fujimoto"): an effect after its cause
+//! ([`Word::Fired`] and [`Word::Struck`], causal), the first by its time ([`Word::Touched`], time stamp), and what
+//! all must see alike and no failure may undo ([`Word::Began`] and [`Word::Ended`], stable).
 
 use crate::codec::{DecodeError, Reader};
 use crate::cube::{Launch, Shot};
 use crate::player::PlayerKey;
 use crate::row::ROWS;
 
-/// One message of the duel. Who may say it is for the receiver to check.
+/// One message of the duel. The receiver must check that the sender may say it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Word {
-    /// A cube left a spout: said by whoever speaks for the shooter.
+    /// A cube left a spout: said by the peer that speaks for the shooter.
     Fired(Launch),
     /// A hit counts: said by the host.
     Struck {
         /// The cube.
         shot: Shot,
-        /// Who was hit.
+        /// The player that was hit.
         struck: PlayerKey,
         /// The session time of the hit, in microseconds.
         at: u64,
     },
-    /// A teapot is over the bowl: said by whoever drives it.
+    /// A teapot is over the bowl: said by its driver's peer.
     Touched {
-        /// Whose teapot.
+        /// The teapot's player.
         player: PlayerKey,
-        /// Which bowl; each later one has a higher number.
+        /// The bowl's number; each later one has a higher number.
         bowl: u32,
-        /// The session time of the touch, in microseconds. Where the order knows a time, that one counts.
+        /// The session time of the touch, in microseconds. An order with a time of its own replaces it.
         at: u64,
     },
     /// A match begins, and scores with it: said by the host.
     Began {
-        /// Which; each later one has a higher number.
+        /// Its number; each later match has a higher one.
         number: u32,
         /// Its first moment, in microseconds of session time.
         at: u64,
     },
     /// A match is over: said by the host.
     Ended {
-        /// Which.
+        /// Its number.
         number: u32,
         /// Its last moment, in microseconds of session time.
         at: u64,
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_final_table_is_bounded_and_names_nobody_twice() {
+    fn a_final_table_is_bounded_and_names_each_player_once() {
         let table = (0..=ROWS as u16).map(|seat| (PlayerKey::Seat(seat), 0)).collect();
         let word = Word::Ended { number: 1, at: 1, table };
         assert_eq!(Word::decode(&word.encode()), Err(DecodeError::WrongLength));

@@ -1,4 +1,4 @@
-//! What a link costs: the time of a tick of one link at 60 Hz both ways, 30 ms one way and 5 % loss.
+//! The cost of one tick of one link at 60 Hz both ways, 30 ms one way and 5 % loss.
 //!
 //! `cargo run --release -p samovar-link --example cost`
 

@@ -1,9 +1,9 @@
 //! One association with one peer.
 //!
-//! A [`Link`] numbers packets and learns the fate of each, exactly once; carries messages in lanes of four kinds;
-//! measures round trips, losses and jitter; paces what it sends by what the path can take; and says how suspicious
-//! the other end's silence is. It knows nothing of other peers, of what its messages mean, or of the path its packets
-//! take: a path may change under it, lose, duplicate and reorder.
+//! A [`Link`] numbers packets and reports the fate of each; carries messages in lanes of four kinds; measures round
+//! trips, losses and jitter; paces its sending by what the path can take; and tells how suspicious the other end's
+//! silence is. It knows nothing of other peers, of the meaning of its messages, or of the path, which may change,
+//! lose, duplicate and reorder.
 //!
 //! Invariants: a packet's fate is reported once; a message of a reliable lane is delivered once and in order; nothing
 //! is delivered from a packet that does not parse to its end; every queue has a bound.
@@ -23,10 +23,10 @@
 //! for millisecond in 0..100 {
 //!     ann.handle_timeout(now);
 //!     loop {
-//!         // Nothing but the lanes has anything to say.
+//!         // Only the lanes have something to send.
 //!         let source = Source { wanted: false, compose: &mut |_number, _room, _out| {} };
 //!         let Some(mode) = ann.poll_transmit(now, Time::ZERO, source, &mut packet) else { break };
-//!         // The first packet is lost; the message rides again before anybody can know that.
+//!         // The first packet is lost; a copy of the message goes out before the loss can be known.
 //!         if millisecond > 0 {
 //!             bob.handle(now, mode, &packet).map_err(|code| code.to_string())?;
 //!         }
@@ -43,12 +43,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Queues, their bounds, and what happens beyond
+//! # Queues, their bounds, and what happens at the bound
 //!
-//! | queue | bound | beyond |
+//! | queue | bound | at the bound |
 //! |---|---|---|
 //! | messages of [`Lane::SESSION`](samovar_wire::Lane) that are not acked | 768 segments of at most 1,000 bytes, and for control messages 256 more | `WouldBlock` |
-//! | those of each of the game's reliable lanes | 256 segments | `WouldBlock` |
+//! | messages of each of the game's reliable lanes | 256 segments | `WouldBlock` |
 //! | unreliable messages that wait | 64 of at most 1,100 bytes | the oldest is dropped and counted |
 //! | sequenced messages that wait | 1 per channel | the older one is dropped and counted |
 //! | the bulk stream from the last ack on | 512 KiB | `WouldBlock` |
@@ -59,14 +59,14 @@
 //! | events that wait for the owner | 1,024 | packets that arrive count as lost |
 //! | the path's own buffer | what a round trip and 50 ms take, and 4 KiB | nothing is sent but acks |
 //!
-//! # Who goes first
+//! # Order of the frames in a packet
 //!
-//! The frames of a packet are filled in by turns: one of the lanes comes first and may take the whole packet, the
-//! others share what is left in the order 0, 1, 2, 3, unreliable. Of nine packets lane 0 is first in three, the
-//! unreliable mode (sequenced and unreliable messages, which leave the composed datagram half of the room in two of
-//! them) in three, each other lane in one:
-//! that is what each of them gets when all have more to say than fits. Bulk goes when nothing else can, and takes at
-//! most half of the rate. Acks, pings and keep-alives go at once, whatever the budget says.
+//! The frames of a packet are filled in by turns. One lane comes first and may take the whole packet; the others
+//! share the rest in the order 0, 1, 2, 3, unreliable. In nine packets lane 0 is first three times, the unreliable
+//! mode three times, and each other lane once: each gets that share when all have more than fits. The unreliable mode
+//! (sequenced and unreliable messages) leaves half of the room to the composed datagram in two of its three packets.
+//! Bulk goes when nothing else can, and takes at most half of the rate. Acks, pings and keep-alives go at once,
+//! whatever the budget says.
 
 mod link;
 

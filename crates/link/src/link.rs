@@ -39,11 +39,11 @@ use send_lane::{SegmentCounts, SendLane};
 use sent::SentPackets;
 pub use transmit::{Compose, Dues, Source};
 
-/// One packet in so many weighs in the loss rate.
+/// The loss rate is a running mean over about this many packets.
 const LOSS_MEMORY: f32 = 128.0;
-/// On a path that loses nothing the probe is a net for what the relay drops under overload, and slow.
+/// The probe's interval on a lossless path, where only the relay drops packets, under overload.
 const LOSSLESS_PROBE: Duration = Duration::from_millis(1_000);
-/// The time until the next probe doubles with each that brings nothing, at most so often.
+/// Each probe without an answer doubles the time until the next, at most this often.
 const PROBE_DOUBLINGS: u32 = 4;
 
 /// One association with one peer.
@@ -63,23 +63,23 @@ pub struct Link {
     liveness: Liveness,
     budget: Budget,
     buffers: Buffers,
-    /// The path is said to lose nothing.
+    /// The path loses nothing, by [`Link::set_lossless`].
     lossless: bool,
     last_now: Time,
     last_sent: Time,
-    /// All that was queued reliably before has arrived, and a packet that was sent since.
+    /// See [`Link::reached_at`].
     reached: Time,
-    /// The next such moment, and how far the lanes were queued then, and bulk.
+    /// The next value of `reached`, with the queue ends of the lanes and of bulk at that moment.
     milestone: (Time, [u64; RELIABLE_LANES as usize], u64),
-    /// There is more to queue than the lanes take.
+    /// The owner has more to queue than the lanes take.
     is_behind: bool,
     ack_due: Option<Time>,
-    /// When a packet is likely to be sent anyway.
+    /// When the owner is likely to send a packet anyway.
     expected: Time,
-    /// When segments were last sent, or acked; the probe's time counts from here.
+    /// When segments were last sent or acked; the probe's time counts from here.
     last_segment: Time,
     probes: u32,
-    /// Whose turn it is to come first in a packet.
+    /// The index of the entry of `TURNS` that is next.
     turn: usize,
     bulk_credit: Time,
     /// An unreliable message that goes with each packet, unless it is empty.
@@ -91,7 +91,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link that begins now. The generation is the one behind that of this peer's former link to the other end.
+    /// A link that begins now. `generation` is the one after that of this peer's previous link to the other end.
     #[must_use]
     pub fn new(now: Time, config: LinkConfig, generation: Generation) -> Self {
         Self {
@@ -129,11 +129,11 @@ impl Link {
         }
     }
 
-    /// Takes what the path delivered.
+    /// Handles bytes that the path delivered.
     ///
     /// # Errors
-    /// The code to close the link with when the bytes break the protocol; of a packet that does not parse nothing
-    /// has been delivered.
+    /// The code to close the link with when the bytes break the protocol. Nothing is delivered from a packet that
+    /// does not parse to its end.
     pub fn handle(&mut self, now: Time, mode: Mode, bytes: &[u8]) -> Result<(), CloseCode> {
         self.observe(now);
         self.stats.packets_in += 1;
@@ -144,7 +144,7 @@ impl Link {
         }
     }
 
-    /// Notices that this peer slept, if so: what should have come meanwhile says nothing about the other end or the path.
+    /// Detects that this peer slept: then the silence proves nothing about the other end or the path.
     fn observe(&mut self, now: Time) -> bool {
         let has_slept = now.since(self.last_now) >= SLEPT;
         if has_slept {
@@ -157,7 +157,7 @@ impl Link {
         has_slept
     }
 
-    /// Learns the fate of packets, by an ack or by the time that passed since the last one.
+    /// Settles the fate of packets, by an ack or by the time since the last one.
     fn settle(&mut self, now: Time, ack: Option<(u64, &Ack)>) {
         let Self { sent, send_lanes, bulk_out, received, budget, buffers, events, stats, .. } = self;
         let (mut newest, mut progress) = (None, false);
@@ -245,10 +245,10 @@ impl Link {
         receipt.ok_or(SendError::WouldBlock)
     }
 
-    /// Queues a message of the session's lane that must not wait for room, whatever else is queued.
+    /// Queues a control message of the session's lane, in the room that is kept for these.
     ///
     /// # Errors
-    /// `TooLarge`; `WouldBlock` when the other end has not taken even such messages for long.
+    /// `TooLarge`; `WouldBlock` when that room is full as well.
     pub fn send_control(&mut self, message: &[u8]) -> Result<Receipt, SendError> {
         if message.len() > MESSAGE_MAX {
             return Err(SendError::TooLarge);
@@ -259,7 +259,7 @@ impl Link {
         Ok(Receipt::Lane(end))
     }
 
-    /// How far the other end is known to have got.
+    /// How far the other end has received the reliable lanes and bulk, as far as known.
     #[must_use]
     pub fn deliveries(&self) -> Deliveries {
         let lanes = core::array::from_fn(|lane| self.send_lanes[lane].delivered());
@@ -272,7 +272,7 @@ impl Link {
         self.deliveries().cover(receipt)
     }
 
-    /// The path changed: bulk chunks under way on the old one may never arrive, and its delays were others.
+    /// The path changed: bulk chunks in flight on the old one may never arrive, and its delays no longer apply.
     pub fn handle_path_changed(&mut self, now: Time) {
         self.bulk_out.rewind();
         self.budget.forget_path(now);
@@ -280,9 +280,9 @@ impl Link {
         self.liveness.forget_stall();
     }
 
-    /// Whether the path keeps order and loses nothing but what is proven lost: packets that go over the relay's
-    /// WebSocket only. Then nothing is copied, and the probe waits for a second: it is the net for what the relay
-    /// drops under overload.
+    /// Sets whether the path keeps order and loses nothing but proven losses: true only for packets over the relay's
+    /// WebSocket. Then nothing is copied, and the probe, which covers the relay's drops under overload, waits for a
+    /// second.
     pub fn set_lossless(&mut self, now: Time, lossless: bool) {
         if self.lossless != lossless {
             self.lossless = lossless;
@@ -291,19 +291,19 @@ impl Link {
         }
     }
 
-    /// Whether the path was said to lose nothing: it is a stream, where a loss is a delay.
+    /// Whether the path is lossless, by [`Link::set_lossless`]: a stream, where a loss is a delay.
     #[must_use]
     pub const fn is_lossless(&self) -> bool {
         self.lossless
     }
 
-    /// What the driver still holds of what was sent, in bytes: `bufferedAmount` of the data channels, or what waits
-    /// for the relay's WebSocket. Tell it before sending more; nothing but acks is sent while it is too much.
+    /// Tells how much of the sent data the driver still holds, in bytes: `bufferedAmount` of the data channels, or
+    /// the queue for the relay's WebSocket. Tell it before sending more; while it is too much, only acks are sent.
     pub fn handle_backlog(&mut self, now: Time, bytes: u64) {
         self.budget.on_backlog(now, bytes);
     }
 
-    /// Bytes that may be sent now; zero while the path has to be waited for.
+    /// Bytes that may be sent now; zero while the path needs a pause.
     #[must_use]
     pub fn budget(&self, now: Time) -> usize {
         self.budget.bytes(now)
@@ -315,7 +315,7 @@ impl Link {
         self.budget.ready_at()
     }
 
-    /// Lets time pass. Whether anything came of it: another [`Link::poll_timeout`], or events.
+    /// Lets time pass. Whether that changed anything: another [`Link::poll_timeout`], or events.
     pub fn handle_timeout(&mut self, now: Time) -> bool {
         let mut is_news = self.observe(now);
         if self.probe_due() <= now {
@@ -332,7 +332,7 @@ impl Link {
         self.budget.adapt(now, self.sent.next(), self.clock.variation()) || is_news
     }
 
-    /// When the tail of the reliable lanes is sent again, since nothing sent later can prove its loss.
+    /// When the tail of the reliable lanes is sent again, because no later packet can prove its loss.
     fn probe_due(&self) -> Time {
         let waits = self.send_lanes.iter().any(SendLane::awaits_acks);
         if !waits {
@@ -361,71 +361,72 @@ impl Link {
         Some(event)
     }
 
-    /// Takes a buffer back, of an event or a packet, that nobody reads any more; it is used for the next.
+    /// Takes back the buffer of an event or a packet after use; the link uses it again.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.buffers.give(buffer);
     }
 
-    /// Whether there is more to queue than the lanes take: what was there to be said has not reached the other end then.
+    /// Sets whether the owner has more to queue than the lanes take: then [`Link::reached_at`] stays, since that has
+    /// not arrived.
     pub const fn set_behind(&mut self, is_behind: bool) {
         self.is_behind = is_behind;
     }
 
-    /// A moment before which nothing was queued in a reliable lane, or in bulk, or waited to be by [`Link::set_behind`],
-    /// that is not known to have arrived; zero until there is one. It follows the present by a round trip or two, or by
-    /// as much as what is queued takes.
+    /// A time such that everything queued before it in the reliable lanes and in bulk, or kept back
+    /// ([`Link::set_behind`]), is known to have arrived; zero until there is one. It follows the present by a round
+    /// trip or two, or by the time that the queue takes.
     #[must_use]
     pub const fn reached_at(&self) -> Time {
         self.reached
     }
 
-    /// When the other end was last heard; later when this peer slept since.
+    /// When the other end was last heard; later if this peer slept since.
     #[must_use]
     pub fn heard_at(&self) -> Time {
         self.liveness.heard_at()
     }
 
-    /// How long nothing has been heard, while this peer was awake.
+    /// How long the other end has been silent while this peer was awake.
     #[must_use]
     pub fn silence(&self, now: Time) -> Duration {
         if now.since(self.last_now) >= SLEPT { Duration::ZERO } else { self.liveness.silence(now) }
     }
 
-    /// Whether the other end has been silent for longer than it usually is: three times the time between two arrivals.
-    /// That is no reason to miss it, but one to prefer another who is heard.
+    /// Whether the other end has been silent for longer than usual: three times the time between two arrivals. That
+    /// is no reason to miss it, but one to prefer another peer.
     #[must_use]
     pub fn is_quiet(&self, now: Time) -> bool {
         now.since(self.last_now) < SLEPT && self.liveness.is_quiet(now)
     }
 
-    /// When the other end will be that silent unless it is heard before.
+    /// When [`Link::is_quiet`] becomes true if nothing is heard before.
     #[must_use]
     pub fn quiet_at(&self) -> Time {
         self.liveness.quiet_at()
     }
 
-    /// How improbable it is that the other end lives, as a power of ten: 3 says that a living peer is silent for
-    /// so long once in a thousand times. From [`SUSPECTED`] on it is to be suspected.
+    /// How improbable it is that the other end lives, as a power of ten: 3 means that a living peer is silent for
+    /// this long once in a thousand silences. From [`SUSPECTED`] on the other end is suspected.
     #[must_use]
     pub fn suspicion(&self, now: Time) -> f64 {
         if now.since(self.last_now) >= SLEPT { 0.0 } else { self.liveness.suspicion(now, self.received.run) }
     }
 
-    /// When the suspicion reaches this much if nothing is heard until then.
+    /// When the suspicion reaches `suspicion` if nothing is heard before.
     #[must_use]
     pub fn suspect_at(&self, suspicion: f64) -> Time {
         self.liveness.suspect_at(suspicion, self.received.run)
     }
 
-    /// How often this end gives a sign of life at least, and how often the other end promises one: the keep-alive
-    /// interval of either direction (PROTOCOL §2.4). Both are [`LinkConfig::keep_alive`] unless set.
+    /// Sets the longest time between signs of life of this end, and the one that the other end promises: the
+    /// keep-alive intervals of both directions (PROTOCOL §2.4). Both are [`LinkConfig::keep_alive`] unless set.
     pub fn set_pace(&mut self, own: Duration, promised: Duration) {
         self.config.keep_alive = own;
         self.liveness.set_keep_alive(promised);
     }
 
-    /// An unreliable message that each packet carries from now on, and that never is the reason for one: what the
-    /// other end should hear as often as it hears anything. Empty, there is none.
+    /// Sets an unreliable message that rides in each packet from now on and never causes one, for news the other end
+    /// should hear with every packet. Empty, there is none.
     ///
     /// # Panics
     /// When it has more than [`PIGGYBACK_MAX`] bytes.
@@ -441,7 +442,7 @@ impl Link {
         self.clock.smoothed()
     }
 
-    /// What was measured so far.
+    /// The measurements so far.
     #[must_use]
     pub fn stats(&self) -> LinkStats {
         LinkStats {

@@ -24,7 +24,7 @@ impl Default for BitWriter {
 }
 
 impl BitWriter {
-    /// Appends the low `width` bits of `number`, 32 at most. What a text cannot hold is dropped.
+    /// Appends the low `width` bits of `number`, 32 at most. Bits beyond the text's capacity are dropped.
     pub fn write(&mut self, number: u32, width: usize) {
         for bit in 0..width.min(32) {
             let Some(byte) = self.bytes.get_mut(self.count / 8) else { return };
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_nothing_else_is_accepted() {
+    fn only_written_bits_are_accepted() {
         let mut bits = BitWriter::default();
         bits.write(1, 1);
         bits.write(0x1234, 13);

@@ -1,7 +1,7 @@
-//! Claims: objects that this peer has asked for and acts on before they are its own.
+//! Claims: objects that this peer has asked for and changes before it owns them.
 //!
-//! What it changes of them lies over the owner's state and is seen by nobody else. A grant makes it the state; without
-//! one it is dropped, and handed to the game, which leads what it shows from there to the truth.
+//! The claimant's changes lie over the owner's state and no other peer sees them. A grant makes them the state.
+//! Without a grant they are dropped and handed to the game, which blends what it shows back to the owner's state.
 
 use samovar_wire::limits::{FIELD_MAX, STATE_MAX};
 use samovar_wire::{ObjectId, PeerId, Time};
@@ -12,10 +12,10 @@ use crate::past::Past;
 use crate::state::State;
 
 impl Objects {
-    /// This peer acts on an object of another from now on, for itself alone.
+    /// This peer changes another peer's object from now on, for itself alone.
     ///
     /// # Errors
-    /// `Unknown`; `NotOwner` for the session object. One that this peer owns needs no claim and gets none.
+    /// `Unknown`; `NotOwner` for the session object. An object that this peer owns needs no claim and gets none.
     pub fn claim(&mut self, id: ObjectId) -> Result<(), ObjectError> {
         if id == ObjectId::SESSION {
             return Err(ObjectError::NotOwner);
@@ -35,12 +35,12 @@ impl Objects {
         !self.claims.is_empty() && self.claims.contains_key(&id)
     }
 
-    /// Ends a claim in vain; the object as this peer had changed it, if it had.
+    /// Ends a claim in vain; returns the object with this peer's changes, if there were any.
     pub fn end_claim(&mut self, id: ObjectId) -> Option<Object> {
         let changed = self.claims.remove(&id)?;
         if let Some(object) = self.slots.get_mut(id) {
             object.claimed = false;
-            // It is another picture than before, if it was shown as changed.
+            // If its changes were shown, it looks different now.
             object.revision =
                 changed.as_ref().map_or(object.revision, |c| c.revision.max(object.revision) + 1);
         }
@@ -53,12 +53,12 @@ impl Objects {
         self.slots.owned_by(peer)
     }
 
-    /// This peer is about to own the object: what it did to it counts.
+    /// This peer is about to own the object: its changes become the state.
     pub(crate) fn settle_claim(&mut self, id: ObjectId) {
         let Some(changed) = self.claims.remove(&id) else { return };
         let Some(object) = self.slots.get_mut(id) else { return };
         object.claimed = false;
-        // Its owner may have made something else of it in the meantime.
+        // Its owner may have changed the fields' number or sizes meanwhile.
         if let Some(changed) = changed.filter(|changed| {
             changed.traits == object.traits
                 && changed.numbers.len() == object.numbers.len()
@@ -71,7 +71,7 @@ impl Objects {
         }
     }
 
-    /// The object was announced anew: what this peer did to it lies over another one now.
+    /// The object was announced anew, so this peer's changes lie over a different state now.
     pub(crate) fn refresh_claim(&mut self, id: ObjectId) {
         let (Some(changed), Some(object)) = (self.claims.get_mut(&id), self.slots.get(id)) else { return };
         if let Some(overlay) = changed {

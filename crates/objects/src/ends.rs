@@ -1,4 +1,4 @@
-//! How objects end, whoever says so, and how ends come together at the host (PROTOCOL §4.2, rules 10 to 12).
+//! How objects end, by whichever peer's word, and how the host collects ends (PROTOCOL §4.2, rules 10 to 12).
 
 use samovar_wire::object::{Announcement, Deaths, Destroy};
 use samovar_wire::{CloseCode, ObjectId, PeerId, Reader, Stamp};
@@ -6,18 +6,18 @@ use samovar_wire::{CloseCode, ObjectId, PeerId, Reader, Stamp};
 use crate::objects::{ObjectError, ObjectEvent, Objects};
 use crate::receive::malformed;
 
-/// How many objects of a creator that this peer has not heard of others may already have seen die.
+/// How far beyond a creator's newest object that this peer knows an end is believed.
 const BURIED_AHEAD_MAX: u32 = 256;
-/// Ends that wait to be passed on one by one; more are told by DEATHS.
+/// Ends that wait to be passed on one by one; further ones are told by DEATHS.
 const PASSED_ON_MAX: usize = 1_024;
-/// How far above the stamps that were drawn one is believed that a liar may have used.
+/// How far above the drawn stamps a stamp is believed: a liar may have used it.
 const LEAP_MAX: u32 = 1_024;
-/// Ends of what others created than whom this peer knows of are noted up to so many creators.
+/// Creators unknown to this peer whose ends are noted, at most.
 const STRANGE_CREATORS_MAX: usize = 256;
 
 impl Objects {
-    /// Whether somebody other than its creator can know of the death of an object that this peer has not seen. A death
-    /// must be remembered, or a late CREATE brings the object back; but nobody can bury what is not yet born.
+    /// Whether `from`, if it is not the creator, can know that an object ended which this peer has not seen. An end
+    /// must be remembered, or a late CREATE brings the object back; but no peer may end an object before it exists.
     pub(crate) fn may_bury(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
         let newest = self.slots.of_creator(id.creator).next_back().map_or(0, |object| object.id.number);
         let newest = newest.max(self.tombstones.newest(id.creator));
@@ -33,9 +33,9 @@ impl Objects {
         }
         match self.slots.get(id) {
             Some(object) if stamp < object.stamp => return Ok(()),
-            // As with an announcement, the host is right about a counter at its end.
+            // At the end of the counter the host is right, as with an announcement.
             Some(object) if stamp == object.stamp && object.owner != from && from != self.host => {
-                // A former host may have passed it on; its successor will again.
+                // A former host may have passed the end on; its successor will do so again.
                 return if stamp.term < self.term { Ok(()) } else { Err(CloseCode::NotYours) };
             }
             Some(object) if stamp > object.stamp => self.check_granted(from, id, stamp)?,
@@ -49,8 +49,8 @@ impl Objects {
         Ok(())
     }
 
-    /// An object ended by somebody else's hand, or word. The host passes it on: whoever ended it may be gone before it
-    /// has told everybody, or not know of all who are here.
+    /// Another peer ended the object. The host passes the end on, because that peer may leave before it has told
+    /// everyone, or not know every member.
     pub(crate) fn end_by(&mut self, from: PeerId, id: ObjectId, stamp: Stamp) {
         let is_news = self.tombstones.stamp(id).is_none_or(|known| known < stamp);
         let kind = self.slots.get(id).map(|object| object.traits.kind);
@@ -63,10 +63,10 @@ impl Objects {
         }
     }
 
-    /// The host passes on an end to all but one.
+    /// The host passes on an end to all peers but one.
     pub(crate) fn pass_on_end(&mut self, id: ObjectId, stamp: Stamp, but: Option<PeerId>) {
         for (_, replica) in self.replicas.iter_mut().filter(|(peer, _)| Some(**peer) != but) {
-            // Who ends much must not make others look slow: what is much is told in runs.
+            // A peer that ends many objects must not make receivers look slow: many ends are told in runs.
             if replica.destroys.len() < PASSED_ON_MAX {
                 replica.tell_end(id, stamp);
             } else {
@@ -94,13 +94,13 @@ impl Objects {
         Ok(())
     }
 
-    /// The objects of a run that are there, and not newer than their end.
+    /// The existing objects of a run that are not newer than their end.
     fn doomed(&self, run: &Deaths) -> Vec<(ObjectId, PeerId)> {
         let objects = self.slots.between(run.creator, run.first, run.last);
         objects.filter(|o| o.stamp <= run.stamp).map(|o| (o.id, o.owner)).collect()
     }
 
-    /// The host says so.
+    /// Believes a run of ends that the host tells.
     fn believe(&mut self, from: PeerId, run: &Deaths) {
         for (id, _) in self.doomed(run).into_iter().filter(|(id, _)| *id != ObjectId::SESSION) {
             self.end_by(from, id, run.stamp);
@@ -108,20 +108,20 @@ impl Objects {
         self.tombstones.bury_run(run);
     }
 
-    /// Whether an object that is there can have had this stamp. Those of this term were drawn here, and a liar that is
-    /// gone may have told members of somewhat higher ones; but nobody shall bring the counter to its end.
+    /// Whether an existing object can have had this stamp. This host drew the stamps of this term. A liar that is
+    /// gone may have told members of somewhat higher ones, but may not exhaust the counter.
     pub(crate) fn is_credible(&self, id: ObjectId, stamp: Stamp) -> bool {
         stamp.term < self.term || self.is_near(id, stamp)
     }
 
-    /// Whether going above this stamp leaves the counter far from its end.
+    /// Whether a stamp above this one leaves the counter far from its end.
     pub(crate) fn is_near(&self, id: ObjectId, stamp: Stamp) -> bool {
         let highest = self.highest_stamp(id).map_or(0, |highest| highest.counter);
         stamp.counter <= highest.saturating_add(LEAP_MAX)
     }
 
-    /// Its owner, who is here, or the heir whom it is promised, shall have an object under a stamp above this one, which
-    /// somebody believes in.
+    /// Gives the object to its owner, or to the heir that it is granted to, under a stamp above this one, which some
+    /// member holds.
     pub(crate) fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
         if self.granted_to(id).is_some() && !self.is_passed_over(id, stamp) {
             return;
@@ -136,25 +136,26 @@ impl Objects {
         self.tombstones.exhume(id);
     }
 
-    /// A member says so, after somebody is gone. Of its own and of what the gone had it is believed. What others have
-    /// lives: under a new stamp, so that it comes back where it was taken for dead.
+    /// Weighs a run of ends that a member reports after a peer left. The member is believed about its own objects and
+    /// those of peers that are gone. An object of another peer lives on, under a new stamp, which restores it where
+    /// it was taken for ended.
     fn weigh(&mut self, from: PeerId, run: &Deaths) {
         self.note_report(from, run);
         for (id, owner) in self.doomed(run) {
             if owner == from || (owner != self.me && !self.replicas.contains_key(&owner)) {
                 self.end_by(from, id, run.stamp);
             } else if self.is_credible(id, run.stamp) {
-                // Also under the very stamp: the end may be what a former host made of an orphan that it did not know.
+                // An equal stamp too: a former host may have ended an orphan of which this host did not know.
                 self.outbid(id, owner, run.stamp);
             }
         }
     }
 
-    /// A member reports ends. The host may know nothing of the objects, as the former host told others of them and not
-    /// this one: somebody may speak up who owns such an object. Owners speak to all, but of what its creator reports others may
-    /// know nobody else as the owner.
+    /// Notes ends that a member reports. The host may not know the objects, if the former host told others of them.
+    /// Then their owner may still announce them. Owners announce to all, but other members may know no other owner
+    /// than the creator.
     pub(crate) fn note_report(&mut self, from: PeerId, run: &Deaths) {
-        // What ended under its own reign it knows, and nobody shall bury what will be created in it.
+        // The host knows the ends of its own reign, and no peer may end objects before they are created.
         let is_credible = self.is_known(run.creator) || self.tombstones.creators() < STRANGE_CREATORS_MAX;
         if run.stamp.term >= self.term || !is_credible {
             return;
@@ -184,13 +185,13 @@ impl Objects {
         }
     }
 
-    /// The end of an object that was reported to the host, and that its owner does not know of.
+    /// The reported end of an object whose owner does not know of that end.
     pub(crate) fn contested(&self, new: &Announcement<'_>) -> Option<Stamp> {
         let end = self.reported.stamp(new.id).filter(|&end| end >= new.stamp)?;
         (self.is_host() && self.replicas.contains_key(&new.owner)).then_some(end)
     }
 
-    /// It is granted to its owner above that stamp, as if it had been known here when the end was reported
+    /// Grants the object to its owner above that stamp, as if the host had known it when the end was reported
     /// (PROTOCOL §4.2, rule 12).
     pub(crate) fn defend(&mut self, id: ObjectId, owner: PeerId, end: Stamp) {
         self.reported.exhume(id);

@@ -1,4 +1,4 @@
-//! An object's fields as an announcement or a reliable update holds them: each a piece of bytes (PROTOCOL §4.2).
+//! An object's fields as an announcement or a reliable update holds them: each in bytes of its own (PROTOCOL §4.2).
 
 use samovar_wire::{CloseCode, Reader, Writer};
 
@@ -36,7 +36,7 @@ pub(crate) fn field_bytes<'a>(object: &'a Object, field: &Field, buffer: &'a mut
 /// Reads the numbers of a field.
 ///
 /// # Errors
-/// `Malformed` for what no writer writes.
+/// `Malformed` for bytes that no writer writes.
 pub(crate) fn read_numbers(field: &Field, bytes: &[u8], numbers: &mut [i32]) -> Result<(), CloseCode> {
     let mut reader = Reader::new(bytes);
     for place in 0..field.coding.width() {
@@ -54,7 +54,7 @@ pub(crate) fn read_numbers(field: &Field, bytes: &[u8], numbers: &mut [i32]) -> 
 /// Reads all fields of an announcement into numbers and texts.
 ///
 /// # Errors
-/// `Malformed` when they are not what the schema says.
+/// `Malformed` when they do not match the schema.
 pub(crate) fn read_fields<'a>(
     schema: Option<&Schema>,
     fields: impl Iterator<Item = &'a [u8]>,

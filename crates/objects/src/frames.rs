@@ -1,7 +1,7 @@
-//! Frames: what each peer lacks of the states of objects, coded against what it has (PROTOCOL §4.6).
+//! Frames: the states of objects that each peer lacks, coded against those it has (PROTOCOL §4.6).
 //!
-//! A state is in every frame to a peer until one of them is known to have arrived, so the loss of one costs the time
-//! until the next and no more. Peers that have the same get the same bytes, which are coded once.
+//! Every frame to a peer carries a state until one of them is known to have arrived, so a loss costs only the time
+//! until the next frame. Peers that have the same get the same bytes, which are coded once.
 
 use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
 use samovar_wire::{Kind, PeerId, Receipt, Time, Writer};
@@ -14,16 +14,16 @@ use crate::scratch::{Context, Pick, Scratch};
 use crate::slots::Slots;
 use crate::text::Text;
 
-/// Moments that an owner keeps of each object: as many as a baseline may be old, and some.
+/// Moments that an owner keeps of each object: the greatest age of a baseline, and some more.
 const KEPT_OWN: usize = 64;
 /// States in one frame at most.
 const STATES_MAX: usize = 255;
-/// What a state is taken to need until it is known, in sixteenths of a byte.
+/// The first estimate of a coded state's size, in sixteenths of a byte.
 const STATE_SIZE: usize = 16 * 8;
-/// Bytes of texts in one state at most, so that it fits a packet together with its numbers; the others go next time.
+/// Bytes of texts in one state at most, so that it fits a packet with its numbers; the others go in the next.
 const TEXTS_MAX: usize = 600;
 
-/// Where a datagram of updates goes.
+/// The destination of a datagram of updates.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Session time.
@@ -39,7 +39,7 @@ pub struct Place {
 type IsDelivered<'a> = dyn Fn(Receipt) -> bool + 'a;
 
 impl Objects {
-    /// Begins a frame, with everything as it is now.
+    /// Begins a frame with the objects' present states.
     pub(crate) fn open_frame(&mut self) {
         self.frame += 1;
         self.scratch.valid = 0;
@@ -61,14 +61,14 @@ impl Objects {
         self.replicas.get(&peer).is_some_and(|replica| !replica.behind.is_empty())
     }
 
-    /// Whether something changed since the last datagram to a peer: what it lacks otherwise is under way to it.
+    /// Whether something changed since the last datagram to a peer; older changes are in flight to it.
     #[must_use]
     pub fn has_news(&self, peer: PeerId) -> bool {
         !self.touched.is_empty() || self.replicas.get(&peer).is_some_and(|replica| replica.told < self.news)
     }
 
-    /// Appends a datagram with what the peer may lack of the states of objects; appends nothing when that is nothing.
-    /// Whether there was more than `room` for: it may follow in another packet of the same time.
+    /// Appends a datagram with the states that the peer may lack, or nothing when there are none. Returns whether
+    /// `room` was too small: the rest may follow in another packet of the same time.
     pub fn write_datagram(
         &mut self,
         place: Place,
@@ -92,10 +92,10 @@ impl Objects {
         if scratch.picks.is_empty() {
             return false;
         }
-        // It begins where room ended in the last one, or always the same would be left out.
+        // It begins where room ended in the last one, so that the same objects are not always left out.
         let first = scratch.picks.partition_point(|pick| pick.slot < replica.begin);
         scratch.picks.rotate_left(first);
-        // Whoever samples ahead of its packets is understood, too: nothing in a frame is newer than its base.
+        // Nothing in a frame is newer than its base, even when the owner samples ahead of its packets.
         let base = (place.now.as_micros() / SAMPLE_UNIT).max(round.newest);
         let context = Context { schemas: &self.schemas.0, slots, me: self.me, frame, base, baselines };
         let encoded = scratch.encode(&context, room);
@@ -116,9 +116,9 @@ impl Objects {
             let average = size * 16 / written;
             replica.state_size = (replica.state_size.max(16) * 7 + average) / 8;
         }
-        // What does not even fit alone is passed over next time.
+        // An object that does not fit even alone is skipped next time.
         replica.begin = scratch.picks.get(written.max(1)).map_or(0, |pick| pick.slot);
-        // What does not fit into an empty packet waits; nothing shall make packets without end.
+        // An object that does not fit into an empty packet waits, or packets would follow without end.
         written > 0 && (left_out || written < scratch.picks.len())
     }
 
@@ -146,16 +146,16 @@ pub(crate) fn is_behind(object: &Object, known: &Known) -> bool {
         || object.texts.iter().zip(&known.texts).any(|(text, &(has, _))| has < text.frame)
 }
 
-/// What one frame to one peer is made by.
+/// The inputs of one frame to one peer.
 struct Round {
     frame: u64,
     room: usize,
     now: Time,
-    /// The first baseline, and by bits, from it on backwards, the first one, two, three; none for as many as there
-    /// are not.
+    /// The first baseline; and masks, by bits from it backwards, of the first one, two and three baselines. A mask is
+    /// empty when there are not that many.
     first: u64,
     masks: [u64; 3],
-    /// The newest sample of what may go, in units.
+    /// The newest sample among the candidates, in units.
     newest: u64,
     /// See [`Replica::begun`].
     begun: u64,
@@ -181,7 +181,7 @@ impl Round {
     }
 }
 
-/// Chooses what goes into a frame; whether something was left out for want of room.
+/// Chooses the states of a frame; whether some were left out for want of room.
 fn pick(
     slots: &Slots,
     replica: &mut Replica,
@@ -215,7 +215,7 @@ fn pick(
     if scratch.picks.len() <= count {
         return false;
     }
-    // What has waited longest for what it counts goes first, and last what may be ignored.
+    // The highest product of waiting time and priority goes first; objects that need not go come last.
     scratch.scores.clear();
     scratch.scores.extend(scratch.picks.iter().map(|pick| {
         let Some((object, known)) = slots.at(pick.slot).zip(replica.known(pick.slot)) else { return 0 };
@@ -226,10 +226,10 @@ fn pick(
     true
 }
 
-/// Keeps so many with the highest scores, of equal ones the first, in their order. Neither selects nor sorts: these are
-/// kilobytes of machine code, and a few walks along numbers are no slower.
+/// Keeps the `count` items with the highest scores, of equal ones the first, in their order. Selecting or sorting
+/// would be kilobytes of machine code, and a few passes over numbers are no slower.
 fn keep_best<T>(list: &mut Vec<T>, scores: &[u64], count: usize) {
-    // The highest score that so many reach, from its highest bit on.
+    // Builds the highest score that `count` items reach, from its highest bit on.
     let mut least = 0;
     let highest = scores.iter().copied().max().unwrap_or(0);
     for bit in (0..u64::BITS - highest.leading_zeros()).rev() {
@@ -248,14 +248,14 @@ fn keep_best<T>(list: &mut Vec<T>, scores: &[u64], count: usize) {
     });
 }
 
-/// Whether states may go ahead of the word that the announcement arrived. With an ownership that was announced on this link
-/// only, the peer knows the object by that announcement or ignores them, and a new owner's objects move a round trip
-/// earlier for it (PROTOCOL §4.2 rule 6).
+/// Whether states may go before the announcement is known to have arrived. If the ownership was announced on this
+/// link only, the peer knows the object by that announcement or ignores the states, and sees a new owner's objects
+/// move a round trip earlier (PROTOCOL §4.2 rule 6).
 fn is_ahead(object: &Object, known: &Known, round: &Round) -> bool {
     object.stamp.counter > 0 && object.since > round.begun && matches!(known.announced, Receipt::Lane(_))
 }
 
-/// What of an object's past a peer has that a guess can be made of.
+/// The moments of an object's past that a peer has and a guess can build on.
 fn baseline(object: &Object, known: &Known, round: &Round, most: u8) -> Baseline {
     if object.numbers.is_empty() {
         return Baseline::Frames(3);
@@ -275,7 +275,7 @@ fn baseline(object: &Object, known: &Known, round: &Round, most: u8) -> Baseline
     }
 }
 
-/// The texts that a peer may lack, as many as one packet holds, and whichever have not been sent for longest.
+/// The texts that a peer may lack, as many as one packet holds, those sent longest ago first.
 fn texts(object: &Object, known: &Known) -> u64 {
     let lacking = |chosen: u64| {
         let texts = object.texts.iter().zip(&known.texts).enumerate();

@@ -1,14 +1,14 @@
-//! Who wants to see what: a grid of the places of this peer's own objects, and what each other peer looks at.
+//! Interest: a grid of the places of this peer's own objects, and the focus of each other peer.
 //!
-//! A slot lies in one cell at most, so the grid is as large as the objects are many. A slot that is another's by now
-//! may still lie where it was; whoever finds it there looks at the object itself.
+//! A slot lies in one cell at most, so the grid is bounded by the objects. A slot that now holds another peer's
+//! object may stay in the grid; each reader checks the object itself.
 
 use samovar_wire::sight::Focus;
 use samovar_wire::{ObjectId, PeerId, SortedMap};
 
 /// The edge of a cell unless the game sets another one, in the unit of the places.
 const CELL: f32 = 16.0;
-/// How much further than the radius an object must be to leave: what moves along the edge does not come and go.
+/// An object leaves a focus at this multiple of its radius, so that one that moves along the edge does not flicker.
 const LEAVING: f32 = 1.15;
 
 type Cell = [i32; 3];
@@ -37,11 +37,11 @@ pub(crate) struct Interest {
     /// By slot.
     cells: Vec<Option<Cell>>,
     foci: SortedMap<PeerId, Ball>,
-    /// The newest wish of a peer that has not been acted on yet.
+    /// The newest focus that a peer asked for and that is not applied yet.
     asked: SortedMap<PeerId, Option<Ball>>,
-    /// What each peer is to be told of what it sees now.
+    /// Changes of visibility that each peer is still to be told.
     untold: SortedMap<PeerId, SortedMap<ObjectId, bool>>,
-    /// Empty but while it is borrowed: a list of peers to be used again.
+    /// A list of peers for reuse; empty while it is lent.
     peers: Vec<PeerId>,
 }
 
@@ -61,18 +61,18 @@ impl Default for Interest {
 }
 
 impl Interest {
-    /// A peer wishes to see something else. Acting on it takes looking at many objects, which is done once for all wishes
-    /// that came in one go.
+    /// A peer asks for another focus. Applying it looks at many objects, so it is done once for all focuses that
+    /// arrive together.
     pub(crate) fn ask(&mut self, peer: PeerId, focus: Option<Focus>) {
         self.asked.insert(peer, focus.map(Ball::of));
     }
 
-    /// What a peer wishes and has not got yet.
+    /// The focus that a peer asked for and that is not applied yet.
     pub(crate) fn take_asked(&mut self, peer: PeerId) -> Option<Option<Focus>> {
         Some(self.asked.remove(&peer)?.map(Ball::focus))
     }
 
-    /// Another edge of the cells; everything has to be put in anew.
+    /// Sets another edge of the cells; all objects have to be put in anew.
     pub(crate) fn set_cell(&mut self, edge: f32) {
         self.cell = edge.to_bits();
         self.grid.clear();
@@ -116,7 +116,7 @@ impl Interest {
         self.foci.get(&peer).map(|ball| ball.focus())
     }
 
-    /// Lends a list of all who have a focus, to be given back by [`Interest::give_back`].
+    /// Lends a list of all peers that have a focus, to be given back by [`Interest::give_back`].
     pub(crate) fn lookers(&mut self) -> Vec<PeerId> {
         let mut peers = core::mem::take(&mut self.peers);
         peers.extend(self.foci.keys());
@@ -132,7 +132,7 @@ impl Interest {
         !self.foci.is_empty()
     }
 
-    /// What a peer looks at from now on; what it looked at before.
+    /// Sets the focus of a peer; returns the former one.
     pub(crate) fn set_focus(&mut self, peer: PeerId, focus: Option<Focus>) -> Option<Focus> {
         let former = match focus {
             Some(focus) => self.foci.insert(peer, Ball::of(focus)),
@@ -141,7 +141,7 @@ impl Interest {
         former.map(Ball::focus)
     }
 
-    /// The slots that a focus may see, or may no longer see: more than those, and no others.
+    /// The slots that a focus may see, or may just have lost: a superset of those.
     pub(crate) fn near(&self, focus: &Focus, found: &mut Vec<u32>) {
         let reach = focus.radius * LEAVING;
         let low = self.cell_of(focus.center.map(|axis| axis - reach));
@@ -182,7 +182,7 @@ impl Interest {
     }
 }
 
-/// Whether a focus sees a place, for somebody who saw it before or did not.
+/// Whether a focus sees a place; `before` says whether it saw the object before.
 pub(crate) fn sees(focus: &Focus, place: [f32; 3], before: bool) -> bool {
     let reach = f64::from(focus.radius) * if before { f64::from(LEAVING) } else { 1.0 };
     distance_squared(focus.center, place) <= reach * reach

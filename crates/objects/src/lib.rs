@@ -1,17 +1,17 @@
 //! Replicated objects whose owner can change: the Bitsquid engine's protocol with stamps (PROTOCOL §4, docs/sources.md).
 //!
-//! An owner announces an object reliably (CREATE, or MIGRATE when it took it over), and once the announcement is known
-//! to have arrived sends, in frames, how its state differs from what that peer is known to have, until that peer has
-//! it all. Every receiver keeps the newest stamp it has seen and ignores what is older; a MIGRATE for an object that
-//! does not exist creates it; a destroyed object is remembered by stamp. So no order of arrival matters.
+//! An owner announces an object reliably (CREATE, or MIGRATE when it took it over). Once the announcement is known to
+//! have arrived, frames carry how the state differs from the state that the peer is known to have, until the peer has
+//! it all. Every receiver keeps the newest stamp it has seen and ignores older ones; a MIGRATE for an unknown object
+//! creates it; a destroyed object is remembered by stamp. So no order of arrival matters.
 //!
 //! Nothing is queued per peer: what a peer lacks is computed when there is room to send it. Memory is bounded by
 //! live objects and members.
 //!
-//! This crate is told who hosts and in which term, and takes the answer as given.
+//! This crate is told which peer hosts, and in which term, and does not check it.
 //!
-//! It can be used alone, over any transport that delivers some messages reliably and in order, loses others, and says
-//! of both what arrived:
+//! It can be used alone, over any transport that delivers some messages reliably and in order, loses others, and
+//! reports the fate of both:
 //!
 //! ```
 //! use samovar_objects::{Kinded, Objects, Place, Replicate, Schemas, State};
@@ -47,7 +47,7 @@
 //! let kind = MessageKind::decode(&mut Reader::new(&bytes))?;
 //! at_bob.handle_message(ann, kind, &bytes[1..]).map_err(|code| code.to_string())?;
 //!
-//! // It moves; what Bob lacks goes into the next packet, and costs a few bytes.
+//! // It moves; the update that Bob lacks goes into the next packet, and costs a few bytes.
 //! state.clear();
 //! Boat { position: [1.25, 2.0], ..boat }.write(&mut state);
 //! at_ann.set_state(Time::from_micros(500_000), id, &state)?;

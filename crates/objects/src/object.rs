@@ -18,17 +18,17 @@ pub struct Object {
     pub(crate) revision: u64,
     pub(crate) numbers: Vec<i32>,
     pub(crate) texts: Vec<Text>,
-    /// At the owner: the frame from which on the numbers are what they are. Elsewhere: the newest frame heard of.
+    /// At the owner: the first frame with the present numbers. Elsewhere: the newest frame heard of.
     pub(crate) frame: u64,
-    /// The frame of the announcement, or at the owner the one in which it took the object: nothing of this ownership is
-    /// older.
+    /// The frame of the announcement, or at the owner the frame in which it took the object: older frames are of an
+    /// earlier ownership.
     pub(crate) since: u64,
     pub(crate) past: Past,
     /// At the owner: changed since the last frame began.
     pub(crate) touched: bool,
     /// At the owner, when changes are reliable: the version of each field, counted over all objects.
     pub(crate) versions: Vec<u64>,
-    /// At the owner: how much it counts when there is not room for all; see `Objects::set_priority`.
+    /// At the owner: the weight when there is not room for all; see `Objects::set_priority`.
     pub(crate) priority: u8,
     /// At the owner: the least time between two updates.
     pub(crate) interval: samovar_wire::Duration,
@@ -57,7 +57,7 @@ impl Object {
         self.stamp
     }
 
-    /// What its creator decided.
+    /// The traits that its creator chose.
     #[must_use]
     pub const fn traits(&self) -> Traits {
         self.traits
@@ -100,14 +100,14 @@ impl Object {
         StateReader::of(&self.numbers, &self.texts)
     }
 
-    /// Whether its owner keeps this peer up to date about it; `false` while it lies outside of what this peer wants to
-    /// see. Always `true` at the owner.
+    /// Whether its owner keeps this peer up to date about it; `false` while it lies outside this peer's focus. Always
+    /// `true` at the owner.
     #[must_use]
     pub const fn is_current(&self) -> bool {
         self.current
     }
 
-    /// Whether this peer has asked the host for it and may change it already, as only this peer sees it.
+    /// Whether this peer has asked the host for it and may change it already, visible to itself only.
     #[must_use]
     pub const fn is_claimed(&self) -> bool {
         self.claimed

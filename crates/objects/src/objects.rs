@@ -1,4 +1,4 @@
-//! All objects: what the application does with them, and the state that the protocol needs.
+//! All objects: the application's operations, and the state that the protocol needs.
 
 use std::collections::VecDeque;
 
@@ -17,10 +17,10 @@ use crate::state::State;
 use crate::text::Text;
 use crate::tombstones::Tombstones;
 
-/// Objects that this peer claims, and each as this peer has changed it, if it has.
+/// Objects that this peer claims, each with this peer's changes, if there are any.
 pub(crate) type Claims = SortedMap<ObjectId, Option<Object>>;
 
-/// Something that happened to an object by somebody else's hand, or by a change of owner.
+/// A change to an object by another peer, or a change of owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ObjectEvent {
@@ -28,7 +28,7 @@ pub enum ObjectEvent {
     Created(ObjectId),
     /// An object has another owner.
     OwnerChanged {
-        /// Which.
+        /// The object.
         id: ObjectId,
         /// The owner before.
         from: PeerId,
@@ -37,18 +37,18 @@ pub enum ObjectEvent {
     },
     /// An object of another peer is gone.
     Destroyed {
-        /// Which.
+        /// The object.
         id: ObjectId,
-        /// What it was.
+        /// Its kind.
         kind: Kind,
     },
-    /// The owner of an object that this peer wants to see tells it of changes from now on.
+    /// The object entered this peer's focus: its owner sends changes from now on.
     Entered(ObjectId),
-    /// An object is no longer what this peer wants to see: its owner tells no changes of it.
+    /// The object left this peer's focus: its owner sends no more changes.
     Left(ObjectId),
 }
 
-/// Why an object was not created. The caller is at fault, or its appetite.
+/// Why an object was not created: a fault of the caller, or a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CreateError {
@@ -58,10 +58,10 @@ pub enum CreateError {
     TooLarge,
     /// The kind is reserved.
     Reserved,
-    /// The state is not what the schema of its kind says.
+    /// The state does not match the schema of its kind.
     WrongShape,
-    /// The traits ask for what this build leaves out: [`Orphan`](samovar_wire::object::Orphan)'s `Freeze` and `ToNearest`
-    /// need the feature `ownership` of the session.
+    /// The traits need code that this build leaves out: [`Orphan`](samovar_wire::object::Orphan)'s `Freeze` and
+    /// `ToNearest` need the feature `ownership` of the session.
     LeftOut,
 }
 
@@ -77,8 +77,8 @@ pub enum ObjectError {
     NotHost,
     /// The receiver of the grant is no member.
     NotAMember,
-    /// No such field, the value is over `FIELD_MAX` bytes, the state would be over `STATE_MAX`, or it is not what the
-    /// schema of its kind says.
+    /// No such field, the value is over `FIELD_MAX` bytes, the state would be over `STATE_MAX`, or it does not match
+    /// the schema of its kind.
     BadField,
 }
 
@@ -94,7 +94,7 @@ macro_rules! display_as_debug {
 }
 display_as_debug!(CreateError, ObjectError);
 
-/// How much an object counts that nobody has set a priority for.
+/// The priority of an object whose owner has set none.
 pub(crate) const PRIORITY: u8 = 16;
 
 /// All objects of the session as this peer sees them.
@@ -107,13 +107,13 @@ pub struct Objects {
     pub(crate) slots: Slots,
     pub(crate) tombstones: Tombstones,
     pub(crate) replicas: SortedMap<PeerId, Replica>,
-    /// At the host: ends that members reported of what this peer did not know.
+    /// At the host: ends that members reported of objects unknown to this peer.
     pub(crate) reported: Tombstones,
     /// At the host: grants whose receivers have not announced themselves yet.
     pub(crate) granted: SortedMap<ObjectId, Promise>,
-    /// Peers that were linked and are no longer: theirs are the orphans.
+    /// Peers that were linked and are no longer: their objects are the orphans.
     pub(crate) departed: Vec<PeerId>,
-    /// Somebody is gone, or the host is another: it is to be told of all ends that this peer knows.
+    /// A peer left or the host changed, so the host must be told of all ends that this peer knows.
     pub(crate) unsettled: bool,
     pub(crate) last_number: u32,
     pub(crate) version: u64,
@@ -122,7 +122,7 @@ pub struct Objects {
     pub(crate) frame_time: Time,
     /// The newest frame with which something changed.
     pub(crate) news: u64,
-    /// Objects that changed since then.
+    /// Objects that changed since the frame `frame` began.
     pub(crate) touched: Vec<u32>,
     pub(crate) events: VecDeque<ObjectEvent>,
     pub(crate) claims: Claims,
@@ -130,25 +130,25 @@ pub struct Objects {
     pub(crate) scratch: Scratch,
 }
 
-/// Whom the host has promised an object.
+/// A grant whose receiver has not announced itself yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Promise {
-    /// The highest stamp that was drawn for it; it is not drawn again, whoever is gone.
+    /// The highest stamp that was drawn for it; it is never drawn again.
     pub(crate) stamp: Stamp,
-    /// Who is to announce itself; nobody when that is done and only the stamp is to be remembered.
+    /// The peer that is to announce itself; `None` when it has, and only the stamp is to be remembered.
     pub(crate) heir: Option<PeerId>,
-    /// Those that heirs have been told of: an honest one may announce itself.
+    /// The stamps that heirs have been told of: any honest one may announce itself.
     pub(crate) told: Vec<(Stamp, PeerId)>,
 }
 
 impl Promise {
-    /// Whoever was told last is the heir.
+    /// Makes the heir that was told last the heir again.
     pub(crate) fn fall_back(&mut self) {
         self.heir = self.told.iter().max().map(|&(_, heir)| heir);
     }
 }
 
-/// The schemas, which are the same at all peers and not part of what states differ in.
+/// The schemas, which are the same at all peers and so no part of a state's comparison.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SchemasOf(pub(crate) Schemas);
 
@@ -193,12 +193,12 @@ impl Objects {
         }
     }
 
-    /// All objects, by id; those that this peer claims as it has changed them.
+    /// All objects, by id; claimed objects with this peer's changes.
     pub fn iter(&self) -> impl Iterator<Item = &Object> {
         self.slots.iter().map(|object| self.shown(object))
     }
 
-    /// One object; one that this peer claims as it has changed it.
+    /// One object; a claimed object with this peer's changes.
     #[must_use]
     pub fn get(&self, id: ObjectId) -> Option<&Object> {
         self.slots.get(id).map(|object| self.shown(object))
@@ -311,7 +311,7 @@ impl Objects {
         self.begin_to_tell(id);
     }
 
-    /// This peer tells others of an object from now on: nobody has any of it by this peer's word yet.
+    /// This peer announces an object from now on: no peer knows anything of it from this peer yet.
     pub(crate) fn begin_to_tell(&mut self, id: ObjectId) {
         self.version += 1;
         let (version, next) = (self.version, self.frame + 1);
@@ -327,7 +327,7 @@ impl Objects {
                 self.touched.push(slot);
             }
         }
-        // Everybody is to hear who owns the object, but for the owner.
+        // Everyone but the owner is to hear who owns the object.
         self.replicas.iter_mut().for_each(|(&peer, replica)| {
             replica.forget(Some(slot), id);
             replica.destroys.remove(&id);
@@ -338,8 +338,8 @@ impl Objects {
         self.look(slot);
     }
 
-    /// Sets a text field of an object that this peer owns or claims, sampled at session time `now`. A value that is the
-    /// same as before costs nothing.
+    /// Sets a text field of an object that this peer owns or claims, sampled at session time `now`. An unchanged
+    /// value costs nothing.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`, `BadField`.
@@ -355,7 +355,7 @@ impl Objects {
         if text.bytes == value {
             return Ok(());
         }
-        // A state that was taken over may be larger than what this peer may make of it.
+        // A state that was taken over may exceed the limit for this peer's own states.
         if value.len() > text.bytes.len() && size - text.bytes.len() + value.len() > STATE_MAX {
             return Err(ObjectError::BadField);
         }
@@ -370,8 +370,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Sets the whole state of an object that this peer owns or claims, sampled at session time `now`. What is the same
-    /// as before costs nothing.
+    /// Sets the whole state of an object that this peer owns or claims, sampled at session time `now`. Unchanged
+    /// fields cost nothing.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`, `BadField`.
@@ -389,7 +389,7 @@ impl Objects {
         }
         let mut changed = 0_u64;
         if object.numbers != state.numbers() {
-            // Which fields they are matters to reliable updates alone.
+            // Only reliable updates need to know which fields changed.
             let versioned = if object.versions.is_empty() { &[] } else { schema.fields() };
             changed = u64::from(versioned.is_empty());
             for (index, field) in versioned.iter().enumerate() {
@@ -426,7 +426,7 @@ impl Objects {
         if object.owner == self.me { Ok(slot) } else { Err(ObjectError::NotOwner) }
     }
 
-    /// An object changed by this peer's hand; `fields` says by bits which fields.
+    /// This peer changed an object; `fields` is a bit mask of the fields.
     pub(crate) fn touch(&mut self, now: Time, slot: u32, fields: u64) {
         let Some(object) = self.slots.at_mut(slot) else { return };
         object.revision += 1;
@@ -434,7 +434,7 @@ impl Objects {
         self.spread(slot, fields);
     }
 
-    /// An object that this peer tells others of is another than before.
+    /// Marks an object that this peer announces as changed.
     pub(crate) fn spread(&mut self, slot: u32, fields: u64) {
         self.version += 1;
         let Some(object) = self.slots.at_mut(slot) else { return };
@@ -457,8 +457,8 @@ impl Objects {
         self.look(slot);
     }
 
-    /// How much an object that this peer owns counts where not all that changed fits into a packet: twice as much is
-    /// sent twice as often. 16 unless set; 0 counts as 1.
+    /// Sets the weight of an object that this peer owns, for packets that cannot hold all changes: twice the priority
+    /// is sent twice as often. 16 unless set; 0 counts as 1.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`.
@@ -508,8 +508,9 @@ impl Objects {
         self.me == self.host
     }
 
-    /// Of an object that is not there, and that nobody can bring back, only the stamp is remembered, with its death. It is
-    /// everybody's death: who is told of a lower one believes in what a former host granted between the two.
+    /// Keeps only the stamp of a grant whose object has ended and cannot come back, together with the end. The stamp
+    /// is the end's for everyone: a peer that is told of a lower one would believe a former host's grant between the
+    /// two.
     pub(crate) fn forget_promise(&mut self, id: ObjectId) {
         if self.slots.get(id).is_none()
             && let Some(promise) = self.granted.get(&id).filter(|promise| promise.heir.is_none())
@@ -523,12 +524,12 @@ impl Objects {
         }
     }
 
-    /// Whether a peer is, or was, somebody whose objects there can be.
+    /// Whether a peer is, or was, one that can own objects here.
     pub(crate) fn is_known(&self, peer: PeerId) -> bool {
         peer == self.me || self.replicas.contains_key(&peer) || self.departed.contains(&peer)
     }
 
-    /// An object is no longer there. A grant that is under way brings it back, so it is not forgotten.
+    /// Ends an object. A grant in flight brings it back, so the grant is not forgotten.
     pub(crate) fn end(&mut self, id: ObjectId, stamp: Stamp) {
         let slot = self.slots.slot(id);
         if let Some(object) = self.slots.remove(id)

@@ -1,4 +1,4 @@
-//! Members and ownership: who is there, who hosts, who gets what the gone have left.
+//! Members and ownership: which peers are linked, which one hosts, and which one gets an orphan.
 
 use samovar_wire::limits::OBJECTS_AT_HOST_MAX;
 use samovar_wire::object::Orphan;
@@ -17,13 +17,13 @@ impl Objects {
         self.departed.retain(|&departed| departed != peer);
         let objects = self.slots.iter().filter(|object| object.owner == self.me);
         let told: SortedSet<_> = objects.map(|o| o.id).collect();
-        // A newcomer may hear late of what ended before it came.
+        // A newcomer may hear late of objects that ended before it came.
         let deaths_due = self.is_host();
         let begun = self.frame + 1;
         self.replicas.entry(peer).or_insert_with(|| Replica::of(told, deaths_due, begun));
     }
 
-    /// The link to a peer began anew: what was under way is lost, so the peer is told everything again.
+    /// The link to a peer began anew: everything in flight is lost, so the peer is told everything again.
     pub fn restart_peer(&mut self, peer: PeerId) {
         let Some(former) = self.replicas.remove(&peer) else { return };
         self.add_peer(peer);
@@ -49,14 +49,14 @@ impl Objects {
         let mut hopeless = Vec::new();
         for (&id, promise) in &mut self.granted {
             promise.told.retain(|&(_, heir)| heir != peer);
-            // Of an object that is there the host's own share-out has to know whom it was promised.
+            // While the object exists, the host's own adoption needs to know its heir.
             if promise.heir == Some(peer) && self.slots.get(id).is_none() {
                 promise.fall_back();
                 hopeless.push(id);
             }
         }
         hopeless.into_iter().for_each(|id| self.forget_promise(id));
-        // Of who left longest ago nothing is under way any more: what it created and destroyed needs no memory.
+        // Nothing of the peer that left longest ago is still in flight, so its ends need no memory.
         if self.departed.len() > DEPARTED_MAX {
             let creator = self.departed.remove(0);
             if self.slots.of_creator(creator).next().is_none() {
@@ -65,19 +65,19 @@ impl Objects {
         }
     }
 
-    /// Who is gone may have told some of an end and others not: all that members know of ends comes together at the
-    /// host (PROTOCOL §4.2 "DEATHS").
+    /// A peer that left may have told only some members of an end, so members send all ends they know to the host
+    /// (PROTOCOL §4.2 "DEATHS").
     fn settle_anew(&mut self) {
         self.unsettled = !self.is_host();
         self.replicas.values_mut().for_each(|replica| replica.reports = replica.reports.saturating_add(1));
     }
 
-    /// Who hosts now, and in which term, which is a new one.
+    /// Sets the host and its term, which must be a new one.
     pub fn set_host(&mut self, host: PeerId, term: Term) {
         (self.host, self.term) = (host, term);
         self.settle_anew();
         self.reported = Tombstones::default();
-        // What a former host granted is announced by the receivers under the former term, or never.
+        // The receivers of a former host's grants announce them under the former term, or never.
         self.granted.clear();
         let is_host = self.is_host();
         self.replicas.values_mut().for_each(|replica| {
@@ -86,8 +86,8 @@ impl Objects {
         });
     }
 
-    /// The host gives an object to a member, itself included. The member announces itself; until then the host's
-    /// own picture is unchanged.
+    /// The host gives an object to a member, itself included. The host's own state is unchanged until the member
+    /// announces itself.
     ///
     /// # Errors
     /// `NotHost`, `Unknown`, `NotAMember`.
@@ -126,25 +126,25 @@ impl Objects {
         }
     }
 
-    /// Whom the host has promised an object that has not been announced by its new owner yet.
+    /// The member that the host has granted an object to and that has not announced itself yet.
     #[must_use]
     pub fn granted_to(&self, id: ObjectId) -> Option<PeerId> {
         self.granted.get(&id)?.heir
     }
 
-    /// Whether the heir of an object does not announce itself, since it may have seen this stamp, which was drawn after the
-    /// one that it was told of.
+    /// Whether the heir of an object will not announce itself, because it may have seen this stamp, which is newer
+    /// than the one it was told.
     pub(crate) fn is_passed_over(&self, id: ObjectId, stamp: Stamp) -> bool {
         self.granted.get(&id).is_some_and(|promise| {
             let heir = promise.heir.and_then(|heir| self.replicas.get(&heir));
             let is_told = heir.is_some_and(|replica| !replica.grants.contains_key(&id));
-            // Above what was drawn nobody honest has seen anything.
+            // Honest peers have seen nothing above the drawn stamps.
             is_told && stamp <= promise.stamp && promise.told.iter().all(|&(told, _)| told < stamp)
         })
     }
 
-    /// The host takes over, or ends, everything that belongs to peers for which `is_gone` says so, and takes over what
-    /// goes with the host whoever owns it.
+    /// The host takes over, or ends, everything that belongs to peers for which `is_gone` is true, and takes over
+    /// objects bound to the host whoever owns them.
     pub fn adopt(&mut self, is_gone: impl Fn(PeerId) -> bool) {
         if !self.is_host() {
             return;
@@ -160,7 +160,7 @@ impl Objects {
         }
         orphans.into_iter().for_each(|id| self.adopt_one(id));
         for id in regalia {
-            // What exceeds the host's share stays where it is.
+            // Objects beyond the host's limit stay where they are.
             if self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX
                 && let Ok(stamp) = self.next_stamp(id)
             {
@@ -182,7 +182,8 @@ impl Objects {
         self.events.push_back(ObjectEvent::Destroyed { id, kind });
     }
 
-    /// Shows the host everything that a gone peer owned as far as this peer knows: the host may not have seen it.
+    /// Reports to the host everything that a gone peer owned as far as this peer knows: the host may not have seen
+    /// it.
     pub fn report_orphans(&mut self, is_gone: impl Fn(PeerId) -> bool) {
         if self.is_host() {
             return;
@@ -198,7 +199,7 @@ impl Objects {
         Ok(self.highest_stamp(id).ok_or(ObjectError::Unknown)?.granted(self.term))
     }
 
-    /// The highest stamp known or granted of an object that is there.
+    /// The highest stamp known or granted of an existing object.
     pub(crate) fn highest_stamp(&self, id: ObjectId) -> Option<Stamp> {
         let known = self.slots.get(id)?.stamp;
         let granted = self.granted.get(&id).map_or(known, |promise| promise.stamp);
@@ -206,7 +207,7 @@ impl Objects {
         Some(known.max(granted).max(ended))
     }
 
-    /// This peer owns the object from now on, and says so.
+    /// This peer owns the object from now on, and announces it.
     pub(crate) fn take(&mut self, id: ObjectId, stamp: Stamp) {
         let Some(from) = self.slots.set_owner(id, self.me) else { return };
         let frame = self.frame;

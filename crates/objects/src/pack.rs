@@ -4,15 +4,15 @@
 //!
 //! | form | bits |
 //! |---|---|
-//! | a number of a field | what it lies above its least value, in the bits of its range; 32 if it is exact |
-//! | an option | one that says whether there is a value, then the value |
+//! | a number of a field | its excess over its least value, in the bits of its range; 32 if it is exact |
+//! | an option | one for whether there is a value, then the value |
 //! | an enum | the index of the variant in the bits of the last one's, then the fields of the variant |
 //! | a list | how many items, in the bits of its bound, then the items |
 //! | a string among others | how many bytes, in the bits of its bound, then the bytes |
 //! | a struct, an array, a tuple | one part after the other |
-//!
-//! A string that is a field by itself is its own bytes. The decoder is as strict as the encoder is: it refuses lengths beyond their bounds before it allocates
-//! anything, numbers out of range, bits that are missing, and any that are left over; so a text that is accepted is
+//! A string that is a field by itself is its own bytes. The decoder is as strict as the encoder: it checks lengths
+//! before it allocates, and refuses numbers out of range, missing bits and left-over bits. So an accepted text is the
+//! one text of its value.
 //! the one text of its value.
 
 mod packers;
@@ -30,7 +30,7 @@ use crate::state::StateError;
 /// Most items of a list.
 pub const ITEMS_MAX: usize = 8 * FIELD_MAX;
 
-/// What can be packed without being told how. `#[derive(Replicate)]` implements it beside `Replicate`.
+/// A type that can be packed without further attributes. `#[derive(Replicate)]` implements it beside `Replicate`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be packed",
     label = "derive `Replicate` for it, or state `range` and `precision`, `exact`, or a `bound`"

@@ -1,4 +1,4 @@
-//! What an object's numbers were in past frames: the baselines of later ones.
+//! An object's numbers in past frames: the baselines of later ones.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ struct Entry {
     place: usize,
 }
 
-/// Moments by frame, of which the newest are kept. The buffer of one that is given up serves the next.
+/// Moments by frame, the newest only. The buffer of a dropped one serves the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Past {
     entries: VecDeque<Entry>,
@@ -50,7 +50,7 @@ impl Past {
             oldest.place
         };
         let entry = Entry { frame, sampled, place };
-        // Packets that overtook each other come out of order; most come behind all others.
+        // Packets may overtake each other; most moments still come after all others.
         let at = self.entries.iter().rposition(|known| known.frame < frame).map_or(0, |before| before + 1);
         if at == self.entries.len() { self.entries.push_back(entry) } else { self.entries.insert(at, entry) }
     }
@@ -67,7 +67,7 @@ impl Past {
     }
 
     fn up_to(&self, frame: u64) -> Option<&Entry> {
-        // Mostly one frame follows the other, so it is as many entries back as frames.
+        // Frames mostly follow each other, so the entry lies as many entries back as frames.
         let newest = self.entries.back()?;
         let back = usize::try_from(newest.frame.saturating_sub(frame)).ok()?;
         let likely = self.entries.len().checked_sub(back + 1).and_then(|index| self.entries.get(index));
@@ -100,7 +100,7 @@ mod tests {
         }
         assert_eq!(past.as_of(2, 100).map(|m| m.sampled), Some(60));
         past.note(4, 1, 1, &[1, 1]);
-        assert!(past.at(2, 1).is_none() && past.at(2, 3).is_some(), "what is older than all is not kept");
+        assert!(past.at(2, 1).is_none() && past.at(2, 3).is_some(), "a moment older than all is not kept");
         assert_eq!(past.numbers.len(), 8, "buffers are used again");
     }
 }

@@ -1,10 +1,10 @@
-//! Which frames most peers have, for what is coded once for many of them.
+//! The frames that most peers have: a state coded against one of them serves many peers.
 
 use core::cmp::Ordering;
 
 use crate::replica::Popular;
 
-/// A frame that is older than the newest that anybody has by more than this is not built on for being popular.
+/// A popular frame is not built on when it is older than the newest acked one by more than this.
 const FRESH: u64 = 6;
 
 /// How many peers have each of the last frames.
@@ -21,7 +21,7 @@ impl Popularity {
     pub(crate) fn count(&mut self, frame: u64) {
         let place = &mut self.0[(frame % 64) as usize];
         match frame.cmp(&place.0) {
-            // An ack may be so late that the place is a newer frame's.
+            // A very late ack finds a newer frame in its place.
             Ordering::Less => {}
             Ordering::Equal => place.1 += 1,
             Ordering::Greater => *place = (frame, 1),
@@ -33,8 +33,8 @@ impl Popularity {
         if known == frame { count } else { 0 }
     }
 
-    /// The frames that most peers have: to build on, to build on otherwise, and behind those as far as an
-    /// extrapolation wants them, each as far behind the next as that is old.
+    /// The frames that most peers have: the best, the second best, and for each one older frame at about the same
+    /// distance again, as an extrapolation wants it.
     pub(crate) fn choose(&self, frame: u64) -> Popular {
         let newest = self.0.iter().map(|(frame, _)| *frame).max().unwrap_or(0);
         let recent = newest.saturating_sub(FRESH)..=newest;
@@ -57,7 +57,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_late_ack_of_an_old_frame_does_not_make_a_new_one_less_popular() {
+    fn a_late_ack_does_not_reduce_the_count_of_a_new_frame() {
         let mut popularity = Popularity::default();
         [70, 70, 70, 69].into_iter().for_each(|frame| popularity.count(frame));
         popularity.count(6);

@@ -1,4 +1,4 @@
-//! Guesses of what an object's numbers are by now, from what a peer has (PROTOCOL §4.6).
+//! Guesses of an object's present numbers from those that a peer has (PROTOCOL §4.6).
 //!
 //! Both ends must guess the same to the last bit, natively and in a browser: only operations that IEEE 754 defines
 //! exactly are used (+, −, ×, ÷, √), never a library's sine.
@@ -9,13 +9,13 @@ use crate::schema::{Coding, Field, Motion};
 /// Seconds in a unit of the wire's sampling times.
 pub(crate) const UNIT: f64 = 128e-6;
 
-/// Beyond this age nothing is carried on: one second, in units.
+/// Older moments are not extrapolated: one second, in units.
 const CARRIED_MAX: f64 = 7_812.0;
 
-/// Half a right angle's sine: what the largest of the smallest three components can be.
+/// The sine of half a right angle: the bound of the smallest three components.
 const ROOT_HALF: f64 = core::f64::consts::FRAC_1_SQRT_2;
 
-/// How much each of an object's past moments counts, which depends on their times alone.
+/// The weight of each of an object's past moments, which depends on their times alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Weights {
     /// How many moments count.
@@ -23,11 +23,12 @@ pub(crate) struct Weights {
     /// From the moment before the newest to the newest, and from there to now, in units.
     gap: f64,
     ahead: f64,
-    /// Of the value of a polynomial through the moments, now; newest first.
+    /// Weights of a polynomial through the moments, evaluated now; newest first.
     value: [f64; 3],
-    /// Of the integral from the newest moment to now of a rate: what it is now, was then, and was before; in seconds.
+    /// Weights of the integral of a rate from the newest moment to now: of its values now, then and before; in
+    /// seconds.
     ahead_of: [f64; 3],
-    /// Of the integral from the moment before the newest to the newest.
+    /// Weights of the integral from the moment before the newest to the newest.
     before: [f64; 3],
 }
 
@@ -83,8 +84,8 @@ pub(crate) struct Basis<'a> {
 }
 
 impl<'a> Basis<'a> {
-    /// The basis for a guess at `sampled`; `moments` holds `count`, from one to three. `last` is what the weights were
-    /// computed for last, which is mostly the same.
+    /// The basis for a guess at `sampled`; `moments` holds `count`, from one to three. `last` caches the weights,
+    /// which mostly stay the same.
     pub(crate) fn new(
         moments: [Moment<'a>; 3],
         count: usize,
@@ -118,8 +119,7 @@ impl<'a> Basis<'a> {
         }
     }
 
-    /// The integral of a rate, in its steps times seconds: of the polynomial through what it is now, was then, and was
-    /// before.
+    /// The integral of a rate, in its steps times seconds: of the polynomial through its values now, then and before.
     fn integral(&self, weights: &[f64; 3], at: usize, now: i32) -> f64 {
         let two = f64::from(now) * weights[0] + self.number(0, at) * weights[1];
         if self.weights.order < 2 { two } else { two + self.number(1, at) * weights[2] }
@@ -130,8 +130,8 @@ impl<'a> Basis<'a> {
         self.integral(&self.weights.ahead_of, rate_at, now)
     }
 
-    /// Where something is that moves at a rate whose steps are `scale` of its own. With two moments it is the mean of
-    /// what either says, since whoever builds on two does so because single ones are noisy.
+    /// The present value of a field that moves at a rate, whose steps are `scale` of its own. With two moments it is
+    /// the mean of both predictions, because an owner builds on two when single ones are noisy.
     fn carried(&self, at: usize, rate_at: usize, now: i32, scale: f64) -> f64 {
         let went = self.went(rate_at, now);
         let newest = self.number(0, at) + went * scale;
@@ -143,12 +143,13 @@ impl<'a> Basis<'a> {
     }
 }
 
-/// The nearest whole number; what is beyond an `i32` is its end, and no number is zero.
+/// The nearest whole number, saturated to `i32`; NaN becomes zero.
 fn nearest(value: f64) -> i32 {
     (if value < 0.0 { value - 0.5 } else { value + 0.5 }) as i32
 }
 
-/// Guesses the numbers of a field that is no rotation. `now` holds the numbers that are known already: those of rates.
+/// Guesses the numbers of a field other than a rotation. `now` holds the numbers that are known already: those of
+/// rates.
 pub(crate) fn predict(field: &Field, basis: &Basis<'_>, now: &[i32], guess: &mut [i32; 4]) {
     let guesses = guess.iter_mut().zip(field.at..field.at + field.coding.width());
     match field.coding {
@@ -176,7 +177,7 @@ pub(crate) fn predict(field: &Field, basis: &Basis<'_>, now: &[i32], guess: &mut
     }
 }
 
-/// The shorter way round.
+/// The difference, wrapped to the shorter way round.
 pub(crate) fn wrap(difference: i32, turn: i32) -> i32 {
     let ahead = difference.rem_euclid(turn);
     if ahead > turn / 2 { ahead - turn } else { ahead }
@@ -193,7 +194,7 @@ pub(crate) fn predict_rotation(field: &Field, basis: &Basis<'_>, now: &[i32]) ->
     };
     let [x, y, z] = [half(0), half(1), half(2)];
     let angle = x * x + y * y + z * z;
-    // Half a turn and more is nobody's guess.
+    // No guess turns by nearly half a turn or more.
     if angle > 2.5 {
         return then;
     }
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_long_ago_or_ahead_is_not_carried_on() {
+    fn old_or_future_moments_are_not_extrapolated() {
         let schema = schema();
         let (now, before) = (numbers(100.0), numbers(0.0));
         for sampled in [0, 50, unit(5_000.0), u64::MAX] {

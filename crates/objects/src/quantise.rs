@@ -1,11 +1,11 @@
-//! How the values of a game's own types become the numbers of a field, and what a number may be.
+//! How values of a game's own types become the numbers of a field, and which numbers are valid.
 //!
 //! A *coder* says how: [`Grid`] for floats, [`Angle`], [`Rotation`], [`Whole`] for bounded integers, [`Choice`] for
-//! enums, [`Exact`] for what must not be rounded. `#[derive(Replicate)]` makes them from a field's attributes.
+//! enums, [`Exact`] for values that must not be rounded. `#[derive(Replicate)]` makes them from a field's attributes.
 //!
-//! Invariants: quantising is total (what is not a number, infinite or out of range becomes the nearest possible
-//! value); what is restored quantises to the same numbers again; numbers that no value has are refused. Only sums,
-//! products, quotients, square roots and roundings of IEEE 754 are used, so that all machines agree to the last bit.
+//! Invariants: quantising is total (NaN, infinities and values out of range become the nearest possible value);
+//! restored values quantise to the same numbers again; numbers that no value has are refused. Only sums, products,
+//! quotients, square roots and roundings of IEEE 754 are used, so that all machines agree to the last bit.
 
 mod angle;
 mod exact;
@@ -76,7 +76,7 @@ pub trait Quantise<T> {
         }
     }
 
-    /// Reads what [`Quantise::pack`] has written.
+    /// Reads a value that [`Quantise::pack`] has written.
     ///
     /// # Errors
     /// `Invalid` when the bits end, or no value has such numbers.
@@ -89,8 +89,8 @@ pub trait Quantise<T> {
     }
 }
 
-/// The nearest integer, halves away from zero; saturates, and takes what is not a number for zero. Unlike
-/// `f64::round` it is a few instructions on every machine, at most a rounding of the sum away from it.
+/// The nearest integer, halves away from zero; saturates, and maps NaN to zero. It takes a few instructions on every
+/// machine, and differs from `f64::round` by at most a rounding of the sum.
 fn nearest(value: f64) -> i32 {
     (value + if value < 0.0 { -0.5 } else { 0.5 }) as i32
 }
@@ -111,7 +111,7 @@ fn read<T, Q: Quantise<T> + ?Sized>(
     coder.restore(numbers).ok_or(StateError::Invalid)
 }
 
-/// Refuses, when a game is compiled, a rate that has not one number for each number that moves by it.
+/// Refuses, at compile time, a rate that does not have one number for each number that moves by it.
 #[doc(hidden)]
 #[track_caller]
 pub const fn assert_rate(rate: usize, wanted: usize) {

@@ -1,4 +1,4 @@
-//! What other peers say about objects, and what of it is believed (PROTOCOL §4).
+//! Messages of other peers about objects, and which of them are believed (PROTOCOL §4).
 
 use samovar_wire::limits::{FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX};
 use samovar_wire::object::{Announcement, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Traits, Update};
@@ -15,12 +15,13 @@ use crate::schema::{Coding, Schema};
 use crate::state::State;
 use crate::text::Text;
 
-/// Moments that are kept of each object of others: the 48 updates that a baseline may be old, and as many as overtake
-/// each other at the worst; of a state that more have overtaken the numbers are not needed (PROTOCOL §4.6).
+/// Moments that are kept of each object of another peer: the 48 updates of a baseline's greatest age, and as many as
+/// can be overtaken at worst. A state that more updates have overtaken is old, and its numbers are not needed
+/// (PROTOCOL §4.6).
 const KEPT_OF_OTHERS: usize = 112;
 
-/// Objects of one member at most. It has no more than `OBJECTS_PER_PEER_MAX`; but what it gave away since may not be
-/// known here.
+/// Objects of one member at most. It owns no more than `OBJECTS_PER_PEER_MAX`, but this peer may not know yet that it
+/// gave some away.
 const OBJECTS_OF_OTHERS_MAX: usize = OBJECTS_PER_PEER_MAX + OBJECTS_PER_PEER_MAX / 4;
 
 pub(crate) const fn malformed(error: DecodeError) -> CloseCode {
@@ -34,8 +35,8 @@ impl Objects {
     /// Takes a message of the reliable lane or the bulk stream, its kind byte already read.
     ///
     /// # Errors
-    /// The code to close the link with: the bytes are malformed, or the peer spoke for somebody else. What is
-    /// merely old is ignored and no error.
+    /// The code to close the link with: the bytes are malformed, or the peer spoke for another peer. Old messages are
+    /// ignored without an error.
     pub fn handle_message(&mut self, from: PeerId, kind: MessageKind, body: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(body);
         match kind {
@@ -105,7 +106,7 @@ impl Objects {
     ) -> Result<(), CloseCode> {
         let Some(slot) = self.slots.slot(coded.id) else { return Ok(()) };
         let Some(object) = self.slots.at_mut(slot) else { return Ok(()) };
-        // Only the owner speaks, under its stamp (docs/recovery.md, promise 3).
+        // Only the owner's states count, under its stamp (docs/recovery.md, promise 3).
         if (object.owner, object.stamp) != (from, coded.stamp) || head.frame <= object.since {
             return Ok(());
         }
@@ -125,12 +126,12 @@ impl Objects {
                     object.numbers.copy_from_slice(numbers);
                 }
             } else if head.frame > object.frame {
-                // An honest sender builds on what this peer has.
+                // An honest sender builds on moments that this peer has.
                 return Err(CloseCode::Malformed);
             }
-            // Otherwise so many overtook it that what it builds on is gone: its numbers are old.
+            // Otherwise more updates overtook it than moments are kept, so its numbers are old.
         }
-        // What lies between two of the owner's states may be larger than either: that is no reason to end the link.
+        // A mixture of two of the owner's states may exceed the limit of either, so that does not end the link.
         for (index, bytes) in coded.texts() {
             let text = object.texts.get_mut(index).ok_or(CloseCode::Malformed)?;
             if head.frame <= text.frame {
@@ -161,13 +162,13 @@ impl Objects {
         }
         self.check_term(stamp)?;
         if id == ObjectId::SESSION {
-            // The session object's owner is the host, by its warrant and by nothing else (ARCHITECTURE.md, "One
-            // idea"). A former host's word is merely old, and who was one once cannot be told: it is not taken, or
-            // anybody could write the view until the new host has.
+            // The session object's owner is the host, by its warrant only (ARCHITECTURE.md, "One idea"). A former
+            // host's announcement is old rather than false, so it is ignored without an error: otherwise any peer
+            // could write the view until the new host has.
             if from != self.host {
                 return if stamp.term == self.term { Err(CloseCode::BadWarrant) } else { Ok(()) };
             }
-            // Its traits outlive a host, and a view that came in pieces would be a broken one.
+            // Its traits must be those that outlive a host, and a view in pieces would be broken.
             if announcement.traits != (Traits { reliable: true, ..Traits::of(Kind::SESSION) }) {
                 return Err(CloseCode::Malformed);
             }
@@ -179,12 +180,13 @@ impl Objects {
         self.accept(announcement)
     }
 
-    /// Terms are passed on before anything is said under them, so a later one than ours has no warrant.
+    /// A term is announced before any message under it, so a later term than ours has no warrant.
     pub(crate) fn check_term(&self, stamp: Stamp) -> Result<(), CloseCode> {
         if stamp.term > self.term { Err(CloseCode::FutureStamp) } else { Ok(()) }
     }
 
-    /// The host knows what it granted; what is of a former host's term it cannot know, and an older stamp is old.
+    /// Checks a stamp against the host's own grants. Grants of former hosts are unknown to it, and older stamps are
+    /// old.
     pub(crate) fn check_granted(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> Result<(), CloseCode> {
         let current = self.slots.get(id).map(|o| o.stamp).max(self.tombstones.stamp(id));
         let fresh = current.is_none_or(|current| stamp > current);
@@ -253,15 +255,15 @@ impl Objects {
         Ok(())
     }
 
-    /// An owner announces again what this peer knows: it lost its link to this peer and has another one now, on which
-    /// it builds on this announcement.
+    /// An owner announces a known object again: its link to this peer began anew, and updates on the new link build
+    /// on this announcement.
     fn refresh(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
         let object = self.read_announcement(new)?;
         let Some(slot) = self.slots.slot(new.id) else { return Ok(()) };
         let Some(known) = self.slots.at_mut(slot) else { return Ok(()) };
         let is_same = (known.traits, known.texts.len()) == (object.traits, object.texts.len());
         if new.frame >= known.frame && is_same {
-            // What is announced counts as seen.
+            // An announced object counts as seen.
             if !core::mem::replace(known, object).current {
                 self.events.push_back(ObjectEvent::Entered(new.id));
             }
@@ -270,7 +272,7 @@ impl Objects {
         Ok(())
     }
 
-    /// The object that an announcement speaks of.
+    /// The object in an announcement.
     fn read_announcement(&self, new: &Announcement<'_>) -> Result<Object, CloseCode> {
         let mut state = State::default();
         let schema = self.schema(new.traits.kind);
@@ -337,12 +339,12 @@ impl Objects {
         let death = self.tombstones.stamp(id).filter(|&death| death >= stamp && known.is_none());
         if known.is_some_and(|known| known >= stamp) || owner == self.me || self.replicas.contains_key(&owner)
         {
-            // Whoever owns it tells the reporter itself.
+            // Its owner tells the reporter itself.
             return Ok(());
         }
-        // Every ownership of this term was granted here: of what this peer knows, it knows better. So it does of what is
-        // somebody's who is here, against somebody whom it has never heard of. Whoever was told otherwise hears it under a
-        // stamp above.
+        // This host granted every ownership of this term, so its own record counts. It also counts against an owner
+        // that the host has never heard of, when the recorded owner is present. A member that was told otherwise
+        // hears of the object under a higher stamp.
         let was_here = self.departed.contains(&owner);
         let is_known_better = |known_owner: &PeerId| {
             let lives = *known_owner == self.me || self.replicas.contains_key(known_owner);
@@ -355,7 +357,7 @@ impl Objects {
             }
             return Ok(());
         }
-        // The host takes no more than the gone could have owned and it may own itself.
+        // The host adopts no more than the gone peer could have owned and the host itself may own.
         let may_be = was_here || known.is_some();
         if death.is_none() && may_be && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
             self.accept(orphan)?;
@@ -363,12 +365,12 @@ impl Objects {
             return Ok(());
         }
         if death.is_none() && self.may_bury(from, id, stamp) {
-            // Others may know it as that of a former owner who lives, and speaks of it no more.
+            // Others may know it as an object of a living former owner, which no longer announces it.
             self.end_by(self.me, id, stamp);
         } else if let Some(replica) = self.replicas.get_mut(&from)
             && replica.destroys.len() < OBJECTS_AT_HOST_MAX
         {
-            // It ended, or nobody else knows of it: it shall not stay with one member for ever.
+            // It ended, or only this member knows it: it must not stay with one member for ever.
             replica.tell_end(id, death.unwrap_or(stamp));
         }
         Ok(())
@@ -386,8 +388,8 @@ impl Objects {
     fn apply(&mut self, from: PeerId, update: &Update<'_>) -> Result<(), CloseCode> {
         let Some(slot) = self.slots.slot(update.id) else { return Ok(()) };
         let Some(object) = self.slots.at_mut(slot) else { return Ok(()) };
-        // Only the owner speaks, under its stamp (docs/recovery.md, promise 3); and what frames bring is not brought
-        // by the lane.
+        // Only the owner's updates count, under its stamp (docs/recovery.md, promise 3). Objects that change by
+        // frames take none by the lane.
         if object.owner != from || object.stamp != update.stamp || !object.traits.reliable {
             return Ok(());
         }
@@ -401,7 +403,7 @@ impl Objects {
     }
 }
 
-/// Sets one field as a reliable update brings it.
+/// Sets one field from a reliable update.
 fn set_field(
     object: &mut Object,
     schema: Option<&Schema>,

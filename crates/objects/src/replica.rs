@@ -1,4 +1,4 @@
-//! What one peer has, and lacks, of the objects that this peer owns.
+//! One peer's knowledge of the objects that this peer owns.
 
 use std::collections::VecDeque;
 
@@ -6,14 +6,14 @@ use samovar_wire::{ObjectId, Receipt, SortedMap, SortedSet, Stamp, Time};
 
 use crate::slots::SlotSet;
 
-/// Packets whose fate may be open; the oldest is forgotten beyond it. A link holds no more.
+/// Packets whose fate may be open; beyond it the oldest is forgotten. A link holds no more.
 const IN_FLIGHT_MAX: usize = 1_024;
 /// Acknowledged frames that are remembered to choose baselines from.
 const ACKED_MAX: usize = 64;
-/// A baseline is at most so many updates old: a receiver keeps more, whatever overtakes what (PROTOCOL §4.6).
+/// A baseline is at most this many updates old: a receiver keeps more, however updates overtake (PROTOCOL §4.6).
 pub(crate) const BASELINE_AGE_MAX: u64 = 48;
 
-/// How far a peer's copy of one object has come.
+/// The state of a peer's copy of one object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Known {
     /// The announcement; updates wait until it is delivered (docs/sources.md, "Bitsquid": the wait for the ack).
@@ -21,22 +21,22 @@ pub(crate) struct Known {
     pub(crate) ready: bool,
     /// The announcement's frame, the first baseline.
     pub(crate) since: u64,
-    /// The newest frame that was sent before the announcement was known to have arrived: that a packet with it arrives
-    /// says nothing, since the peer may not have known the object.
+    /// The newest frame that was sent before the announcement was known to have arrived. Its arrival proves nothing,
+    /// because the peer may not have known the object.
     pub(crate) ahead: u64,
-    /// The newest frame that is known to have brought the object, and by bit i whether the i-th before it did.
+    /// The newest frame known to have brought the object; bit i says the same of the i-th frame before it.
     pub(crate) newest: u64,
     history: u64,
     /// Updates sent since that frame, at most.
     sent: u64,
-    /// When and in which frame an update was sent last.
+    /// The time and the frame of the last update.
     pub(crate) last_frame: u64,
     pub(crate) last_time: Time,
-    /// Of each text the newest frame that is known to have brought it, and the newest in which it was sent.
+    /// Per text: the newest frame known to have brought it, and the newest in which it was sent.
     pub(crate) texts: Vec<(u64, u64)>,
-    /// When changes are reliable: of each field the version sent last.
+    /// When changes are reliable: per field, the version sent last.
     pub(crate) versions: Vec<u64>,
-    /// Whether the object is within what the peer wants to see.
+    /// Whether the object is in the peer's focus.
     pub(crate) relevant: bool,
 }
 
@@ -58,8 +58,8 @@ impl Known {
         }
     }
 
-    /// Whether the peer is known to have the object as of all frames that a mask names, by bits from `first` backwards;
-    /// an empty mask names none that it has.
+    /// Whether the peer is known to have the object as of all frames in `mask`, bits counted from `first` backwards;
+    /// `false` for an empty mask.
     pub(crate) const fn has_all(&self, first: u64, mask: u64) -> bool {
         if first > self.newest || self.newest - first >= 64 || mask == 0 {
             return false;
@@ -72,7 +72,7 @@ impl Known {
         self.sent <= BASELINE_AGE_MAX
     }
 
-    /// An update went out, with these texts by bits.
+    /// An update went out; `texts` is a bit mask of its texts.
     pub(crate) fn on_sent(&mut self, frame: u64, now: Time, texts: u64) {
         self.sent += 1;
         (self.last_frame, self.last_time) = (frame, now);
@@ -103,9 +103,9 @@ impl Known {
 /// Frames that many peers have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Popular {
-    /// To build on, the better one first.
+    /// The best first baseline and the second best.
     pub(crate) firsts: [u64; 2],
-    /// Behind them.
+    /// The frames to build on besides each of them.
     pub(crate) behind: [u64; 2],
 }
 
@@ -114,13 +114,13 @@ pub(crate) struct Popular {
 pub(crate) struct InFlight {
     packet: u64,
     pub(crate) frame: u64,
-    /// The objects in it, and by bits their texts.
+    /// The objects in it, with a bit mask of the texts of each.
     pub(crate) contents: Vec<(u32, u64)>,
-    /// Nothing of this frame had arrived before.
+    /// Its delivery is the first of this frame.
     pub(crate) is_news: bool,
 }
 
-/// One peer's view of what this peer owns.
+/// One peer's knowledge of this peer's objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Replica {
     known: Vec<Option<Known>>,
@@ -138,11 +138,12 @@ pub(crate) struct Replica {
     pub(crate) orphans: SortedSet<ObjectId>,
     /// Whether all ends that this peer knows of are to be told.
     pub(crate) deaths_due: bool,
-    /// At the host: how often the peer may report ends of what is not its own. Once for each who is gone.
+    /// At the host: how often the peer may still report ends of objects that are not its own; one report for each
+    /// departure.
     pub(crate) reports: u32,
     /// Whether the first announcements went out, which for a newcomer may be one snapshot.
     pub(crate) greeted: bool,
-    /// The frame behind the one in which the link began: what was taken over later was announced on no other one.
+    /// The frame after the one in which the link began: objects taken over later were announced on this link only.
     pub(crate) begun: u64,
     /// By packet.
     in_flight: VecDeque<InFlight>,
@@ -154,17 +155,17 @@ pub(crate) struct Replica {
     acked: VecDeque<u64>,
     /// Bytes that a state takes, on average, in sixteenths.
     pub(crate) state_size: usize,
-    /// The slot that the next frame begins with, or with the first above it: where room ended in the last one.
+    /// The slot that the next frame begins at or after: where room ended in the last one.
     pub(crate) begin: u32,
 }
 
 impl Replica {
-    /// A peer to which all these objects are to be announced.
+    /// The replica of a peer to which all these objects are to be announced.
     pub(crate) fn of(unannounced: SortedSet<ObjectId>, deaths_due: bool, begun: u64) -> Self {
         Self { unannounced, deaths_due, begun, ..Self::default() }
     }
 
-    /// The peer is to be told of an end, under the highest stamp of those that are said of it.
+    /// Queues an end for the peer, under the highest stamp reported for it.
     pub(crate) fn tell_end(&mut self, id: ObjectId, stamp: Stamp) {
         let told = self.destroys.entry(id).or_insert(stamp);
         *told = stamp.max(*told);
@@ -203,8 +204,8 @@ impl Replica {
         self.orphans.remove(&id);
     }
 
-    /// The frames to build on in this one, newest first: about as far apart as the newest is old, which is what an
-    /// extrapolation errs least with. Whoever has the popular ones can be sent the same bytes as others.
+    /// The frames to build on in this one, newest first: about equally far apart, as an extrapolation errs least. A
+    /// peer that has the popular ones can be sent the same bytes as others.
     pub(crate) fn baselines(&self, frame: u64, popular: &Popular) -> [u8; 3] {
         let mut baselines = [0; 3];
         let has = |frame: u64| self.acked.binary_search(&frame).is_ok();
@@ -246,12 +247,12 @@ impl Replica {
         self.spare.push(contents);
     }
 
-    /// A packet arrived, or was lost; of one that arrived, what it carried, to be given back to [`Replica::done`].
+    /// The fate of a packet; returns the contents of a delivered one, to be given back to [`Replica::done`].
     pub(crate) fn on_fate(&mut self, packet: u64, delivered: bool) -> Option<InFlight> {
         let at = self.in_flight.binary_search_by_key(&packet, |flight| flight.packet).ok()?;
         let mut flight = self.in_flight.remove(at)?;
         if !delivered {
-            // What was in it is sent until something arrives.
+            // Its contents are sent until something arrives.
             self.reuse(flight.contents);
             return None;
         }
@@ -264,7 +265,7 @@ impl Replica {
             self.acked.pop_front();
         }
         for &(slot, texts) in &flight.contents {
-            // The slot may be another object's by now, or the ownership another one.
+            // The slot may hold another object or ownership by now.
             if let Some(known) = self.known.get_mut(slot as usize).and_then(Option::as_mut)
                 && flight.frame > known.ahead
             {

@@ -1,4 +1,4 @@
-//! What a game's own types must do to be objects: say what fields they have, write them and read them.
+//! The traits of a game's own types that are objects: their fields, writing and reading.
 
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, SeatId, Term, Time};
 
@@ -23,14 +23,14 @@ pub trait Replicate: Sized {
     /// Adds its fields to a schema. `name` is for a type that is one field; a type of several names them itself.
     fn describe(schema: &mut SchemaBuilder, name: &'static str);
 
-    /// Appends its numbers and texts to a state. Total: what is not a number, infinite, out of range or too long
-    /// becomes the nearest possible value.
+    /// Appends its numbers and texts to a state. Total: NaN, infinities and values out of range or too long become
+    /// the nearest possible value.
     fn write(&self, state: &mut State);
 
     /// Reads a value.
     ///
     /// # Errors
-    /// `Missing` when the state is too short, `Invalid` when it holds what [`Replicate::write`] does not write.
+    /// `Missing` when the state is too short, `Invalid` when [`Replicate::write`] cannot have written it.
     fn read(state: &mut StateReader<'_>) -> Result<Self, StateError>;
 }
 
@@ -39,7 +39,7 @@ pub trait Kinded: Replicate {
     /// The kind of its objects.
     const KIND: Kind;
 
-    /// What its objects are made of.
+    /// The schema of its objects.
     ///
     /// # Panics
     /// When it has more fields or numbers than an object can; see [`SchemaBuilder::build`].

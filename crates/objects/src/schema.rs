@@ -1,4 +1,4 @@
-//! What objects of a kind are made of: their fields, and how each is coded (PROTOCOL §4.6).
+//! Schemas: the fields of the objects of a kind, and how each is coded (PROTOCOL §4.6).
 //!
 //! Both ends must hold the same schemas, or they read each other's updates wrongly: a game folds [`Schemas::hash`]
 //! into its parameters, so that peers that differ refuse each other (PROTOCOL §1.1).
@@ -12,14 +12,14 @@ use samovar_wire::{Kind, SortedMap, digest};
 /// Most numbers that the fields of one object hold together.
 pub const NUMBERS_MAX: usize = 64;
 
-/// How the numbers of a field go on between two updates; the better the guess, the fewer bytes.
+/// How the numbers of a field move between two updates; a better guess takes fewer bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Motion {
-    /// They stay as they are until they change.
+    /// They stay the same until they change.
     Held,
-    /// They go on as they went: a velocity, a lever.
+    /// They continue their change: a velocity, a lever.
     Smooth,
-    /// They change at the rate, per second, that another field of the same object states: a position by its
+    /// They change at the rate, per second, of another field of the same object: a position by its
     /// velocity, a heading by its spin. The rate is a [`Coding::Grid`] of the same width; for a
     /// [`Coding::Rotation`] one of width 3, the angular velocity about the axes of the world.
     Rated(u8),
@@ -36,7 +36,7 @@ pub enum Coding {
         min: i32,
         /// The largest.
         max: i32,
-        /// What one step is, in the field's unit.
+        /// The size of one step, in the field's unit.
         step: f64,
         /// How they go on.
         motion: Motion,
@@ -107,7 +107,7 @@ impl Coding {
         }
     }
 
-    /// All that the wire depends on, for [`Schemas::hash`].
+    /// Everything that the wire depends on, for [`Schemas::hash`].
     fn bytes(&self) -> impl Iterator<Item = u8> {
         let (tag, first, second, step) = match *self {
             Self::Grid { min, max, step, .. } => (0, min, max, step),
@@ -149,24 +149,25 @@ pub struct Field {
     pub coding: Coding,
     /// Where its first number is among the numbers of the object, or its text among the texts.
     pub at: usize,
-    /// Of a field that moves by another.
+    /// The rate of a field that moves by another.
     pub(crate) rate: Rate,
 }
 
-/// Where a rate is among the numbers of the object, and its step in steps of what moves by it; for a rotation in
-/// half radians.
+/// Where a rate is among the numbers of the object, and its step in steps of the field that moves by it; for a
+/// rotation in half radians.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rate {
     pub(crate) at: usize,
     pub(crate) scale: f64,
 }
 
-/// What the objects of one kind are made of.
+/// The schema of one kind of objects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
     kind: Kind,
     fields: Vec<Field>,
-    /// The fields with their indices in the order in which they are coded: a rate stands before what moves by it.
+    /// The fields with their indices in the order in which they are coded: a rate stands before the field that moves
+    /// by it.
     coded: Vec<(usize, Field)>,
     numbers: usize,
     texts: usize,
@@ -203,8 +204,8 @@ impl SchemaBuilder {
         *count += coding.width().max(1);
     }
 
-    /// Says that the field of this index is where the object is: a [`Coding::Grid`] of two or three numbers. Members
-    /// can choose to be told only of what is near; see `Objects::set_focus`.
+    /// Makes the field of this index the place of the object: a [`Coding::Grid`] of two or three numbers. Members can
+    /// choose to be told only of near objects; see `Objects::set_focus`.
     ///
     /// # Panics
     /// When another field is the place already.
@@ -216,8 +217,8 @@ impl SchemaBuilder {
     /// The schema of a kind.
     ///
     /// # Panics
-    /// When the game asks for what cannot be: no number or text at all, a kind that is taken, more than `FIELDS_MAX`
-    /// fields or [`NUMBERS_MAX`] numbers, a range that is empty, a rate or a place that is no field of the right form.
+    /// When the schema is impossible: no number or text at all, a kind that is taken, more than `FIELDS_MAX` fields
+    /// or [`NUMBERS_MAX`] numbers, an empty range, a rate or a place that is no field of the right form.
     #[must_use]
     pub fn build(self, kind: Kind) -> Schema {
         let Self { mut fields, numbers, texts, place } = self;
@@ -286,8 +287,8 @@ impl Schema {
         self.coded.iter().map(|(index, field)| (*index, field))
     }
 
-    /// Where an object with these numbers is, in the field's unit, when the schema says so. The third of two numbers is
-    /// zero.
+    /// The place of an object with these numbers, in the field's unit, when the schema has one. The third of two
+    /// numbers is zero.
     #[must_use]
     pub fn place_of(&self, numbers: &[i32]) -> Option<[f32; 3]> {
         let field = self.fields.get(usize::from(self.place?))?;
@@ -350,8 +351,7 @@ impl Schemas {
         self.0.get(&kind)
     }
 
-    /// A number to fold into a game's parameters: schemas that differ in anything that the wire depends on differ
-    /// in it.
+    /// A number to fold into a game's parameters: it differs for schemas that the wire tells apart.
     #[must_use]
     pub fn hash(&self) -> u64 {
         let mut bytes = Vec::new();
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_coded_before_what_moves_by_it() {
+    fn a_rate_is_coded_before_the_field_it_moves() {
         let schema = schema(0.5);
         let order: Vec<_> = schema.coded().map(|(index, field)| (index, field.at)).collect();
         assert_eq!(order, [(0, 0), (2, 2), (1, 0)]);
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_wire_depends_on_is_in_the_bytes() {
+    fn the_bytes_cover_everything_the_wire_depends_on() {
         let coded = [
             grid(0.5, Motion::Held),
             grid(0.5, Motion::Smooth),

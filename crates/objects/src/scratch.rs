@@ -1,4 +1,4 @@
-//! Buffers that the coding of frames uses again for each frame.
+//! Reusable buffers for the coding of frames.
 
 use samovar_wire::PeerId;
 
@@ -23,7 +23,7 @@ pub(crate) struct Pick {
     pub(crate) texts: u64,
 }
 
-/// A part of a frame as it was coded for somebody.
+/// A part of a frame as it was coded for a peer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Encoded {
     pub(crate) picks: Vec<Pick>,
@@ -33,7 +33,7 @@ pub(crate) struct Encoded {
     pub(crate) written: usize,
 }
 
-/// Buffers for one frame after another; no part of what peers agree on.
+/// Buffers for one frame after another; no part of the replicated state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) encoder: Encoder,
@@ -73,7 +73,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl Scratch {
-    /// Codes the picks, unless somebody got the same in this frame.
+    /// Codes the picks, unless another peer got the same in this frame.
     pub(crate) fn encode(&mut self, context: &Context<'_>, room: usize) -> &Encoded {
         let found = self.encoded[..self.valid].iter().position(|encoded| {
             (encoded.base, encoded.baselines) == (context.base, context.baselines)

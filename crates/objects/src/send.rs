@@ -1,4 +1,4 @@
-//! What each peer must be told reliably, computed when there is room to send it.
+//! Reliable messages to each peer, computed when there is room to send them.
 
 use samovar_wire::limits::{FIELD_MAX, PACKET_MAX};
 use samovar_wire::object::{Announcement, MessageKind, encode_announcement, encode_update_head};
@@ -11,7 +11,7 @@ use crate::objects::Objects;
 use crate::replica::Known;
 use crate::state::State;
 
-/// Longest time that an update's sample may lie before the message's base time on the wire: older counts as this old.
+/// The greatest age of an update's sample on the wire, before the message's base time: older counts as this old.
 const AGE_MAX_MICROS: u64 = 60_000_000;
 
 /// A reliable message that was composed; the session says with [`Objects::on_sent`] that a link took it.
@@ -38,7 +38,7 @@ const DEATHS_MAX: usize = samovar_wire::limits::MESSAGE_MAX / 32;
 
 type IsDelivered<'a> = dyn Fn(Receipt) -> bool + 'a;
 
-/// What an announcement says besides what the object is.
+/// The form of an announcement.
 struct As {
     kind: MessageKind,
     owner: PeerId,
@@ -47,8 +47,8 @@ struct As {
 }
 
 impl Objects {
-    /// Composes what a newcomer must be told at once, as one message for the bulk stream; `None` when there is
-    /// little of it or it was done.
+    /// Composes a newcomer's announcements as one message for the bulk stream; `None` when there are few, or when it
+    /// was done.
     pub fn poll_snapshot(&mut self, peer: PeerId, out: &mut Vec<u8>) -> Option<Pending> {
         if core::mem::replace(&mut self.replicas.get_mut(&peer)?.greeted, true) {
             return None;
@@ -57,8 +57,8 @@ impl Objects {
         let mut writer = Writer::new(out);
         writer.u8(MessageKind::Snapshot as u8);
         let mut included = Vec::new();
-        // Objects with reliable updates stay in the lane, or an update could arrive before the snapshot does; so do
-        // those that somebody else created, of which a DESTROY that comes before them may not be believed.
+        // Objects with reliable updates stay in the lane, or an update could arrive before the snapshot. So do
+        // objects of other creators: a DESTROY that arrives before them may not be believed.
         let objects = self.replicas.get(&peer)?.unannounced.iter().filter_map(|&id| self.slots.get(id));
         let is_believed = |object: &&Object| object.id.creator == self.me;
         for object in objects.filter(|object| !object.traits.reliable).filter(is_believed) {
@@ -72,14 +72,14 @@ impl Objects {
         (writer.len() > PACKET_MAX).then_some(Pending(What::Announced(included, self.frame)))
     }
 
-    /// Whether a peer takes so little of what it must be told that remembering the rest has no bound: everything else
-    /// is bounded by the objects that there are, ends are not.
+    /// Whether a peer reads so slowly that the ends waiting for it exceed their bound. Everything else that waits is
+    /// bounded by the number of objects.
     #[must_use]
     pub fn is_overdue(&self, peer: PeerId) -> bool {
         self.replicas.get(&peer).is_some_and(|replica| replica.destroys.len() > OVERDUE)
     }
 
-    /// What is announced is the state of a frame, so that updates can build on it.
+    /// Fixes the announced state as that of a frame, so that updates can build on it.
     fn settle(&mut self) {
         if !self.touched.is_empty() {
             self.open_frame();
@@ -107,7 +107,7 @@ impl Objects {
         }
         if replica.deaths_due {
             writer.u8(MessageKind::Deaths as u8);
-            // What is beyond a message is not told: hardly anybody can hear of those objects any more.
+            // Runs beyond a message are not told: those objects are old, and hardly any peer can still hear of them.
             self.tombstones.runs().take(DEATHS_MAX).for_each(|run| run.encode(&mut writer));
             return Some(Pending(What::Deaths));
         }
@@ -183,7 +183,7 @@ impl Objects {
                     && let Some((object, known)) = self.slots.at(slot).zip(replica.known_mut(slot))
                 {
                     known.versions.clone_from(&object.versions);
-                    // Delivered in order, so the newest message stands for all before it.
+                    // Delivery is in order, so the newest receipt stands for all before it.
                     (known.announced, known.ready) = (receipt, false);
                 }
                 replica.dirty.remove(&id);
@@ -248,7 +248,7 @@ impl Objects {
     }
 }
 
-/// The fields of an object with reliable updates that a peer neither has nor has under way.
+/// The fields of an object with reliable updates that a peer lacks and that are not in flight to it.
 fn lacking<'a>(object: &'a Object, known: &'a Known) -> impl Iterator<Item = usize> + use<'a> {
     let versions = object.versions.iter().zip(&known.versions).enumerate();
     versions.filter(|(_, (version, sent))| version > sent).map(|(index, _)| index)

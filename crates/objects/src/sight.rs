@@ -1,4 +1,5 @@
-//! What other peers see of this peer's objects, and what this peer is told that it sees (PROTOCOL §4.9).
+//! Visibility: which of this peer's objects others see, and which objects this peer is told that it sees (PROTOCOL
+//! §4.9).
 
 use samovar_wire::object::MessageKind;
 use samovar_wire::sight::{Focus, SIGHTS_MAX, Sight};
@@ -11,7 +12,7 @@ use crate::objects::{ObjectEvent, Objects};
 use crate::send::{Pending, What};
 
 impl Objects {
-    /// Where an object is, when the schema of its kind says which field that is.
+    /// The place of an object, when the schema of its kind has one.
     #[must_use]
     pub fn place(&self, id: ObjectId) -> Option<[f32; 3]> {
         self.place_of(self.slots.get(id)?)
@@ -22,8 +23,8 @@ impl Objects {
     }
 
     /// The edge of the grid's cells, in the unit of the places; 16 unless set. About the radius of the members' foci
-    /// serves best: smaller cells cost memory and walking, larger ones looks at what is far. Whatever is not positive
-    /// and finite changes nothing.
+    /// serves best: smaller cells cost memory and walking, larger ones find distant objects. A value that is not
+    /// positive and finite changes nothing.
     pub fn set_cell(&mut self, edge: f32) {
         if !edge.is_finite() || edge <= 0.0 {
             return;
@@ -33,9 +34,9 @@ impl Objects {
         slots.into_iter().for_each(|slot| self.look(slot));
     }
 
-    /// What a peer wants to see of this peer's objects; `None` for everything. It may be known before the peer is
-    /// linked, and is forgotten with it. Only updates of objects that have a
-    /// place and change by datagrams depend on it.
+    /// Sets the part of this peer's objects that a peer wants to see; `None` for everything. It may be set before the
+    /// peer is linked, and is forgotten with it. It affects only updates of objects that have a place and change by
+    /// datagrams.
     pub fn set_focus(&mut self, peer: PeerId, focus: Option<Focus>) {
         debug_assert!(focus.is_none_or(|focus| focus.is_valid()), "a decoded focus is valid");
         let mut slots = Vec::new();
@@ -49,21 +50,21 @@ impl Objects {
         slots.into_iter().for_each(|slot| self.judge(peer, slot));
     }
 
-    /// Acts on the newest wish of a peer.
+    /// Applies the newest focus that a peer asked for.
     pub(crate) fn grant_sight(&mut self, peer: PeerId) {
         if let Some(focus) = self.interest.take_asked(peer) {
             self.set_focus(peer, focus);
         }
     }
 
-    /// What a peer wants to see, as far as it told.
+    /// The focus of a peer, if it told one.
     #[must_use]
     pub fn focus(&self, peer: PeerId) -> Option<Focus> {
         self.interest.focus(peer)
     }
 
-    /// Of these members the one that is nearest to an object: by the centre of what it wants to see, which for this
-    /// peer is `own`, or else by the nearest object that it owns. `None` when the object has no place or nobody has.
+    /// The member among these that is nearest to an object: by the centre of its focus, which for this peer is `own`,
+    /// or else by the nearest object that it owns. `None` when the object or all members have no place.
     #[must_use]
     pub fn nearest(
         &self,
@@ -86,7 +87,7 @@ impl Objects {
         measured.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|(_, peer)| peer)
     }
 
-    /// Looks where an object of this peer is by now, and who sees it.
+    /// Updates the place of an object of this peer, and which peers see it.
     pub(crate) fn look(&mut self, slot: u32) {
         let Some(object) = self.slots.at(slot).filter(|object| object.owner == self.me) else { return };
         let Some(place) = self.place_of(object) else { return };
@@ -98,7 +99,7 @@ impl Objects {
         }
     }
 
-    /// A peer was told of objects: whether it sees them is not known yet.
+    /// A peer was told of objects: decides which of them it sees.
     pub(crate) fn look_for(&mut self, peer: PeerId, ids: &[ObjectId]) {
         if self.interest.focus(peer).is_some() {
             let slots: Vec<_> = ids.iter().filter_map(|&id| self.slots.slot(id)).collect();
@@ -106,7 +107,7 @@ impl Objects {
         }
     }
 
-    /// Whether a peer sees an object of this peer, and what follows when that is new.
+    /// Decides whether a peer sees an object of this peer, and acts on a change.
     fn judge(&mut self, peer: PeerId, slot: u32) {
         let Some(object) = self.slots.at(slot).filter(|object| object.owner == self.me) else { return };
         let (place, focus) = (self.place_of(object), self.interest.focus(peer));
@@ -119,7 +120,7 @@ impl Objects {
         if core::mem::replace(&mut known.relevant, is_seen) == is_seen {
             return;
         }
-        // It goes on from what the peer is known to have.
+        // Updates continue from the state that the peer is known to have.
         if is_seen && is_behind(object, known) {
             replica.behind.insert(slot);
         } else {
@@ -128,8 +129,8 @@ impl Objects {
         self.interest.note(peer, object.id, is_seen);
     }
 
-    /// Finds out which announcements have arrived of those objects that a peer is to be told about: one in the bulk
-    /// stream may be overtaken by what is said of it.
+    /// Checks which announcements have arrived, of objects whose visibility a peer is to be told: a message about an
+    /// object could overtake its announcement in the bulk stream.
     pub fn settle_sights(&mut self, peer: PeerId, is_delivered: &dyn Fn(Receipt) -> bool) {
         let (Some(untold), Some(replica)) = (self.interest.untold(peer), self.replicas.get_mut(&peer)) else {
             return;
@@ -141,7 +142,7 @@ impl Objects {
         }
     }
 
-    /// Tells a peer what it sees, and what it does not see any more.
+    /// Tells a peer which objects it sees, and which no longer.
     pub(crate) fn write_sights(&mut self, peer: PeerId, writer: &mut Writer<'_>) -> Option<Pending> {
         let untold = self.interest.untold(peer)?;
         let replica = self.replicas.get(&peer)?;
@@ -149,7 +150,7 @@ impl Objects {
         for (&id, &current) in untold {
             let known = self.slots.slot(id).and_then(|slot| self.slots.at(slot).zip(replica.known(slot)));
             match known {
-                // Who is told of it anew is judged anew.
+                // An object that is announced anew is judged anew.
                 None => void.push(id),
                 Some((object, known)) if known.ready || matches!(known.announced, Receipt::Lane(_)) => {
                     sights.push(Sight { id, stamp: object.stamp, current });
@@ -170,7 +171,7 @@ impl Objects {
         Some(Pending(What::Sights(sights.into_iter().map(|sight| sight.id).collect())))
     }
 
-    /// A peer says what it wants to see.
+    /// A peer asks for a focus.
     pub(crate) fn handle_focus(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(body);
         let focus = Focus::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
@@ -179,7 +180,7 @@ impl Objects {
         Ok(())
     }
 
-    /// An owner says what this peer sees.
+    /// An owner tells which objects this peer sees.
     pub(crate) fn handle_sight(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(body);
         let count = usize::from(reader.u8().map_err(|_| CloseCode::Malformed)?);
@@ -189,7 +190,7 @@ impl Objects {
         for _ in 0..count {
             let Sight { id, stamp, current } =
                 Sight::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
-            // Only the owner speaks, under its stamp.
+            // Only the owner's word counts, under its stamp.
             let Some(object) = self.slots.get_mut(id).filter(|o| (o.owner, o.stamp) == (from, stamp)) else {
                 continue;
             };

@@ -1,4 +1,4 @@
-//! Where objects are: each has a slot, so that what concerns many peers and few objects is found without searching.
+//! Slots of objects, so that work for many peers and few objects needs no search.
 
 use samovar_wire::{ObjectId, PeerId, SortedMap};
 
@@ -100,7 +100,7 @@ impl Slots {
     }
 }
 
-/// A set of slots, of which walking through costs in proportion to what is in it, but for a 64th of all slots.
+/// A set of slots; iterating costs its size and a 64th of all slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct SlotSet {
     words: Vec<u64>,
@@ -148,7 +148,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_set_holds_what_was_put_in_and_not_taken_out() {
+    fn a_set_holds_inserted_slots_until_they_are_removed() {
         let mut set = SlotSet::default();
         [700, 3, 64, 3, 0, 63].iter().for_each(|&slot| set.insert(slot));
         set.remove(64);

@@ -25,7 +25,7 @@ impl State {
         self.numbers.push(number);
     }
 
-    /// Appends a text; what is beyond `FIELD_MAX` bytes is cut off.
+    /// Appends a text; bytes beyond `FIELD_MAX` are cut off.
     pub fn text(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(&text[..text.len().min(FIELD_MAX)]);
         self.ends.push(self.bytes.len());
@@ -52,7 +52,7 @@ impl State {
     }
 }
 
-/// Why a state cannot be what it should be: somebody wrote it who does not keep the rules.
+/// Why a state is invalid: its writer broke the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StateError {

@@ -1,6 +1,6 @@
 //! A text of an object.
 
-/// Bytes that travel whole, and the frame since which they are what they are.
+/// Bytes that travel whole, and the frame of their last change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Text {
     pub(crate) bytes: Vec<u8>,

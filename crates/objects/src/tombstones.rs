@@ -3,11 +3,11 @@
 use samovar_wire::object::Deaths;
 use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
 
-/// Most intervals remembered per creator. Beyond it the one with the lowest numbers is forgotten: who takes the living
-/// between two graves for dead is wrong for ever, while of the dead hardly anybody hears any more.
+/// Most intervals remembered per creator. Beyond it the lowest interval is forgotten: to take living objects between
+/// two graves for dead would be wrong for ever, while old ends hardly matter any more.
 const INTERVALS_MAX: usize = 4_096;
 
-/// Most creators remembered; beyond it nothing more is noted of those that are not.
+/// Most creators remembered; beyond it no further creators are added.
 const CREATORS_MAX: usize = 512;
 
 /// Ids are sequential per creator, so a run of destroyed objects is one interval.
@@ -28,7 +28,7 @@ impl Tombstones {
         self.graves.get(&creator).and_then(|graves| graves.last_key_value()).map_or(0, |(_, &(last, _))| last)
     }
 
-    /// Of how many creators there are any.
+    /// The number of creators with tombstones.
     pub(crate) fn creators(&self) -> usize {
         self.graves.len()
     }
@@ -74,7 +74,7 @@ impl Tombstones {
         self.dig(run.creator, (first, run.last), run.stamp);
     }
 
-    /// Makes room between `start` and `end`, which lie within one grave.
+    /// Splits an interval to make room between `start` and `end`, which lie within it.
     fn clear(&mut self, creator: PeerId, start: u32, end: u32) {
         let Some(graves) = self.graves.get_mut(&creator) else { return };
         let Some((&first, &(last, stamp))) = graves.range(&0, &start).next_back() else { return };
@@ -87,7 +87,7 @@ impl Tombstones {
         }
     }
 
-    /// Notes deaths where none are noted.
+    /// Notes ends in the gaps between the noted ones.
     fn dig(&mut self, creator: PeerId, (mut first, mut last): (u32, u32), stamp: Stamp) {
         if self.graves.len() >= CREATORS_MAX && !self.graves.contains_key(&creator) {
             return;
@@ -132,7 +132,7 @@ impl Tombstones {
         self.graves.values().map(SortedMap::len).sum()
     }
 
-    /// Forgets what a creator left, once nobody can speak of its objects any more.
+    /// Forgets a creator's ends, once no peer can mention its objects any more.
     pub(crate) fn forget(&mut self, creator: PeerId) {
         self.graves.remove(&creator);
     }

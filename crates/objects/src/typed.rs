@@ -26,8 +26,8 @@ impl Objects {
         result
     }
 
-    /// Sets the value of an object that this peer owns or claims, sampled at session time `now`. What is the same as
-    /// before costs nothing.
+    /// Sets the value of an object that this peer owns or claims, sampled at session time `now`. Unchanged fields
+    /// cost nothing.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`; `BadField` when the object is of another kind.

@@ -1,25 +1,25 @@
-//! The ground that the orders stand on: streams of items that all members of a view get alike (view synchrony).
+//! View synchrony, the base of the orders: streams of items that all members of a view get alike.
 //!
-//! A *stream* is what one member says, item by item. In a mesh each member owns one; where a sequencer or dispatcher
-//! decides there is one stream, the host's. Time is divided into *epochs*, one for each view that is brought to its
-//! end. Within an epoch the members are fixed, streams begin with item 1, and a [`Rule`] says when an item's turn has
-//! come: that is the closed group that the algorithms assume (docs/sources.md, "Fujimoto"). At its end everybody has
-//! had the turn of the same items:
+//! A *stream* is the sequence of one member's items. In a mesh each member owns one; with a sequencer or dispatcher
+//! there is one, the host's. Time is divided into *epochs*, one for each view that is brought to its end. Within an
+//! epoch the members are fixed, streams begin with item 1, and a [`Rule`] decides when an item's turn has come: the
+//! closed group that the algorithms assume (docs/sources.md, "Fujimoto"). At its end the same items have had their
+//! turn at all members:
 //!
 //! ```text
-//!  member   told of a view: delivers and sends nothing more ---> REPORT: how far it has each stream
+//! member   told of a view: delivers and sends nothing more ---> REPORT: how far it has each stream
 //!  host     has all reports: the cut of a stream is the most that anybody has
 //!           gets what it lacks itself (WANT, FILL), gives each member what that lacks (FILL), and INSTALL
 //!  member   on INSTALL it has everything up to the cut: delivers that, and begins the next epoch
 //! ```
 //!
-//! Nobody decides but the host of the newest view. When it is lost in the middle, some have the new epoch and others
-//! do not: its successor learns that from the reports, brings those who are one epoch behind to where the others are
-//! (everybody keeps the former epoch for that), and only then ends the epoch that all are in. So that there is always
-//! somebody who can tell, newcomers are let in when all others are.
+//! Only the host of the newest view decides. If it is lost midway, some members are in the new epoch and others are
+//! not. Its successor learns that from the reports, brings members that are one epoch behind to where the others are
+//! (all keep the former epoch for that), and then ends the epoch that all are in. Newcomers are let in last, after
+//! all other members, so that the knowledge of the former epoch is not lost.
 //!
-//! Items are kept until their owner knows that everybody has them, and says so. Nothing here reads a clock: who never
-//! reports is found silent by the session's roster, and removed.
+//! Items are kept until their owner knows, and announces, that all members have them. Nothing here reads a clock: the
+//! session's roster removes a member that never reports.
 
 mod early;
 mod flush;
@@ -39,7 +39,7 @@ use flush::{Admission, Flush};
 pub(crate) use receive::blame;
 use stream::Stream;
 
-/// When an item's turn has come. Owners are named by their places among the owners of the epoch.
+/// Decides when an item's turn has come. Owners are named by their index among the owners of the epoch.
 pub(crate) trait Rule {
     /// Whether only the host has a stream.
     fn has_one_stream(&self) -> bool {
@@ -49,7 +49,7 @@ pub(crate) trait Rule {
     /// An epoch begins, with these owners; this peer may be one of them.
     fn begin(&mut self, owners: &[PeerId], me: Option<usize>);
 
-    /// The item that says this payload, of this peer's stream.
+    /// The item of this peer's stream for a payload.
     fn compose(&mut self, payload: &[u8]) -> Vec<u8> {
         payload.to_vec()
     }
@@ -60,24 +60,25 @@ pub(crate) trait Rule {
     /// Any [`DecodeError`].
     fn check(&self, owner: usize, item: &[u8]) -> Result<(), DecodeError>;
 
-    /// An item is here, in its place.
+    /// An item has arrived in its place.
     fn note(&mut self, _owner: usize, _item: &[u8]) {}
 
-    /// Whether it is an item's turn. At the end of an epoch nothing more will come.
+    /// Whether it is an item's turn. At the end of an epoch no further items come.
     fn is_due(&self, owner: usize, item: &[u8], turn: Turn) -> bool;
 
     /// Its turn has come.
     fn take(&mut self, owner: usize, item: &[u8]) -> Option<Delivery>;
 
-    /// The epoch ends, and an owner is a member of the next one or not: of its items these are left, and no others come.
+    /// The epoch ends. `_stays` says whether an owner is in the next one; `_rest` are its remaining items, and no
+    /// others come.
     fn close(&mut self, _owner: usize, _stays: bool, _rest: &mut dyn Iterator<Item = &[u8]>) {}
 
-    /// No item is due. Whether that makes others due.
+    /// Called when no item is due; whether that makes others due.
     fn advance(&mut self, _is_ending: bool) -> bool {
         false
     }
 
-    /// How many items of this peer's stream an owner had when it said its last item; 0 when its items do not say.
+    /// How many items of this peer's stream an owner had when it sent its last item; 0 when its items do not say.
     fn heard_of_mine(&self, _owner: usize) -> Option<u64> {
         None
     }
@@ -88,10 +89,10 @@ pub(crate) trait Rule {
     }
 }
 
-/// What an item's turn may depend on besides the items themselves.
+/// The inputs of an item's turn besides the items themselves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
-    /// Which item of its stream.
+    /// The item's number in its stream.
     pub(crate) number: u64,
     /// Up to which item enough members hold the stream.
     pub(crate) safe: u64,
@@ -102,19 +103,19 @@ pub(crate) struct Turn {
 /// The present epoch.
 #[derive(Clone, Debug, Default)]
 struct Epoch {
-    /// From 1; 0 while this peer is in none.
+    /// From 1; 0 while this peer is in no epoch.
     number: u64,
     view: ViewId,
     host: Option<PeerId>,
     members: Vec<PeerId>,
-    /// Who has a stream, in ascending order.
+    /// The owners of streams, in ascending order.
     owners: Vec<PeerId>,
     streams: Vec<Stream>,
-    /// This peer was not in it, and has it in order to end it for the others.
+    /// This peer was not in the epoch, and holds it in order to end it for the others.
     is_shell: bool,
 }
 
-/// The epoch before, for those who have not heard yet that it ended.
+/// The former epoch, for members that have not heard yet of its end.
 #[derive(Clone, Debug)]
 struct Past {
     number: u64,
@@ -123,61 +124,61 @@ struct Past {
     cut: Vec<u64>,
 }
 
-/// What this peer knows of another member in this epoch.
+/// The state of another member in this epoch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mate {
     /// The last item of this peer's stream that was sent to it.
     sent: u64,
     /// The last item of this peer's stream that it is known to have.
     known: u64,
-    /// The last that it was told to be safe.
+    /// The last item that it was told to be safe.
     told_safe: u64,
-    /// How many items it was told that all have, and how many bytes had been freed by then.
+    /// How many items it was told that all have, and the bytes freed by then.
     told_stable: u64,
     told_freed: usize,
-    /// Its link is new, and it has not said yet what it lacks.
+    /// Its link is new, and it has not reported yet what it lacks.
     is_paused: bool,
-    /// It was told on this link which epoch this peer is in.
+    /// It was told on this link of this peer's present epoch.
     is_opened: bool,
 }
 
 /// One member's part in the group.
 ///
-/// What it does is compiled once, for a rule that is known only when it runs, and not again for each: a page downloads it.
+/// The code is compiled once, for a rule known at run time, and not once per rule: a page downloads it.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<R: ?Sized> {
     me: PeerId,
     /// The newest view.
     told: Option<View>,
-    /// Who was a member of a view between the epoch's and the newest one, the epoch's included.
+    /// The members of all views from the epoch's to the newest.
     known: SortedSet<PeerId>,
     epoch: Epoch,
     past: Option<Past>,
     mates: SortedMap<PeerId, Mate>,
     flush: Flush,
     admission: Admission,
-    /// How the epoch ends, once this is certain.
+    /// How the epoch ends, once that is certain.
     ending: Option<Install>,
     early: Early,
-    /// How often each peer was told on its link of the present epoch.
+    /// How often each peer was told of the present epoch on its link.
     brought: SortedMap<PeerId, u8>,
-    /// The epoch of what each peer says on its link, as it said last.
+    /// The epoch of each peer's messages on its link, as last announced.
     lanes: SortedMap<PeerId, u64>,
-    /// What was sent while no epoch is open.
+    /// Messages sent while no epoch is open.
     waiting: VecDeque<Vec<u8>>,
     waiting_bytes: usize,
-    /// Up to which item of the host's stream its backups hold it.
+    /// The last item of the host's stream that its backups hold.
     safe: u64,
-    /// The last item that waits for that.
+    /// The last item that waits for the backups.
     last_urgent: u64,
-    /// Items whose turn it was since this peer last said how far it is, and their bytes.
+    /// Items that had their turn since this peer last acked, and their bytes.
     unsaid: (usize, usize),
     is_report_due: bool,
-    /// Bytes of this peer's stream that all were found to have.
+    /// Bytes of this peer's stream that all members were found to have.
     freed: usize,
     outbox: VecDeque<Transmit>,
     events: VecDeque<Event>,
-    /// Last, so that a reference to a group of some rule is one to a group of any.
+    /// The last field, so that a reference to a group of some rule coerces to one of any.
     pub(crate) rule: R,
 }
 
@@ -252,26 +253,26 @@ impl Group<dyn Rule> {
         }
         self.lanes.remove(&peer);
         self.brought.remove(&peer);
-        // It says again what may be lost.
+        // It sends again everything that may be lost.
         self.early.retain(|from| from != peer);
-        // Also when this peer knows of no view yet: the other one may, and waits to hear what is lacking.
+        // Also while this peer knows no view: the other one may, and waits to hear what is lacking.
         if peer != self.me {
             self.send_report(peer, true);
         }
     }
 
-    /// Whether the epoch is about to end, or there is none: nothing is delivered or sent then.
+    /// Whether the epoch is about to end, or there is none: then nothing is delivered or sent.
     pub(crate) fn is_frozen(&self) -> bool {
         let told = self.told.as_ref().map(|told| told.id);
         self.epoch.number == 0 || self.epoch.is_shell || told != Some(self.epoch.view)
     }
 
-    /// Who hosts the present epoch.
+    /// The host of the present epoch.
     pub(crate) const fn host(&self) -> Option<PeerId> {
         self.epoch.host
     }
 
-    /// Whether somebody is a member in the present epoch.
+    /// Whether a peer is a member in the present epoch.
     pub(crate) fn has_member(&self, peer: PeerId) -> bool {
         self.epoch.members.binary_search(&peer).is_ok()
     }
@@ -288,7 +289,7 @@ impl Group<dyn Rule> {
             && self.own().is_none_or(Stream::has_room)
     }
 
-    /// Says something on this peer's stream, now or when the next epoch begins.
+    /// Sends an item on this peer's stream, now or when the next epoch begins.
     ///
     /// # Errors
     /// `WouldBlock` while there is no room.
@@ -339,7 +340,7 @@ impl Group<dyn Rule> {
         self.owner(self.me).map(|at| &self.epoch.streams[at])
     }
 
-    /// Gives every item its turn that is due, and ends the epoch when that is certain, as often as that goes on.
+    /// Gives all due items their turn, and ends the epoch when that is certain, until nothing more is due.
     fn settle(&mut self) {
         loop {
             self.close();
@@ -349,7 +350,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// When the epoch ends nothing counts behind the cuts.
+    /// Cuts the streams at the end of the epoch: items behind the cuts do not count.
     fn close(&mut self) {
         let Some((install, cut)) = self.ending.as_ref().and_then(|end| Some((end, end.cut.as_ref()?))) else {
             return;
@@ -402,7 +403,7 @@ impl Group<dyn Rule> {
         true
     }
 
-    /// How this peer is in what it has.
+    /// This peer's report of the streams that it has.
     fn report(&self, again: bool) -> Report {
         Report {
             view: self.told.as_ref().map(|told| told.id).unwrap_or_default(),

@@ -1,24 +1,26 @@
 //! The orders in which members of a session deliver each other's messages.
 //!
 //! [`causal`], [`total`], [`timestamp`] and [`lockstep`] are siblings that do not know each other. None of them sends
-//! a byte or reads a clock: each is told what arrived and what time it is, and says what to send and what to deliver.
+//! a byte or reads a clock: each is told what arrived and the time, and returns what to send and to deliver.
 //!
 //! # Driving a causal or total order
 //!
 //! Both are [`Order`]s and need no clock. A session has one of each that its game uses, and for each
 //!
-//! 1. calls [`Order::handle_view`] when it reads or publishes another view, from the first one on in which it is itself,
-//!    the host before it tells others;
-//! 2. calls [`Order::handle_link`] when the link to a member was begun anew, before it sends or hands over anything on
-//!    it: what was under way may be lost, and is sent again;
+//! 1. calls [`Order::handle_view`] when it reads or publishes another view, from the first view that includes it; the
+//! host before it tells others;
+//! 2. calls [`Order::handle_link`] when the link to a member was begun anew, before it sends or hands over anything
+//! on it: frames in flight may be lost, and are sent again;
 //! 3. hands each message of the order's kind to [`Order::handle_frame`], and ends the link with the code of an error;
 //! 4. calls [`Order::send`] for its game, and [`Order::flush`] once per tick when the order is a barrier;
-//! 5. after all that, drains [`Order::poll_event`] to the game, at once, and [`Order::poll_transmit`] into *one* reliable
-//!    lane of the link to each receiver, when it sends anyway: what is said between two polls shares frames;
-//! 6. at the host, looks at [`Order::awaited`]: who is there for seconds holds up all others and is to be removed.
+//! 5. after all that, drains [`Order::poll_event`] to the game, at once, and [`Order::poll_transmit`] into *one*
+//! reliable
+//!    lane of the link to each receiver, when it sends anyway: messages between two polls share frames;
+//! 6. at the host, checks [`Order::awaited`]: a member that stays in it for seconds delays all others and is to be
+//! removed.
 //!
-//! The host's crash needs nothing besides: the view of the next one ends the former epoch, and everybody goes on. Links
-//! between the host and the others are enough for [`causal::Dispatcher`] and [`total::Total`].
+//! A crash of the host needs nothing more: the next host's view ends the former epoch, and all go on. Links between
+//! the host and the others are enough for [`causal::Dispatcher`] and [`total::Total`].
 //!
 //! ```
 //! use samovar_order::{Event, Order, Transmit, View, ViewId, total::Total};
@@ -43,27 +45,27 @@
 //!     events.filter_map(|event| if let Event::Delivered(message) = event { Some(message.from) } else { None }).collect::<Vec<_>>()
 //! });
 //! assert_eq!(seen[0].len(), 2);
-//! assert_eq!(seen[0], seen[1], "whoever came first came first for both");
+//! assert_eq!(seen[0], seen[1], "both saw the same order");
 //! # Ok::<(), samovar_order::SendError>(())
 //! ```
 //!
 //! # Driving time stamps and lockstep
 //!
-//! Both are told the time; what they want next is at their `poll_timeout`. [`timestamp`] puts a promise into each packet that
-//! goes anyway and needs no host; [`lockstep`] sends a datagram per tick between host and each member, and asks its game to step.
-//! Their own pages say in which order they are driven, with an example each.
+//! Both are told the time and name the next call with their `poll_timeout`. [`timestamp`] puts a promise into each
+//! packet that goes anyway and needs no host; [`lockstep`] sends a datagram per tick between host and each member,
+//! and asks its game to step. Their own pages describe the driving, with an example each.
 //!
-//! # What is promised
+//! # Promises
 //!
-//! - *View synchrony*: members that go from one view to the next together deliver the same messages before it, whoever
-//!   is lost meanwhile, the host included. What a survivor has sent is delivered, once; what somebody sent who is
-//!   lost, by all survivors or by none.
-//! - *Order*: as [`causal`] and [`total`] say, through any sequence of views.
-//! - *Bounds*: see [`UNSTABLE_MAX`]. Of each member at most twice that is kept per epoch, for the present epoch and the one
-//!   before.
+//! - *View synchrony*: members that go from one view to the next together deliver the same messages before it,
+//!   whichever members are lost meanwhile, the host included. A survivor's message is delivered once; a lost member's
+//!   by all survivors or by none.
+//! - *Order*: as [`causal`] and [`total`] promise, through any sequence of views.
+//! - *Bounds*: see [`UNSTABLE_MAX`]. At most twice that is kept per member and epoch, for the present epoch and the
+//!   one before.
 //!
-//! The price is that between a view and the agreement on it nothing is delivered: the way to the host and back, when
-//! nobody is silent.
+//! The price: nothing is delivered between a view and the agreement on it, which takes a round trip to the host when
+//! no member is silent.
 
 pub mod causal;
 mod group;

@@ -1,20 +1,20 @@
 //! Lockstep: all members step the same game with the same inputs, frame by frame.
 //!
-//! After the sequencer of docs/sources.md, "Pacman": nobody takes step n + 1 before everyone's step n is known. Each
-//! player gives its inputs to the host, which makes *frames* of them, one per tick: a frame says with which input of each
-//! player all members step. **What the host decides is what everybody applies**, itself included. A player that is slow or
-//! lost holds up a frame no longer than [`LockstepConfig::patience`]; then its input counts as unchanged, for all alike,
-//! and it holds up nobody until its inputs are in time again.
+//! After the sequencer of docs/sources.md, "Pacman": no member takes step n + 1 before all inputs of step n are
+//! known. Each player gives its inputs to the host, which makes *frames* of them, one per tick: a frame names the
+//! input of each player that all members step with. **All apply what the host decides**, the host included. A slow or
+//! lost player delays a frame by at most [`LockstepConfig::patience`]. Then its input counts as unchanged, for all
+//! alike, and it delays no frame until its inputs are in time again.
 //!
-//! Responsible for: for which frame an input is given (`pace`), what a frame is (`hosting`), that nothing which is lost is
-//! missed, that a new host goes on where the survivors are, that whoever joins, was away or went another way loads a state,
-//! and that states which differ are found, with the first frame and field. It refuses to predict: a game that wants to draw
-//! ahead of the frames does so itself.
+//! Responsible for: choosing the frame of an input (`pace`), deciding frames (`hosting`), resending losses, letting a
+//! new host continue from the survivors' frames, loading a state at members that join, were away or diverged, and
+//! finding the first frame and field in which states differ. It refuses to predict: a game that wants to draw ahead
+//! of the frames does so itself.
 //!
-//! Invariants: two members that have frame n and the digest of all up to it in common have the same frames up to n; a
-//! member takes frames only from a host that has checked this, so no two members under one host apply different inputs for
-//! a frame. A host decides nothing before it has what the members that it hears have ([`COLLECTS_FOR`] at most). What
-//! a member applied that its new host never heard of is undone by loading a state.
+//! Invariants: two members with frame n and the same digest up to it have the same frames up to n; a member takes
+//! frames only from a host that has checked this, so no two members under one host apply different inputs for a
+//! frame. A host decides nothing before it has the frames of the members that it hears ([`COLLECTS_FOR`] at most). A
+//! member undoes frames that its new host never heard of by loading a state.
 //!
 //! ```text
 //!   player                          host                             member
@@ -24,8 +24,8 @@
 //!                         ◄─────  (all that is not acked)      ◄───── acked: n, chain of checksums
 //! ```
 //!
-//! How it is driven: everything that comes is handed in, then requests are carried out in their order, then events are
-//! read, then packets are sent; again at [`Lockstep::poll_timeout`].
+//! Driving: hand in all arrivals, carry out requests in their order, read events, send packets; repeat at
+//! [`Lockstep::poll_timeout`].
 //!
 //! ```
 //! use samovar_order::lockstep::{Lockstep, LockstepConfig, LockstepView, Player, Request};
@@ -92,10 +92,10 @@ pub use hosting::COLLECTS_FOR;
 
 /// Events that are kept for a game that ignores them.
 const EVENTS_MAX: usize = 256;
-/// A member that hears nothing of its host's frames says again what it has.
+/// A member that hears no frames of its host tells again what it has.
 const TOLD_AGAIN: Duration = Duration::from_millis(500);
 
-/// What happened and was not asked for yet.
+/// Events for the game that it has not polled yet.
 #[derive(Clone, Debug, Default)]
 struct Events(VecDeque<Event>);
 
@@ -108,13 +108,13 @@ impl Events {
     }
 }
 
-/// What this peer does besides stepping.
+/// This peer's part besides stepping.
 #[derive(Clone, Debug)]
 enum Role {
-    /// It decides.
+    /// It decides frames.
     Host(Hosting),
-    /// It gives its inputs, at `tick_at` the next. A host that has not answered with frames it tells what it has, at
-    /// `told_at` again.
+    /// It gives its inputs, next at `tick_at`. While the host has not answered with frames, it tells the host its
+    /// state again at `told_at`.
     Member { tick_at: Time, told_at: Time },
 }
 
@@ -130,15 +130,15 @@ pub struct Lockstep {
     /// Whether the game has a state that the log goes on from.
     has_state: bool,
     log: Log,
-    /// The last frame that the game was given, and who plays behind it.
+    /// The last frame that the game was given, and the players after it.
     given: u64,
     given_players: Players,
     checks: Checks,
-    /// Frames behind a gap.
+    /// Frames after a gap.
     ahead: Ahead,
     pace: Pace,
     input: Vec<u8>,
-    /// The frame whose fields the game was asked for, by the host.
+    /// At the host: the frame whose fields the game was asked for.
     compared: Option<u64>,
     /// A host without a state asked this peer for one.
     is_wanted: bool,
@@ -149,7 +149,7 @@ pub struct Lockstep {
 }
 
 impl Lockstep {
-    /// Lockstep of a founder, whose game is in the state that everything begins with.
+    /// Lockstep of a founder, whose game is in the initial state.
     #[must_use]
     pub fn found(me: PeerId, config: LockstepConfig) -> Self {
         Self { has_state: true, ..Self::join(me, config) }
@@ -182,7 +182,7 @@ impl Lockstep {
         }
     }
 
-    /// What the player does from now on. It counts for each frame that is given an input until the next call.
+    /// The player's input from now on, for each frame until the next call.
     ///
     /// # Errors
     /// [`WrongSize`] when it has another size than the game has agreed on.
@@ -215,7 +215,7 @@ impl Lockstep {
     }
 
     fn begin_term(&mut self, now: Time) {
-        // What was said under the former term is for nobody any more, and no state is wanted but by the next host.
+        // Messages of the former term have no receiver, and only the next host can want a state.
         self.out.clear();
         self.requests.retain(|request| matches!(request, Request::Load { .. }));
         self.compared = None;
@@ -233,8 +233,8 @@ impl Lockstep {
         }
     }
 
-    /// The game is in the state that everything begins with, and goes on from there: a host's answer to [`Event::NoState`].
-    /// Anything else but a host without a state ignores it.
+    /// The game is in its initial state and goes on from there: a host's answer to [`Event::NoState`]. Ignored except
+    /// at a host without a state.
     pub fn begin_anew(&mut self, now: Time) {
         if self.is_host() && !self.has_state {
             self.has_state = true;
@@ -242,7 +242,7 @@ impl Lockstep {
         }
     }
 
-    /// A link to a member begins anew: what was under way on it may be lost.
+    /// A link to a member begins anew: packets in flight on it may be lost.
     pub fn handle_linked(&mut self, now: Time, peer: PeerId) {
         match &mut self.role {
             Role::Host(hosting) => hosting.begin_anew(peer),
@@ -252,7 +252,7 @@ impl Lockstep {
         self.act(now);
     }
 
-    /// A member is missed: it is waited for no longer, until it is heard of.
+    /// A member is missed: no frame waits for it until it is heard again.
     pub fn handle_missed(&mut self, now: Time, peer: PeerId) {
         if let Role::Host(hosting) = &mut self.role {
             hosting.give_up(peer);
@@ -260,7 +260,7 @@ impl Lockstep {
         self.act(now);
     }
 
-    /// Whether packets to a member are lost now and then, so that more copies have to ride; they are unless it is said.
+    /// Whether packets to a member are sometimes lost, which needs more copies; `true` unless set.
     pub fn set_lossy(&mut self, peer: PeerId, is_lossy: bool) {
         match &mut self.role {
             Role::Host(hosting) => {
@@ -278,7 +278,7 @@ impl Lockstep {
         self.act(now);
     }
 
-    /// Does all that is due.
+    /// Does everything that is due.
     fn act(&mut self, now: Time) {
         match &self.role {
             Role::Host(_) => self.host_acts(now),
@@ -296,8 +296,8 @@ impl Lockstep {
         (at < Time::FAR).then_some(at)
     }
 
-    /// What the game has to do next. Requests are carried out in the order in which they come, each before the next is
-    /// asked for; [`Request::Step`] is answered by [`Lockstep::stepped`].
+    /// The game's next task. Requests are carried out in the order in which they come, each before the next is asked
+    /// for; [`Request::Step`] is answered by [`Lockstep::stepped`].
     pub fn poll_request(&mut self) -> Option<Request> {
         if !self.requests.is_empty() {
             return Some(self.requests.remove(0));
@@ -316,15 +316,15 @@ impl Lockstep {
         Some(Request::Step(Frame { number: self.given, inputs: self.given_players.clone(), joined, left }))
     }
 
-    /// The game has stepped a frame, and this is the checksum of its state now. Another frame than the one that was
-    /// asked for last is ignored.
+    /// The game has stepped a frame; `checksum` is of its state now. Ignored unless the frame is the last one asked
+    /// for.
     pub fn stepped(&mut self, frame: u64, checksum: u64) {
         if frame == self.given && frame == self.checks.last() + 1 {
             self.checks.push(checksum);
         }
     }
 
-    /// The next thing that happened, which a game may ignore: the last 256 are kept.
+    /// The next event, which a game may ignore: the last 256 are kept.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.0.pop_front()
     }
@@ -334,7 +334,7 @@ impl Lockstep {
         (!self.out.is_empty()).then(|| self.out.remove(0))
     }
 
-    /// Says something reliably.
+    /// Sends a message reliably.
     fn say(&mut self, to: PeerId, lane: Lane, message: &LockstepMessage) {
         let mut bytes = Vec::new();
         message.encode(&mut samovar_wire::Writer::new(&mut bytes));
@@ -353,8 +353,8 @@ impl Lockstep {
         self.log.last()
     }
 
-    /// How many frames an input of this player is given ahead of the last one that is known here. A host's own input
-    /// counts for the next one.
+    /// How many frames after the last known one this player's input counts. A host's own input counts for the next
+    /// frame.
     #[must_use]
     pub fn input_delay(&self) -> u64 {
         if self.is_host() { 1 } else { self.pace.delay(self.log.last()) }

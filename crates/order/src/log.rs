@@ -1,9 +1,9 @@
-//! One log that the host writes and everybody reads: what the dispatcher and the sequencer have in common.
+//! One log that the host writes and all members read: the common part of dispatcher and sequencer.
 //!
-//! A member *submits* what it says to the host, which gives it a place in the log: the host's stream of its
-//! [`Group`]. Who submitted something keeps it until it sees it in the log. At the end of an epoch all survivors have
-//! read the log up to the same place; what they submitted and did not see there has no place, and nobody will ever
-//! read it there: so it is submitted again, to the next host, and takes no second one.
+//! A member *submits* its message to the host, which gives it a place in the log: the host's stream of its [`Group`].
+//! The sender keeps the message until it sees it in the log. At the end of an epoch all survivors have read the log
+//! up to the same place. Messages that they submitted and did not see there have no place and never get one there, so
+//! they are submitted again, to the next host.
 
 mod entry;
 mod reading;
@@ -19,7 +19,7 @@ pub(crate) use entry::Purpose;
 use entry::{Entry, STABLE, is_known};
 use reading::Reading;
 
-/// What this peer said and has not seen in the log.
+/// A message of this peer that it has not seen in the log.
 #[derive(Clone, Debug)]
 struct Pending {
     number: u64,
@@ -36,7 +36,7 @@ struct Arrival {
     payload: Vec<u8>,
 }
 
-/// At the host: what a member has submitted in this epoch.
+/// At the host: a member's submissions in this epoch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Submissions {
     /// The number of the last.
@@ -51,7 +51,7 @@ struct Submissions {
 pub(crate) struct Log {
     me: PeerId,
     group: Group<Reading>,
-    /// The epoch that what follows is about.
+    /// The epoch of the fields below.
     epoch: u64,
     next: u64,
     pending: Vec<Pending>,
@@ -90,7 +90,7 @@ impl Log {
     pub(crate) fn handle_link(&mut self, peer: PeerId) {
         self.group.handle_link(peer);
         if self.group.host() == Some(peer) {
-            // What has arrived before is told from what has not by its number.
+            // Their numbers tell arrived messages from missing ones.
             self.submitted = self.group.rule.seen;
         }
     }
@@ -140,12 +140,12 @@ impl Log {
         self.group.host() == Some(self.me)
     }
 
-    /// Does what follows from what has happened in the group.
+    /// Acts on the events of the group.
     fn go_on(&mut self) {
         loop {
             while let Some(event) = self.group.poll_event() {
                 if event == Event::Behind {
-                    // Whether these got a place is not to be known here any more; twice would be worse than not at all.
+                    // This peer can no longer know whether these got a place; twice would be worse than not at all.
                     self.forget_pending(self.ever_submitted);
                 }
                 self.events.push_back(event);
@@ -160,7 +160,7 @@ impl Log {
         }
     }
 
-    /// Everything that has no place is submitted again.
+    /// Submits again everything that has no place.
     fn begin_epoch(&mut self) {
         self.epoch = self.group.epoch();
         self.submitted = self.group.rule.seen;
@@ -173,7 +173,7 @@ impl Log {
         self.pending_bytes -= self.pending.drain(..known).map(|pending| pending.payload.len()).sum::<usize>();
     }
 
-    /// The host gives places to what has arrived, its own messages included; whether there was any.
+    /// The host gives places to submitted messages, its own included; whether there were any.
     fn place(&mut self) -> bool {
         let own = self.pending.iter().filter(|pending| pending.number > self.submitted);
         for Pending { number, flags, payload } in own.cloned().collect::<Vec<_>>() {
@@ -195,7 +195,7 @@ impl Log {
         is_any
     }
 
-    /// Tells the host what it was not told in this epoch.
+    /// Sends the host the messages that it was not sent in this epoch.
     fn submit(&mut self) {
         let Some(host) = self.group.host().filter(|&host| host != self.me && !self.group.is_frozen()) else {
             return;
@@ -224,7 +224,7 @@ impl Log {
     }
 
     fn on_submit(&mut self, from: PeerId, count: u64, run: &Run<'_>) -> Result<(), CloseCode> {
-        // What was submitted to this peer in another epoch is submitted again in the next one.
+        // Messages submitted to this peer in another epoch are submitted again in the next one.
         if !self.is_host() || run.epoch != self.epoch || !self.group.has_member(from) {
             return Ok(());
         }

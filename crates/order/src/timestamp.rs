@@ -1,19 +1,19 @@
-//! Time-stamp order: messages are delivered in the order of what they tell of, wherever they come from first.
+//! Time-stamp order: messages are delivered in the order of their times, whichever arrives first.
 //!
-//! Conservative, with lookahead (docs/sources.md, "Fujimoto": the limits of
-//! causal and total order; the bounds are those of Chandy, Misra and Bryant, without null messages of their own): a message
-//! is delivered when every other member has promised to say nothing older any more. A promise rides in every packet.
-//! So the nearer connection does not win, and what follows from what by a way that no message took keeps its order.
+//! Conservative, with lookahead (docs/sources.md, "Fujimoto": the limits of causal and total order; the bounds are
+//! those of Chandy, Misra and Bryant, without null messages of their own). A message is delivered when every other
+//! member has promised to send nothing older. A promise rides in every packet. So the nearer connection does not win,
+//! and effects follow causes even when no message connects them.
 //!
-//! Responsible for: numbering and keeping own messages, holding back those of others, the promises, and that survivors
-//! of a member deliver the same of it. It refuses to reorder: what comes behind what was delivered is reported as late.
-//! It sends nothing itself and knows no host, since none is needed.
+//! Responsible for: numbering and keeping own messages, holding back those of others, the promises, and that
+//! survivors of a member deliver the same of it. It refuses to reorder: a message older than a delivered one is
+//! reported as late. It sends nothing itself and needs no host.
 //!
-//! Invariants: keys `(time, sender, number)` of what one member delivers as [`Event::Message`] only grow; a message
-//! waits at most until `patience` behind its time; of each sender at most [`TIMED_HELD_MAX`] messages are held.
+//! Invariants: the keys `(time, sender, number)` of [`Event::Message`] at one member only grow; a message waits at
+//! most until `patience` after its time; of each sender at most [`TIMED_HELD_MAX`] messages are held.
 //!
-//! All times here are session time. How it is driven: [`TimeOrder::promise`] for each packet that goes anyway,
-//! [`TimeOrder::handle_promise`] and [`TimeOrder::handle_message`] for what comes, then [`TimeOrder::poll_transmit`],
+//! All times here are session time. Driving: [`TimeOrder::promise`] for each packet that goes anyway,
+//! [`TimeOrder::handle_promise`] and [`TimeOrder::handle_message`] for arrivals, then [`TimeOrder::poll_transmit`],
 //! whose bytes go by a reliable lane that keeps their order, and [`TimeOrder::poll_event`].
 //!
 //! ```
@@ -58,21 +58,21 @@ use peer::Peer;
 
 /// The furthest in the future that a message may be, for its sender.
 pub const AHEAD_MAX: Duration = Duration::from_millis(2_000);
-/// What a receiver allows: clocks differ.
+/// The same at a receiver, which allows for different clocks.
 pub(crate) const AHEAD_ALLOWED: Duration = Duration::from_millis(4_000);
-/// What a sender may have with receivers at once: half of what these hold, since they may be behind it.
+/// The most messages of a sender that may be undelivered: half of a receiver's bound, since receivers may be behind.
 const KEPT_MAX: usize = TIMED_HELD_MAX / 2;
-/// As many who were forgotten are remembered by the number of their last message; of more, any.
+/// How many forgotten peers are remembered by the number of their last message.
 const FORMER_MAX: usize = 64;
 
-/// How a game wants time-stamp order. Agreed: all members have the same.
+/// A game's parameters of time-stamp order. Agreed: all members have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimeOrderConfig {
-    /// How long before its time a message is sent at the latest; none unless set. As much lookahead as the slowest way
-    /// takes, and a packet interval, makes the order free of delay; but then what happens at once happens so much later.
+    /// How long before its time a message is sent at the latest; none unless set. A lookahead of the slowest way and
+    /// a packet interval removes the order's delay; but then immediate events happen that much later.
     pub lookahead: Duration,
-    /// How long a member that is silent or slow holds up the others, behind the time of a message; 250 ms unless set.
-    /// With less, members whose packets are late more often have their own messages reported late.
+    /// How long a silent or slow member delays the others, after the time of a message; 250 ms unless set. With less,
+    /// members whose packets are late more often have their own messages reported late.
     pub patience: Duration,
 }
 
@@ -91,13 +91,13 @@ impl Default for TimeOrderConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {
-    /// Others have been promised that nothing older than this comes any more.
+    /// This peer has promised others to send nothing older than this.
     TooOld(Time),
     /// It is more than [`AHEAD_MAX`] in the future.
     TooFarAhead,
     /// It has more than `TIMED_MAX` bytes.
     TooLarge,
-    /// Too many messages of this peer may not be delivered everywhere yet: 128, or 32 KiB.
+    /// Too many messages of this peer may not be delivered by all yet: 128, or 32 KiB.
     WouldBlock,
 }
 
@@ -114,7 +114,7 @@ impl core::fmt::Display for SendError {
 
 impl core::error::Error for SendError {}
 
-/// Whether a message may have this time and size, by who has promised nothing older than `floor`.
+/// Checks a message's time and size, for a sender that has promised nothing older than `floor`.
 fn check(now: Time, floor: Time, time: Time, bytes: &[u8]) -> Result<(), SendError> {
     if bytes.len() > TIMED_MAX {
         return Err(SendError::TooLarge);
@@ -131,25 +131,25 @@ fn check(now: Time, floor: Time, time: Time, bytes: &[u8]) -> Result<(), SendErr
 /// A message for the game.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Delivery {
-    /// When what it tells of happened.
+    /// The time of the event it tells of.
     pub time: Time,
-    /// Who tells it; this peer, too.
+    /// The sender, this peer included.
     pub from: PeerId,
-    /// Which of its sender's it is.
+    /// The number among its sender's messages.
     pub number: u64,
-    /// The game's own.
+    /// The game's own bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What the game is told.
+/// An event for the game.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// A message, behind all that are older, of equal ones behind those of lower senders.
+    /// A message, after all older ones, and after those of the same time by lower senders.
     Message(Delivery),
-    /// A message that comes behind one that should have followed it, since its sender was late; or that lies so far ahead,
-    /// or is one of so many, that it cannot be held back.
+    /// A message after one that should have followed it, because its sender was late; or one that cannot be held back,
+    /// being too far ahead or one of too many.
     Late(Delivery),
-    /// Others are not held up any more by this member, which is silent or slow.
+    /// This member, which is silent or slow, no longer delays others.
     PeerLate(PeerId),
     /// It is on time again.
     PeerOnTime(PeerId),
@@ -158,13 +158,13 @@ pub enum Event {
 /// A message for another member's [`TimeOrder::handle_message`], by a reliable lane that keeps the order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Transmit {
-    /// For whom.
+    /// The receiver.
     pub to: PeerId,
     /// The body of TIMED (PROTOCOL §4.14).
     pub bytes: Vec<u8>,
 }
 
-/// What messages are delivered by.
+/// The key that orders messages.
 type Key = (Time, PeerId, u64);
 
 /// Time-stamp order at one member.
@@ -174,14 +174,14 @@ pub struct TimeOrder {
     config: TimeOrderConfig,
     /// The earliest time that a message of this peer can still have.
     floor: Time,
-    /// Of this peer's last message.
+    /// The number of this peer's last message.
     number: u64,
-    /// Own messages that may not have been delivered everywhere.
+    /// Own messages that may not have been delivered by all.
     kept: VecDeque<Timed>,
-    /// All other members, and those that have gone and whose messages the survivors still tell each other.
+    /// All other members, and gone ones whose messages the survivors still tell each other.
     peers: SortedMap<PeerId, Peer>,
-    /// Of who was forgotten the number of the last message that came: a member whose view dropped another may be told by the
-    /// next host that both are there, and the other sends again what is kept.
+    /// By forgotten peer, the number of its last message. After a view dropped a member, the next host may include it
+    /// again, and it resends its kept messages.
     former: SortedMap<PeerId, u64>,
     held: SortedMap<Key, Vec<u8>>,
     /// The key of the last message that was delivered in order.
@@ -191,7 +191,7 @@ pub struct TimeOrder {
 }
 
 impl TimeOrder {
-    /// Time-stamp order of a member that knows nobody yet.
+    /// Time-stamp order of a member that knows no other yet.
     #[must_use]
     pub const fn new(me: PeerId, config: TimeOrderConfig) -> Self {
         Self {
@@ -209,7 +209,7 @@ impl TimeOrder {
         }
     }
 
-    /// Sends a message to all members, this one included: its number. What it tells of happens at `time`.
+    /// Sends a message about an event at `time` to all members, this one included; returns its number.
     ///
     /// # Errors
     /// See [`SendError`]; then nothing was sent.
@@ -239,8 +239,8 @@ impl TimeOrder {
         self.out.push_back(Transmit { to, bytes });
     }
 
-    /// The promise for a packet to a member: from now on this peer says nothing older than now and its lookahead.
-    /// `None` for who is none.
+    /// The promise for a packet to a member: from now on this peer sends nothing older than now and its lookahead.
+    /// `None` when `to` is no member.
     pub fn promise(&mut self, now: Time, to: PeerId) -> Option<Promise> {
         self.raise_floor(now);
         let peer = self.peers.get(&to).filter(|peer| !peer.is_gone())?;
@@ -257,8 +257,8 @@ impl TimeOrder {
         self.floor = self.floor.max(now + self.config.lookahead);
     }
 
-    /// The members change. The links to those that are new begin now; what those that are gone have said is told among
-    /// the survivors, so that all deliver the same of it.
+    /// The members change. The links to new ones begin now; the survivors tell each other the messages of gone ones,
+    /// so that all deliver the same of them.
     pub fn handle_view(&mut self, now: Time, members: &[PeerId]) {
         self.see_off(members);
         let me = self.me;
@@ -273,7 +273,7 @@ impl TimeOrder {
         self.drop_gone(now);
     }
 
-    /// Says where what this peer says to another begins.
+    /// Tells another member where this peer's messages to it begin.
     fn begin(&mut self, to: PeerId) {
         let Some(peer) = self.peers.get(&to) else { return };
         let mut bytes = Vec::new();
@@ -281,8 +281,8 @@ impl TimeOrder {
         self.out.push_back(Transmit { to, bytes });
     }
 
-    /// A link to a member begins anew: what was under way on it may be lost, and is sent again. What was said before it was a
-    /// member, or while it was none, it is not owed, and has been promised not to be told.
+    /// A link to a member begins anew: messages in flight may be lost, and are sent again. Messages from times when
+    /// it was no member are not: promises to it do not count them.
     pub fn handle_linked(&mut self, now: Time, peer: PeerId) {
         self.forget(now);
         let Some(linked) = self.peers.get_mut(&peer).filter(|peer| !peer.is_gone()) else { return };
@@ -304,16 +304,16 @@ impl TimeOrder {
         }
     }
 
-    /// As [`TimeOrder::promise`], for a packet that will have an update or not: `None` also when the time that the update
-    /// states says as much. Then [`TimeOrder::on_sent`] and [`TimeOrder::on_fate`] tell what became of the packet.
+    /// As [`TimeOrder::promise`], for a packet with or without an update: `None` also when the update's time implies
+    /// the promise. Then [`TimeOrder::on_sent`] and [`TimeOrder::on_fate`] report the fate of the packet.
     pub fn promise_beside(&mut self, now: Time, to: PeerId, has_update: bool) -> Option<Promise> {
         let promise = self.promise(now, to)?;
         let promising = &mut self.peers.get_mut(&to)?.promising;
         promising.states(now, promise.sent, has_update).then_some(promise)
     }
 
-    /// A packet went to a member, and an update in it, if one did: the packet's number, and the time that it states, which is
-    /// as good as a promise.
+    /// A packet went to a member. `update` names the packet's number and the time of the update in it, if there is
+    /// one; that time is as good as a promise.
     pub fn on_sent(&mut self, now: Time, to: PeerId, update: Option<(u64, Time)>) {
         if let Some(peer) = self.peers.get_mut(&to) {
             peer.promising.on_sent(now, update.map(|(packet, _)| packet));
@@ -323,15 +323,15 @@ impl TimeOrder {
         }
     }
 
-    /// What became of a packet with an update.
+    /// The fate of a packet with an update.
     pub fn on_fate(&mut self, to: PeerId, packet: u64, has_arrived: bool) {
         if let Some(peer) = self.peers.get_mut(&to) {
             peer.promising.on_fate(packet, has_arrived);
         }
     }
 
-    /// A packet stated a time, which is as good as a promise that counts what the last one did; of who has not promised on the
-    /// present link it is none. Whether it was one.
+    /// A packet stated a time, which is as good as a promise that counts the messages of the last one. It is none
+    /// from a member that has not promised on the present link. Whether it was one.
     pub fn handle_update(&mut self, now: Time, from: PeerId, stated: Time) -> bool {
         let until = (stated + self.config.lookahead).min(now + AHEAD_ALLOWED);
         let peer = self.peers.get_mut(&from).filter(|peer| !peer.is_gone());
@@ -343,7 +343,7 @@ impl TimeOrder {
         true
     }
 
-    /// A message came by the reliable lane. One of who is no member is ignored.
+    /// A message came by the reliable lane. It is ignored when its sender is no member.
     ///
     /// # Errors
     /// The code that ends the link to its sender.
@@ -380,7 +380,7 @@ impl TimeOrder {
         }
         peer.keep(&message);
         peer.promises.on_received();
-        // By a clock that jumped an honest member's messages lie ahead, and are more than can be kept until then.
+        // An honest member whose clock jumped sends messages too far ahead, or more than can be kept until then.
         if message.time > now + AHEAD_ALLOWED || self.is_full(from, message.bytes.len()) {
             self.report_late(from, message);
         } else {
@@ -396,7 +396,7 @@ impl TimeOrder {
         count >= TIMED_HELD_MAX || size + more > TIMED_HELD_BYTES_MAX
     }
 
-    /// Takes a message up, to be delivered in its turn, or reported when that has passed.
+    /// Stores a message for delivery in its turn, or reports it when that has passed.
     fn hold(&mut self, from: PeerId, message: Timed) {
         let key = (message.time, from, message.number);
         if self.delivered.is_some_and(|delivered| key < delivered) {
@@ -416,7 +416,7 @@ impl TimeOrder {
         self.out.pop_front()
     }
 
-    /// The next thing for the game. It may be that nothing comes now and something at [`TimeOrder::poll_timeout`].
+    /// The next event for the game. There may be none now and one at [`TimeOrder::poll_timeout`].
     pub fn poll_event(&mut self, now: Time) -> Option<Event> {
         self.handle_timeout(now);
         if let Some(event) = self.events.pop_front() {
@@ -445,7 +445,7 @@ impl TimeOrder {
         self.drop_gone(now);
     }
 
-    /// When time alone lets something be delivered, or somebody gone be forgotten.
+    /// When time alone makes a message due, or a gone peer forgettable.
     #[must_use]
     pub fn poll_timeout(&self, now: Time) -> Option<Time> {
         let due = self.held.first_key_value();
@@ -454,7 +454,7 @@ impl TimeOrder {
         due.into_iter().chain(gone.map(|peer| peer.late_at(self.config.patience))).min()
     }
 
-    /// Until when somebody who may still say something that goes before `key` is waited for; `None` when nobody is.
+    /// Until when a member is waited for that may still send something before `key`; `None` when there is none.
     fn blocked_until(&self, now: Time, key: Key) -> Option<Time> {
         let peers = self.peers.iter();
         let others =
@@ -462,7 +462,7 @@ impl TimeOrder {
         blocked_until(now, key, self.own_bound(), others)
     }
 
-    /// This peer's own part in that: who it is, its bound, and when that is beyond the time of a message.
+    /// This peer's own entry in that: its id, its bound, and the time after a message's from which it is late.
     const fn own_bound(&self) -> (PeerId, Time, Duration) {
         (self.me, self.floor, self.config.lookahead)
     }
@@ -471,7 +471,7 @@ impl TimeOrder {
         self.peers.iter().filter(|(_, peer)| !peer.is_gone()).map(|(&id, _)| id)
     }
 
-    /// Forgets messages that all have delivered: nobody waits longer than patience behind a message's time.
+    /// Forgets messages that all have delivered: no member waits longer than patience after a message's time.
     fn forget(&mut self, now: Time) {
         let until = now - self.config.patience.times(2) - Duration::from_millis(500);
         while self.kept.front().is_some_and(|message| message.time < until) {
@@ -481,15 +481,15 @@ impl TimeOrder {
     }
 }
 
-/// Until when somebody who may still say something that goes before `key` is waited for; `None` when nobody is. Of others it
-/// is told who they are, their bounds, and from when on they are late.
+/// Until when a member is waited for that may still send something before `key`; `None` when there is none. `others`
+/// gives their ids, their bounds, and when each becomes late.
 pub(crate) fn blocked_until(
     now: Time,
     (time, sender, _): Key,
     (me, floor, lookahead): (PeerId, Time, Duration),
     others: &mut dyn Iterator<Item = (PeerId, Time, Time)>,
 ) -> Option<Time> {
-    // Of two messages of one time the one of the lower sender goes first; of one sender the lower number.
+    // At the same time the lower sender goes first; of one sender the lower number.
     let may_precede = |bound: Time, of: PeerId| bound < time || (bound == time && of < sender);
     let own = (time - lookahead) + Duration::from_micros(1);
     let mut last = may_precede(floor, me).then_some(own.max(now));

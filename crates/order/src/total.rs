@@ -1,24 +1,25 @@
 //! Total order: all members deliver the same messages in the same order, which the host decides (docs/sources.md,
 //! "Fujimoto" and "Pacman").
 //!
-//! The host is the sequencer. A member submits its message to the host, which numbers what it gets as it comes and
-//! passes it on to all; each delivers by number, its own messages too, and holds back what is above the next one. The
-//! numbers are those of the host's stream, so that gaps are asked for and filled as in any other.
+//! The host is the sequencer. A member submits its message to the host, which numbers messages as they come and
+//! passes them on to all. Each member delivers by number, its own messages too, and holds back those above the next
+//! one. The numbers are those of the host's stream, so gaps are asked for and filled as in any stream.
 //!
-//! The order is causal as well. A member submits its messages in order, and what depends on another was submitted
-//! after that had its number. This is about messages of one order: what is said by another one may come earlier or later.
+//! The order is causal as well: a member submits its messages in order, and a dependent message is submitted after
+//! the other has its number. This holds within one order; messages of another order may come earlier or later.
 //!
 //! The sequencer of docs/sources.md, "Pacman", sends each message to all and then its number to all: N · (N − 1)
-//! messages and N − 1 for each number. Here a step in which N members say something each takes N − 1 submissions, and
+//! messages and N − 1 for each number. Here a step in which N members send a message each takes N − 1 submissions,
+//! and
 //! N − 1 messages that hold all of them when the host is polled once per step: fewer than 2N.
 //!
-//! *When the host is lost* its numbers end with the last that a survivor has. All survivors deliver up to that one;
-//! the next host numbers on, beginning with what its members submitted and did not see numbered. A message of a
-//! survivor is therefore delivered once, and one of who was lost at most once, by all survivors or by none.
+//! *When the host is lost* its numbers end with the last that a survivor has. All survivors deliver up to that one.
+//! The next host numbers on, beginning with its members' unnumbered submissions. So a survivor's message is delivered
+//! once, and a lost member's at most once, by all survivors or by none.
 //!
-//! *Who was lost* may have seen more: the host that died had delivered its own last numbers, perhaps, and they are
-//! given anew. Where that matters, as with a prize that was handed out, [`Total::send_stable`] waits until the host's backups
-//! hold the message. Then no single failure can undo what anybody has seen.
+//! *A lost member* may have seen more: a dead host may have delivered its own last numbers, which are then given
+//! anew. Where that matters, as with a prize, [`Total::send_stable`] waits until the host's backups hold the message.
+//! Then no single failure can undo what any member has seen.
 
 use samovar_wire::{CloseCode, PeerId};
 
@@ -36,8 +37,8 @@ impl Total {
         Self(Log::new(me, Purpose::Sequence))
     }
 
-    /// Sends a message that nobody delivers before the host and all its backups hold it; as long as there is no
-    /// backup, only a host that is alone delivers it. What has a higher number waits for it.
+    /// Sends a message that no member delivers before the host and all its backups hold it; without a backup, only a
+    /// host that is alone delivers it. Higher numbers wait for it.
     ///
     /// # Errors
     /// See [`SendError`].

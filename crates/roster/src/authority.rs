@@ -6,7 +6,7 @@ mod memory;
 use ed25519_dalek::{Signature as Ed25519Signature, Signer as _, SigningKey, VerifyingKey};
 use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Term, Warrant};
 
-/// The key that verifies what the relay signs. A peer takes it from the relay it enters by.
+/// The key that verifies the relay's signatures. A peer takes it from the relay it enters by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RelayKey(VerifyingKey);
 
@@ -48,7 +48,7 @@ impl RelayKey {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signatory(SigningKey);
 
-/// Two halves of one key are as good as each other.
+/// The public half determines the key, so hashing it suffices.
 impl core::hash::Hash for Signatory {
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
         self.key().hash(state);
@@ -68,7 +68,7 @@ impl Signatory {
         Self(SigningKey::from_bytes(secret))
     }
 
-    /// What verifies its signatures.
+    /// The key that verifies its signatures.
     #[must_use]
     pub fn key(&self) -> RelayKey {
         RelayKey(self.0.verifying_key())

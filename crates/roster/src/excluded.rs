@@ -5,12 +5,13 @@ use samovar_wire::{Duration, Time};
 use crate::phase::Phase;
 use crate::{Act, Lives, Roster, View};
 
-/// How long who knows no way to its host waits for the relay's word, which may wait for that host itself (PROTOCOL §5.5).
+/// How long an excluded peer waits for the relay's word, which may itself wait for that host (PROTOCOL §5.5).
 const EXCLUDED_FOR: Duration = Duration::from_millis(15_000);
 
 impl Roster {
-    /// The host of the present term is no member that this peer knows. If it lives this peer was removed; if it does not,
-    /// nobody shall end with it. The relay knows: this peer misses that host, asks for another, and hears.
+    /// The host of the present term is no member that this peer knows. If it lives, this peer was removed; if not,
+    /// the session must not end with it. The relay knows: this peer misses that host, asks for another, and gets the
+    /// answer.
     pub fn exclude(&mut self) {
         self.phase = Phase::Excluded { since: self.phase.missed_since() };
     }
@@ -23,8 +24,8 @@ impl Roster {
         }
     }
 
-    /// When this peer comes back by its ticket, if the relay's word has not decided by then. Without the relay nobody knows
-    /// who was removed, and no ticket is of use.
+    /// When this peer comes back by its ticket, if the relay has not decided by then. Without the relay the host is
+    /// unknown, and a ticket is of no use.
     pub(crate) fn excluded_until(&self) -> Option<Time> {
         match self.phase {
             Phase::Excluded { since: Some(since) } => {

@@ -1,17 +1,17 @@
-//! Who is known to have gone.
+//! Peers that are known to have gone.
 
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::{Duration, PeerId, Time};
 
-/// For how long the word counts that a peer's connection to the relay has closed.
+/// How long the news counts that a peer's connection to the relay has closed.
 const GONE_FOR: Duration = Duration::from_millis(10_000);
 
-/// Who said farewell, or whose connection to the relay closed, and until when that counts; the last of many.
+/// Peers that said farewell or whose connection to the relay closed, and until when that counts; the latest only.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Gone(Vec<(PeerId, Time)>);
 
 impl Gone {
-    /// Its connection closed. It may come back, and nobody says so.
+    /// Its connection closed. It may come back without notice.
     pub(crate) fn note(&mut self, now: Time, peer: PeerId) {
         self.insert(peer, now + GONE_FOR);
     }
@@ -30,7 +30,7 @@ impl Gone {
         self.0.push((peer, known.map_or(until, |(_, known)| until.max(known))));
     }
 
-    /// While the relay could not be reached nobody said who came back.
+    /// While the relay could not be reached, no peer's return was reported.
     pub(crate) fn forget_connections(&mut self) {
         self.0.retain(|&(_, until)| until == Time::FAR);
     }

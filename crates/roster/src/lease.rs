@@ -1,4 +1,5 @@
-//! By what right a host reigns on: a majority of the electorate, the relay, or, for a moment, neither (PROTOCOL §4.10).
+//! The lease of a host: it reigns on by a majority of the electorate, by the relay, or, for a moment, without either
+//! (PROTOCOL §4.10).
 
 use samovar_wire::{PeerId, SortedSet, Time};
 
@@ -7,21 +8,21 @@ use crate::support::{LEASE, Support};
 use crate::{Lives, Roster, View};
 
 impl Roster {
-    /// A host's claim to reign, and what it does to keep it.
+    /// Checks whether this host may reign on, and what it does to keep its reign.
     pub(crate) fn watch_lease(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         if !self.is_host() {
             self.probation.take_if(|until| *until <= now);
             return;
         }
         let voters = &view.electorate().peers;
-        // Who was removed for its silence may vote for another all the same.
+        // A member that was removed for its silence may still vote for another host.
         let is_majority = |silent: &SortedSet<PeerId>| {
             let is_heard = |peer: PeerId| view.has(peer) && !silent.contains(&peer);
             let heard = voters.iter().filter(|&&peer| peer == self.me || is_heard(peer)).count();
             heard * 2 > voters.len()
         };
         let has_majority = is_majority(lives.missed);
-        // Who is only not missed yet need not have been heard since this peer woke.
+        // A member that is not missed yet need not have been heard since this peer woke.
         let has_heard_majority = is_majority(lives.doubted);
         self.witness.note_silence(now);
         let counts_on_relay = self.witness.is_reached() || self.forks;
@@ -34,7 +35,7 @@ impl Roster {
         if self.probation.is_some_and(|until| until <= now) && !self.witness.is_reached() && goes_on {
             self.probation = None;
         }
-        // One that its side voted for claims more often, as any member does whose host the relay does not know.
+        // A host that its side voted for claims more often, like a member whose host the relay does not know.
         let wants_new_term = !self.is_apart() && (self.probation.is_some() || !has_majority);
         if self.witness.may_claim(now) && wants_new_term && self.phase.told_heir().is_none() {
             self.push_claim(now, self.me);
@@ -42,7 +43,7 @@ impl Roster {
         }
     }
 
-    /// The relay makes nobody host that it does not reach: this host names another, if there is one.
+    /// The relay makes no peer host that it does not reach: this host names another heir, if there is one.
     pub(crate) fn watch_heir(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         let Phase::Leading { leave: Leave::Told { heir }, .. } = self.phase else { return };
         if !self.is_gone(now, heir) {

@@ -1,25 +1,26 @@
-//! What the members say of their hosts, and the count of an election that the relay does not witness (PROTOCOL §4.10).
+//! The members' opinions of their hosts, and the count of an election that the relay does not witness (PROTOCOL
+//! §4.10).
 //!
-//! Links vouch for who speaks, so nobody shows anybody else's vote: each member counts those that it hears itself.
+//! Links vouch for senders, so no peer passes on another's vote: each member counts those that it hears itself.
 
 use samovar_wire::control::{Opinion, Vote};
 use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::Electorate;
 use samovar_wire::{PeerId, SortedMap, Term};
 
-/// What each member said last, whatever term that is about; what it says of a term is judged when that is asked. A member that
-/// counts an election to its end before the others speaks of the new term before they have begun it, and once.
+/// Each member's last opinion, of any term; it is judged when a term is asked about. A member that counts an election
+/// to its end first may speak, once, of a term that the others have not begun.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Opinions(SortedMap<PeerId, Opinion>);
 
 impl Opinions {
-    /// Only these can have a word in it still.
+    /// Drops the opinions of peers that are no longer heard.
     pub(crate) fn retain(&mut self, is_heard: impl Fn(PeerId) -> bool) {
         self.0.retain(|&peer, _| is_heard(peer));
     }
 
-    /// A member's opinion takes the place of its former one. Of two votes in one term the first counts: an honest member has
-    /// only one. Whether there is more news in it than whether the host is missed.
+    /// Replaces a member's opinion. Of two votes in one term the first counts: an honest member has only one. Returns
+    /// whether there is news besides whether the host is missed.
     pub(crate) fn insert(&mut self, from: PeerId, mut opinion: Opinion) -> bool {
         let known = self.0.get(&from);
         if let (Some(new), Some(old)) = (&mut opinion.vote, known.and_then(|known| known.vote))
@@ -38,8 +39,8 @@ impl Opinions {
         self.0.values().filter_map(|opinion| opinion.vote).filter(move |vote| is_later(vote.term, term))
     }
 
-    /// Whether a member misses the host of `term`: it says so, or votes for another in a later one or lives under another there,
-    /// which it cannot take back.
+    /// Whether a member misses the host of `term`: it says so, votes for another in a later term, or lives under
+    /// another there. The last two it cannot take back.
     pub(crate) fn misses(&self, peer: PeerId, term: Term, host: PeerId) -> bool {
         let Some(opinion) = self.0.get(&peer) else { return false };
         let votes = |vote: Vote| vote.term > term && vote.candidate != host;
@@ -47,22 +48,22 @@ impl Opinions {
         opinion.term == term && opinion.missed || has_moved_on || opinion.vote.is_some_and(votes)
     }
 
-    /// Whether a member that misses its host, that of `term` or of a later one, reaches the relay.
+    /// Whether a member that misses its host, of `term` or a later one, reaches the relay.
     pub(crate) fn reaches_relay(&self, peer: PeerId, term: Term) -> bool {
         self.0.get(&peer).is_some_and(|opinion| opinion.term >= term && opinion.relay)
     }
 
-    /// The highest term above this one that anybody votes in.
+    /// The highest term above this one in which a member votes.
     pub(crate) fn highest(&self, term: Term) -> Option<Term> {
         self.votes(term).map(|vote| vote.term).max()
     }
 
     /// The election above `term` that is won, the highest if there are more.
     ///
-    /// A vote of somebody who knows a newer electorate than the counter's does not count: the majority may be another
-    /// one there. For the same reason no vote counts for who has not read the electorate that began with the last
-    /// witnessed term (`counts_votes` is false). The word of somebody who has counted to the end does, and lives under whom it
-    /// elected: what it says is so under any electorate.
+    /// A vote of a member that knows a newer electorate than the counter does not count: the majority may differ
+    /// there. For the same reason no vote counts for a member that has not read the electorate of the last witnessed
+    /// term (`counts_votes` is false). The opinion of a member that has counted to the end, and lives under the
+    /// winner, always counts: it holds under any electorate.
     pub(crate) fn winner(
         &self,
         term: Term,

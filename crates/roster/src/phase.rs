@@ -1,29 +1,29 @@
-//! What a peer is in its term, and what it waits for there.
+//! A peer's phase in its term, with its timers.
 
 use samovar_wire::control::Vote;
 use samovar_wire::{Duration, PeerId, Time};
 
 use crate::support::Support;
 
-/// A vote that has come to nothing for so long is followed by one in the next term.
+/// A vote without a result after this time is followed by one in the next term.
 pub(crate) const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
-/// Where each side of a partition may go on by itself, it does when it has missed its host for so long: a network that is back
-/// by then parts nobody.
+/// How long a side of a partition misses its host before it goes on by itself, where each side may. A network that is
+/// back by then parts no members.
 pub(crate) const FORKS_AFTER: Duration = Duration::from_millis(3_000);
 
-/// What this peer has voted last in its term, and when.
+/// This peer's last vote in its term, and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Ballot {
     pub(crate) vote: Vote,
     pub(crate) at: Time,
 }
 
-/// Whether a host goes, and who knows of that.
+/// Whether a host leaves, and which members know of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Leave {
     /// It stays.
     No,
-    /// It waits until its heir knows, or until then, with telling the others.
+    /// It waits until its heir knows, or until then, before it tells the others.
     Telling { heir: PeerId, until: Time },
     /// All are told.
     Told { heir: PeerId },
@@ -36,9 +36,9 @@ pub(crate) enum Phase {
     Following,
     /// Another peer hosts, and is missed.
     Seeking { since: Time, ballot: Option<Ballot> },
-    /// A peer hosts that is no member, as far as this one knows. It is missed since then.
+    /// The host is no member, as far as this peer knows. `since`: missed since then.
     Excluded { since: Option<Time> },
-    /// This peer hosts; it may seek a successor for itself since then.
+    /// This peer hosts; `since`: it seeks a successor for itself since then.
     Leading { support: Support, leave: Leave, since: Option<Time>, ballot: Option<Ballot> },
 }
 
@@ -52,7 +52,7 @@ impl Phase {
         }
     }
 
-    /// Since when the host is missed; at a host, since when it may reign no longer.
+    /// Since when the host is missed; at a host, since when it may no longer reign.
     pub(crate) const fn missed_since(&self) -> Option<Time> {
         match *self {
             Self::Following => None,
@@ -61,7 +61,7 @@ impl Phase {
         }
     }
 
-    /// Whom this host wants for its successor, as all are told.
+    /// The heir of this host, once all are told.
     pub(crate) const fn told_heir(&self) -> Option<PeerId> {
         match *self {
             Self::Leading { leave: Leave::Told { heir }, .. } => Some(heir),
@@ -84,7 +84,7 @@ impl Phase {
         }
     }
 
-    /// This peer votes.
+    /// Notes this peer's vote.
     pub(crate) fn set_ballot(&mut self, cast: Ballot) {
         if let Self::Seeking { ballot, .. } | Self::Leading { ballot, .. } = self {
             *ballot = Some(cast);
@@ -99,7 +99,7 @@ impl Phase {
         matches!(self, Self::Leading { support, .. } if support.is_over())
     }
 
-    /// Notes whether the host is missed now; whether it is or has to be taken for that: who has voted cannot go back.
+    /// Notes whether the host is missed now; whether it counts as missed: a peer that has voted cannot go back.
     pub(crate) fn note_missed(&mut self, now: Time, missed: bool) -> bool {
         match self {
             Self::Following if missed => *self = Self::Seeking { since: now, ballot: None },
@@ -111,7 +111,7 @@ impl Phase {
         self.missed_since().is_some()
     }
 
-    /// This peer slept until now: what it missed before says nothing.
+    /// This peer slept until now: its former silences prove nothing.
     pub(crate) fn wake(&mut self, now: Time) {
         match self {
             Self::Following => {}
@@ -125,7 +125,7 @@ impl Phase {
         }
     }
 
-    /// When the waits of this phase are over.
+    /// The ends of this phase's waits.
     pub(crate) fn timeouts(&self, forks: bool) -> impl Iterator<Item = Time> {
         let again = |ballot: Option<Ballot>| ballot.map(|ballot| ballot.at + VOTE_AGAIN);
         let forks_at = |since: Option<Time>| since.filter(|_| forks).map(|since| since + FORKS_AFTER);
@@ -144,7 +144,7 @@ impl Phase {
         waits.into_iter().flatten()
     }
 
-    /// For how long this phase may last that begins with `since`.
+    /// Whether the phase that began at `since` has lasted for `span`.
     pub(crate) fn has_lasted(&self, now: Time, span: Duration) -> bool {
         self.missed_since().is_some_and(|since| since + span <= now)
     }

@@ -1,10 +1,10 @@
-//! What a peer is in its session now, and why nobody decides if so.
+//! A peer's role in its session, and why no peer decides at present.
 
 use samovar_wire::{Duration, Time};
 
 use crate::{Roster, View};
 
-/// With the host missed for so long and no successor, the session is suspended here.
+/// After missing the host this long without a successor, this peer counts the session as suspended.
 const SUSPENDED_AFTER: Duration = Duration::from_millis(1_000);
 
 /// The server roles of 2001 (docs/sources.md, "Teapots"), and `Suspended`.
@@ -18,23 +18,23 @@ pub enum Role {
     ActiveAlone,
     /// Host with a synced backup.
     ActiveBackedUp,
-    /// Nobody decides here at present.
+    /// No peer decides here at present.
     Suspended(Suspension),
 }
 
-/// Why nobody decides.
+/// Why no peer decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suspension {
-    /// The host is missed, and nobody could succeed it yet.
+    /// The host is missed, and it has no successor yet.
     HostLost,
-    /// The host reaches neither the relay nor most of those who could replace it: others may have.
+    /// The host reaches neither the relay nor most of the electorate: another may have replaced it.
     NoMajority,
     /// This host slept, and asks whether it was replaced.
     Slept,
 }
 
 impl Roster {
-    /// Why nothing is decided here now, if so.
+    /// Why nothing is decided here now, or `None` when something can be.
     #[must_use]
     pub fn suspension(&self, now: Time) -> Option<Suspension> {
         if self.is_host() {
@@ -47,7 +47,7 @@ impl Roster {
             }
         } else {
             let is_lost = self.phase.has_lasted(now, SUSPENDED_AFTER);
-            // A host that only goes names an heir.
+            // A host that only leaves names an heir.
             let says_so = self.told_heir().is_none() && self.opinions.misses(self.host, self.term, self.host);
             match (is_lost, says_so) {
                 (true, _) => Some(Suspension::HostLost),
@@ -57,7 +57,7 @@ impl Roster {
         }
     }
 
-    /// Whether this peer may act as host now: it is, and has no reason to doubt that it still is.
+    /// Whether this peer may act as the host now: it is the host, and has no reason to doubt it.
     #[must_use]
     pub fn acts_as_host(&self) -> bool {
         self.is_host()

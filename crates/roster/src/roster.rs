@@ -1,7 +1,7 @@
 //! Watches the host, and finds its successor with the relay or without it (PROTOCOL §4.10, §5.5, PROTOCOL §4.10).
 //!
-//! Everybody watches at once and names at once whom it wants, so many deaths cost one time-out, and there is no turn
-//! to wait for: the relay takes the first word, and without it a majority decides.
+//! All members watch at once, and name their candidate at once, so many deaths cost one time-out and no member waits
+//! for its turn: the relay takes the first claim, and without it a majority decides.
 
 use std::collections::VecDeque;
 
@@ -14,12 +14,12 @@ use crate::phase::{Leave, Phase};
 use crate::witness::Witness;
 use crate::{RelayKey, View};
 
-/// How long the heir may take to hear that it is one, until the others hear it.
+/// How long the others are not told of an heir while it has not confirmed.
 const HEIR_KNOWS_WITHIN: Duration = Duration::from_millis(250);
-/// How long a host that slept waits for news of what it missed, when the relay is away.
+/// How long a host that slept waits for news of its replacement, when the relay is away.
 const WAKING: Duration = Duration::from_millis(1_000);
 
-/// What a warrant turned out to be.
+/// The verdict on a warrant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It opens a newer term than the one known.
@@ -30,58 +30,58 @@ pub enum Verdict {
     Forged,
 }
 
-/// What a roster wants done.
+/// An action that a roster asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Act {
     /// Tell every member.
     Tell(Opinion),
-    /// Tell this member, whom the host wants for its successor; [`Roster::handle_heir_knows`] once it has heard.
+    /// Tell this member, the host's heir; [`Roster::handle_heir_knows`] once it has heard.
     Appoint(PeerId, Opinion),
     /// Claim this term for this peer, from the relay.
     Claim(Term, PeerId),
-    /// The relay's host lives, and this peer cannot follow it: its side voted for another, or it was removed. It comes
-    /// back by its ticket.
+    /// The relay's host lives, and this peer cannot follow it: its side voted for another, or it was removed. It
+    /// comes back by its ticket.
     Yield,
 }
 
-/// What is known of the others' lives at a moment.
+/// Which other peers live, as far as known at a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Lives<'a> {
-    /// Who is missed: gone, or silent for longer than a living peer is.
+    /// Peers that are missed: gone, or silent for longer than a living peer is.
     pub missed: &'a SortedSet<PeerId>,
-    /// Who has been silent for long enough not to be preferred as a successor; all that are missed, too.
+    /// Peers silent for long enough not to be preferred as a successor; includes all that are missed.
     pub doubted: &'a SortedSet<PeerId>,
 }
 
-/// One peer's judgement of who hosts and who should.
+/// One peer's judgement of the host and its successor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Roster {
     pub(crate) me: PeerId,
     key: RelayKey,
-    /// Whether a lost host is succeeded at all.
+    /// Whether a lost host has a successor at all.
     migrates: bool,
     /// Whether each side of a partition goes on.
     pub(crate) forks: bool,
-    /// The highest that the relay gave, as far as this peer knows.
+    /// The highest warrant of the relay that this peer knows.
     pub(crate) warrant: Warrant,
-    /// To live under when the host is missed: the relay has lost it already.
+    /// A warrant to live under when the host is missed: the relay has lost that host already.
     reserve: Option<Warrant>,
-    /// The present term, that of the warrant or one that was voted since.
+    /// The present term: the warrant's, or one that was voted since.
     pub(crate) term: Term,
     pub(crate) host: PeerId,
     /// Whether the view was read under the base of the present term: each witnessed term has an electorate of its own.
     pub(crate) knows_electorate: bool,
     pub(crate) phase: Phase,
-    /// Until when what makes this peer host may be from before it woke.
+    /// Until then the grant that made this peer host may be older than its waking.
     pub(crate) probation: Option<Time>,
     pub(crate) witness: Witness,
-    /// What the others say.
+    /// The others' opinions.
     pub(crate) opinions: Opinions,
-    /// Whom the host of the present term, if that is another peer, named for its successor last.
+    /// The heir that the host of the present term named last, if another peer hosts.
     heir: Option<PeerId>,
-    /// What all were told in this term last.
+    /// The last opinion that all were told in this term.
     said: Option<Opinion>,
-    /// What this peer has voted under the present base, also above the present term.
+    /// This peer's votes under the present base, also above the present term.
     pub(crate) cast: Vec<(Term, PeerId)>,
     pub(crate) gone: Gone,
     pub(crate) acts: VecDeque<Act>,
@@ -114,23 +114,23 @@ impl Roster {
         (key.verifies_warrant(&warrant) && warrant.term.is_witnessed()).then_some(roster)
     }
 
-    /// Says whether a lost host is succeeded; it is unless set.
+    /// Sets whether a lost host has a successor; it has by default.
     #[must_use]
     pub fn with_migration(mut self, migrates: bool) -> Self {
         self.migrates = migrates;
         self
     }
 
-    /// Says whether each side of a partition goes on by itself; only the greater does unless set. Then members who have missed
-    /// their host for three seconds vote among those whom they hear, no lease ends, and of two hosts in one voted term the
-    /// higher id gives way.
+    /// Sets whether each side of a partition goes on by itself; by default only the larger one does. Then members
+    /// that have missed their host for three seconds vote among those that they hear, no lease ends, and of two hosts
+    /// in one voted term the higher id gives way.
     #[must_use]
     pub fn with_forks(mut self, forks: bool) -> Self {
         self.forks = forks;
         self
     }
 
-    /// The session it is about.
+    /// The session of this roster.
     #[must_use]
     pub const fn session(&self) -> SessionId {
         self.warrant.session
@@ -160,7 +160,7 @@ impl Roster {
         self.host == self.me
     }
 
-    /// Whom the host wants to be its successor.
+    /// The member that the host wants as its successor.
     #[must_use]
     pub fn heir(&self) -> Option<PeerId> {
         self.phase.named_heir().or(self.heir)
@@ -171,8 +171,9 @@ impl Roster {
         self.phase.told_heir().or(self.heir)
     }
 
-    /// Whether this peer listens to another: not to a host that it voted against, since what it acknowledges must not
-    /// count on that host's side any more. One that resigned changes no electorate, and may have the vote that is missing.
+    /// Whether this peer listens to another. It does not listen to a host that it voted against, because its acks
+    /// must not count on that host's side any more. A host that resigned changes no electorate, and may have the
+    /// missing vote.
     #[must_use]
     pub fn listens_to(&self, peer: PeerId) -> bool {
         self.phase.ballot().is_none() || peer != self.host || self.told_heir().is_some()
@@ -189,13 +190,14 @@ impl Roster {
         self.acts.pop_front()
     }
 
-    /// What a peer must hear of this one before anything is said under the present term, behind the warrant, if anything.
+    /// The opinion that a peer must hear, after the warrant, before any message under the present term; `None` when
+    /// there is none.
     #[must_use]
     pub fn greeting(&self) -> Option<Opinion> {
         Some(self.opinion()).filter(|opinion| !opinion.is_implied())
     }
 
-    /// What this peer has to say of its host.
+    /// This peer's opinion of its host.
     pub(crate) fn opinion(&self) -> Opinion {
         let missed = self.migrates && self.phase.missed_since().is_some();
         Opinion {
@@ -208,7 +210,7 @@ impl Roster {
         }
     }
 
-    /// Tells all what this peer has to say, when it is news.
+    /// Tells all members this peer's opinion, when it is new.
     fn say(&mut self) {
         let opinion = self.opinion();
         if self.said.map_or_else(|| !opinion.is_implied(), |said| said != opinion) {
@@ -223,7 +225,7 @@ impl Roster {
             return Verdict::Forged;
         }
         if warrant.term <= self.warrant.term {
-            // The relay signs each term once, so the same term under another host is forged whoever shows it.
+            // The relay signs each term once, so the same term under another host is forged, whichever peer shows it.
             let other = warrant.term == self.warrant.term && warrant.host != self.warrant.host;
             return if other { Verdict::Forged } else { Verdict::Known };
         }
@@ -239,7 +241,7 @@ impl Roster {
         Verdict::Newer
     }
 
-    /// Keeps a warrant that the relay gave for the case that the host is missed, unless it is none or too old for that.
+    /// Keeps a warrant that the relay gave in case the host is missed, unless it is forged or too old for that.
     pub fn keep_in_reserve(&mut self, warrant: Warrant) {
         let is_newer = warrant.term > self.reserve.unwrap_or(self.warrant).term && warrant.term > self.term;
         let is_ours = warrant.session == self.warrant.session && warrant.term.is_witnessed();
@@ -248,7 +250,7 @@ impl Roster {
         }
     }
 
-    /// Lives under the warrant in reserve, if there is one.
+    /// Begins the term of the warrant in reserve, if there is one.
     fn begin_reserve(&mut self) -> Option<(Term, PeerId)> {
         let warrant = self.reserve.take()?;
         self.warrant = warrant;
@@ -258,7 +260,7 @@ impl Roster {
 
     pub(crate) fn begin(&mut self, term: Term, host: PeerId) {
         let is_renewal = self.is_host() && host == self.me;
-        // Its votes stand, and may yet be what makes another host: it can acknowledge nothing of this one (PROTOCOL §4.10).
+        // Its votes stand, and may yet make another host: it can acknowledge nothing of this one (PROTOCOL §4.10).
         self.cast.retain(|&(cast, _)| cast > term);
         let is_pledged = self.cast.iter().any(|&(_, candidate)| candidate != host);
         if is_renewal && self.witness.claimed() == Some(self.me) {
@@ -284,7 +286,7 @@ impl Roster {
         self.knows_electorate = true;
     }
 
-    /// A member says what it holds of its host; whether there is more news in that than whether it misses it.
+    /// A member tells its opinion of its host; whether there is news besides whether it misses the host.
     pub fn handle_opinion(&mut self, from: PeerId, opinion: Opinion) -> bool {
         let beats = (opinion.term, self.host) > (self.term, opinion.host);
         let is_sibling = !opinion.term.is_witnessed() && opinion.term.base() == self.term.base();
@@ -297,14 +299,14 @@ impl Roster {
         self.opinions.insert(from, opinion)
     }
 
-    /// Whether this may be one side of a session that goes on without the relay, and another goes on, too. What both
-    /// did cannot be brought together: the session is the side that the relay knows.
+    /// Whether this may be one side of a session that goes on without the relay, while another goes on, too. Their
+    /// states cannot be merged: the session is the side that the relay knows.
     pub(crate) const fn is_apart(&self) -> bool {
         self.forks && !self.term.is_witnessed()
     }
 
-    /// This host wants a member to succeed it. The heir hears so first: it has to know that this peer stays before
-    /// anybody can make it host.
+    /// This host wants a member to succeed it. The heir hears so first: before any member can make it host, it has to
+    /// know that this peer stays.
     pub fn resign(&mut self, now: Time, heir: PeerId) {
         if let Phase::Leading { leave: leave @ Leave::No, .. } = &mut self.phase
             && self.probation.is_none()
@@ -316,14 +318,15 @@ impl Roster {
         }
     }
 
-    /// The heir knows, or had its time: the relay is asked, and so are all members when it is away.
+    /// The heir knows, or had its time: the relay is asked, and all members when the relay is away.
     pub fn handle_heir_knows(&mut self, now: Time) {
         if let Phase::Leading { leave: Leave::Telling { heir, .. }, .. } = self.phase {
             self.tell_heir(now, heir);
         }
     }
 
-    /// This peer slept until now, and does not know what it missed. What makes it host may have waited for it to wake.
+    /// This peer slept until now, and does not know its losses. The grant that made it host may have waited for it to
+    /// wake.
     pub fn handle_wake(&mut self, now: Time) {
         self.phase.wake(now);
         self.probation = Some(now + WAKING);
@@ -332,8 +335,8 @@ impl Roster {
         }
     }
 
-    /// Looks at everybody's life; what follows from it is for [`Roster::poll_act`]. The term and host that won an
-    /// election, if one came to its end, or that the relay held in reserve: they are the present ones from now on.
+    /// Judges all peers' lives; the actions are for [`Roster::poll_act`]. Returns the new term and host, if an
+    /// election was won or the warrant in reserve began.
     pub fn watch(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
         self.opinions.retain(|peer| view.has(peer) || view.electorate().peers.contains(&peer));
         let begun = self.elect(now, view, lives);
@@ -369,26 +372,26 @@ impl Roster {
             return self.count(now, view, lives);
         }
         if !self.term.is_witnessed() && self.witness.may_claim(now) {
-            // Whom members made host, the relay shall know as such.
+            // The relay is told of a host that members elected.
             self.push_claim(now, self.host);
         }
         None
     }
 
-    /// Whether the host is missed: silent, resigned, or, when it is this peer, without a right to reign on.
+    /// Whether the host is missed: silent, resigned, or, if it is this peer, without a right to reign on.
     fn note_missed(&mut self, now: Time, lives: Lives<'_>) -> bool {
         let heir = self.told_heir();
         let missed = if self.is_host() {
             self.phase.is_lease_over() || heir.is_some()
         } else {
-            // The heir hears of it before the others, and begins with them.
+            // The heir hears of it before the others, and acts together with them.
             let resigns = heir.is_some() && self.opinions.misses(self.host, self.term, self.host);
             lives.missed.contains(&self.host) || resigns
         };
         self.phase.note_missed(now, missed)
     }
 
-    /// When the next of its waits is over, for who looked at `after` last and hears nothing meanwhile.
+    /// When the next wait is over, for a caller that watched at `after` last and hears nothing meanwhile.
     #[must_use]
     pub fn poll_timeout(&self, after: Time) -> Time {
         let waits = self.phase.timeouts(self.forks).chain(self.witness.timeouts());

@@ -1,20 +1,20 @@
-//! Who stands behind a host, and until when it may reign on without (PROTOCOL §4.10).
+//! The support of a host, and until when it may reign on without (PROTOCOL §4.10).
 
 use samovar_wire::{Duration, Time};
 
-/// How long a host reigns on that reaches neither the relay nor a majority of the electorate.
+/// How long a host reigns on without reaching the relay or a majority of the electorate.
 pub const LEASE: Duration = Duration::from_millis(1_000);
 
-/// Who stands behind a host.
+/// The support of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Support {
     /// Most of the electorate.
     Majority,
-    /// The relay, or the side that it is on, where each side goes on.
+    /// The relay, or, where each side goes on, the side that it is on.
     Minority { since: Time },
-    /// Nobody: no majority since `minority`, and no relay either.
+    /// None: no majority since `minority`, and no relay since `since`.
     Alone { minority: Time, since: Time },
-    /// Nor was anybody for the time of a lease: it acts no more until a majority is heard.
+    /// None for the time of a lease: the host acts no more until a majority is heard.
     Over { minority: Option<Time>, since: Option<Time> },
 }
 
@@ -23,7 +23,7 @@ impl Support {
         matches!(self, Self::Over { .. })
     }
 
-    /// What this peer missed while it slept says nothing.
+    /// This peer slept: silences during its sleep prove nothing.
     pub(crate) const fn wake(&mut self) {
         *self = match self {
             Self::Over { .. } => Self::Over { minority: None, since: None },
@@ -31,7 +31,7 @@ impl Support {
         };
     }
 
-    /// When a lease is over that ends for want of support.
+    /// When a lease ends for want of support.
     pub(crate) fn over_at(self) -> Option<Time> {
         match self {
             Self::Alone { since, .. } | Self::Over { since: Some(since), .. } => Some(since + LEASE),
@@ -56,14 +56,14 @@ impl Support {
         }
     }
 
-    /// What it is now that no majority is heard; `silent_since` is when a relay that may not be counted on has been asked
-    /// first, and nothing when it may.
+    /// The support when no majority is heard; `silent_since` is when a silent relay was first asked, `None` when it
+    /// can be counted on.
     pub(crate) fn without_majority(self, now: Time, silent_since: Option<Time>) -> Self {
         let minority = self.minority().unwrap_or(now);
         // A relay that is silent has been so since it was asked.
         let since = silent_since.map(|silent| self.alone().unwrap_or(silent.max(minority)));
         if self.is_over() || since.is_some_and(|since| since + LEASE <= now) {
-            // That there is a relay again does not say what it granted meanwhile: its answer does, which begins a term.
+            // A relay that is back may have granted a term meanwhile: only its answer, which begins a term, tells.
             return Self::Over { minority: Some(minority), since };
         }
         since.map_or(Self::Minority { since: minority }, |since| Self::Alone { minority, since })

@@ -1,4 +1,4 @@
-//! The agreed member list: seats and who sits on them.
+//! The agreed member list: seats and their members.
 
 use samovar_wire::control::{Hello, Presence, Standing};
 use samovar_wire::limits::{BACKUPS_MAX, MEMBERS_MAX, SEATS_MAX};
@@ -11,7 +11,7 @@ use samovar_wire::{
 /// The fields of the session object that hold a view: a header and one per seat.
 pub const VIEW_FIELDS: usize = 1 + SEATS_MAX;
 
-/// The agreed member list of a term. The host changes it; everybody else reads it from the session object.
+/// The agreed member list of a term. The host changes it; all others read it from the session object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     header: ViewHeader,
@@ -19,7 +19,7 @@ pub struct View {
     seats: Vec<Option<SeatRecord>>,
 }
 
-/// What an admission did.
+/// The result of an admission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
     /// The member's seat.
@@ -29,7 +29,7 @@ pub struct Admission {
 }
 
 impl View {
-    /// The view of a session that is being founded: nobody yet.
+    /// The view of a session that is being founded: without members.
     #[must_use]
     pub fn founding(capacity: u8) -> Self {
         let capacity = capacity.clamp(1, MEMBERS_MAX as u8);
@@ -46,8 +46,8 @@ impl View {
         Self { header, seats: vec![None; SEATS_MAX] }
     }
 
-    /// The view of a session that is founded anew from what a member knew of it: every seat waits for its member, for
-    /// as long as seats wait from now on.
+    /// The view of a session that is founded anew from a member's knowledge of it: every seat waits for its member,
+    /// for a full grace time from now on.
     #[must_use]
     pub fn founded_anew(mut self, now: Time, capacity: u8) -> Self {
         for record in self.seats.iter_mut().flatten() {
@@ -97,19 +97,19 @@ impl View {
         self.header.roll
     }
 
-    /// Who takes over first.
+    /// The backup that takes over first.
     #[must_use]
     pub fn backup(&self) -> Option<PeerId> {
         self.header.backups.first().copied()
     }
 
-    /// Who takes over first, and who next.
+    /// The backups, the one that takes over first before the next.
     #[must_use]
     pub fn backups(&self) -> &[PeerId] {
         &self.header.backups
     }
 
-    /// Whose votes make a host when the relay is away.
+    /// The peers whose votes make a host when the relay is away.
     #[must_use]
     pub const fn electorate(&self) -> &Electorate {
         &self.header.electorate
@@ -121,21 +121,21 @@ impl View {
         self.header.by_host
     }
 
-    /// Whether a peer carries what two others say to each other where they have no direct path: the host of this view does,
-    /// and its backups.
+    /// Whether a peer carries packets between two others without a direct path: the host of this view does, and its
+    /// backups.
     #[must_use]
     pub fn carries(&self, host: PeerId, peer: PeerId) -> bool {
         peer == host || self.header.backups.contains(&peer)
     }
 
-    /// The host wants to be the one by whom members reach each other.
+    /// The host wants members to reach each other through it.
     pub fn set_by_host(&mut self) {
         if !core::mem::replace(&mut self.header.by_host, true) {
             self.note_change();
         }
     }
 
-    /// Members at most.
+    /// The most members.
     #[must_use]
     pub const fn capacity(&self) -> u8 {
         self.header.capacity
@@ -157,13 +157,13 @@ impl View {
         self.members().find(|m| m.peer == peer)
     }
 
-    /// Whether a member's game makes no steps.
+    /// Whether a member's game is still: it makes no steps.
     #[must_use]
     pub fn is_still(&self, peer: PeerId) -> bool {
         self.member(peer).is_some_and(|m| m.record.standing.presence == Presence::Still)
     }
 
-    /// Whether people can see what a member shows, and its game makes steps.
+    /// Whether a member's page is visible to people, and its game makes steps.
     #[must_use]
     pub fn is_visible(&self, peer: PeerId) -> bool {
         self.member(peer).is_some_and(|m| m.record.standing.presence == Presence::Visible)
@@ -175,8 +175,8 @@ impl View {
         self.member(peer).is_some()
     }
 
-    /// The order in which members succeed the host: whose games make steps, backups, visible pages, who reaches the
-    /// most, the lowest id (PROTOCOL §4.10 rule 1).
+    /// The order in which members succeed the host: games that make steps, backups, visible pages, the most peers
+    /// reached, the lowest id (PROTOCOL §4.10 rule 1).
     #[must_use]
     pub fn succession(&self, host: PeerId) -> Vec<PeerId> {
         let mut line: Vec<_> = self.members().filter(|m| m.peer != host).collect();
@@ -212,14 +212,14 @@ impl View {
         if others.any(|record| record.ticket == hello.ticket) {
             return Err(CloseCode::BadTicket);
         }
-        // Who is seated stays there, whatever ticket it shows: nobody is on two seats.
+        // A seated peer stays on its seat, whatever ticket it shows: no peer is on two seats.
         if let Some(record) = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer)) {
             record.ticket = hello.ticket;
             let seat = record.seat;
             self.note_change();
             return Ok(Admission { seat, yields: None });
         }
-        // More than the capacity find their seats again, but not more than a view can hold.
+        // Members beyond the capacity find their seats again, up to the limit of a view.
         let is_at_limit = self.members().count() >= MEMBERS_MAX;
         let mut seats = self.seats.iter_mut().flatten();
         if let Some(record) = seats.find(|record| shown.contains(&Some(record.ticket))) {
@@ -255,8 +255,8 @@ impl View {
         Ok(Admission { seat, yields: None })
     }
 
-    /// A free field, if need be that of the seat that has waited longest for its member: first those whose member left for
-    /// good.
+    /// A free field; if there is none, the field of the seat that has waited longest, members that left for good
+    /// first.
     fn free_place(&self) -> Option<usize> {
         self.seats.iter().position(Option::is_none).or_else(|| {
             let waiting = self.seats.iter().enumerate().filter_map(|(i, s)| Some((i, s.as_ref()?)));
@@ -266,7 +266,7 @@ impl View {
         })
     }
 
-    /// A member said that it leaves for good: its seat will tell so.
+    /// A member said that it leaves for good: its seat notes that.
     pub fn note_left(&mut self, peer: PeerId) {
         if let Some(record) = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer)) {
             record.attributes |= LEFT;
@@ -285,7 +285,7 @@ impl View {
         true
     }
 
-    /// A member is put out: nobody has a ticket to its seat.
+    /// A member is put out: its seat gets a ticket that no peer has.
     pub fn put_out(&mut self, now: Time, peer: PeerId, entropy: &mut Entropy) -> bool {
         let Some(record) = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer)) else {
             return false;
@@ -295,8 +295,9 @@ impl View {
         self.vacate(now, peer)
     }
 
-    /// A member moves to a new seat, from which it only watches and to which nobody has a ticket; its own is free for who
-    /// shows that seat's. `None` when there is no room for another seat; otherwise its own.
+    /// A member moves to a new seat, from which it only watches and to which no peer has a ticket. Its own seat is
+    /// free for a peer that shows that seat's ticket. Returns its own seat, or `None` when there is no room for
+    /// another.
     pub fn step_aside(&mut self, now: Time, peer: PeerId, entropy: &mut Entropy) -> Option<SeatId> {
         let place = self.free_place()?;
         let own = self.member(peer)?.record.clone();
@@ -314,8 +315,8 @@ impl View {
         Some(left)
     }
 
-    /// A member that stepped aside takes its seat again, which nobody sits on, and the other is given up. The ticket that is
-    /// drawn for it opens its seat from now on. `false` when the seat is not free.
+    /// A member that stepped aside takes its free seat again, and gives the other up. A new ticket is drawn for its
+    /// seat. `false` when the seat is not free.
     pub fn step_back(
         &mut self,
         now: Time,
@@ -353,7 +354,7 @@ impl View {
         changed
     }
 
-    /// A member is more or less fit to host than before.
+    /// A member's fitness to host changed.
     pub fn set_standing(&mut self, peer: PeerId, standing: Standing) -> bool {
         let record = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer));
         let Some(record) = record.filter(|record| record.standing != standing) else { return false };
@@ -362,9 +363,9 @@ impl View {
         true
     }
 
-    /// Names another backup: the next eligible member round the list of seats behind the one that was named last, whether
-    /// that still sits there or not, as the server of 2001 does (docs/sources.md, "Teapots"), so that an unresponsive
-    /// one is not asked again and again.
+    /// Names another backup: the next eligible member in the list of seats after the one named last, whether that is
+    /// still seated or not. So an unresponsive one is not asked again and again, as in the server of 2001
+    /// (docs/sources.md, "Teapots").
     pub fn name_backup(
         &mut self,
         host: PeerId,
@@ -372,7 +373,7 @@ impl View {
         is_eligible: impl Fn(PeerId) -> bool,
     ) -> Option<PeerId> {
         let mut members: Vec<_> = self.members().map(|m| (m.record.seat, m.peer, m.record)).collect();
-        // Who sits behind the last one comes first.
+        // Seats after the last backup's come first.
         sort_by_key(&mut members, |m| (Some(m.0) <= after, m.0));
         let backups = &self.header.backups;
         let fits = |peer: PeerId| peer != host && !backups.contains(&peer) && is_eligible(peer);
@@ -384,7 +385,7 @@ impl View {
         Some(backup)
     }
 
-    /// This backup does not answer: somebody else shall be.
+    /// Dismisses a backup that does not answer, so that another is named.
     pub fn dismiss_backup(&mut self, backup: PeerId) -> bool {
         let before = self.header.backups.len();
         self.header.backups.retain(|&known| known != backup);
@@ -404,8 +405,8 @@ impl View {
         self.note_change();
     }
 
-    /// Brings the electorate one peer closer to the members, if most of it holds the present one; `holds` says of a
-    /// peer whether it does, or will never vote again. See [`Electorate`].
+    /// Brings the electorate one peer closer to the members, if most of it holds the present one; `holds` tells
+    /// whether a peer does, or will never vote again. See [`Electorate`].
     pub fn step_electorate(&mut self, holds: impl Fn(PeerId) -> bool) -> bool {
         let Electorate { number, peers } = &self.header.electorate;
         let holding = peers.iter().filter(|&&peer| holds(peer)).count();

@@ -1,4 +1,4 @@
-//! Elections without the relay: who is voted for, who votes, and who has won (PROTOCOL §4.10).
+//! Elections without the relay: candidates, voters, and the count (PROTOCOL §4.10).
 
 use samovar_wire::control::Vote;
 use samovar_wire::view::Electorate;
@@ -8,7 +8,7 @@ use crate::phase::{Ballot, FORKS_AFTER, VOTE_AGAIN};
 use crate::{Lives, Roster, View};
 
 impl Roster {
-    /// Whose votes count: where each side goes on, and this one has waited for the other, those of all who are on it.
+    /// The electorate; where each side may go on and this one has waited, all members on this side.
     pub(crate) fn electorate(&self, now: Time, view: &View, lives: Lives<'_>) -> Electorate {
         let mut electorate = view.electorate().clone();
         if self.may_fork(now) {
@@ -18,12 +18,12 @@ impl Roster {
         electorate
     }
 
-    /// Whether this peer has waited for its host long enough to go on without it and most of the others.
+    /// Whether this peer has missed its host for long enough to go on without most of the others.
     pub(crate) fn may_fork(&self, now: Time) -> bool {
         self.forks && self.phase.has_lasted(now, FORKS_AFTER)
     }
 
-    /// Counts what was heard, at once when there is news.
+    /// Counts the votes, at once when there is news.
     pub(crate) fn count(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
         let counts_votes = self.knows_electorate || self.may_fork(now);
         let (term, host) =
@@ -35,7 +35,7 @@ impl Roster {
         Some((term, host))
     }
 
-    /// Whom this peer wants: the host's heir, or the first in line that it hears (PROTOCOL §4.10 rule 1).
+    /// This peer's candidate: the host's heir, or the first in line that it hears (PROTOCOL §4.10 rule 1).
     pub(crate) fn candidate(&self, view: &View, lives: Lives<'_>) -> PeerId {
         if let Some(heir) = self.told_heir().filter(|heir| view.has(*heir) && !lives.missed.contains(heir)) {
             return heir;
@@ -47,7 +47,7 @@ impl Roster {
         first(lives.doubted).or_else(|| first(lives.missed)).unwrap_or(self.me)
     }
 
-    /// Votes when most of the electorate misses the host and nobody can ask the relay.
+    /// Votes when most of the electorate misses the host and no member can ask the relay.
     pub(crate) fn vote(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         let Electorate { number, peers } = &self.electorate(now, view, lives);
         let is_voter = peers.contains(&self.me) && (self.knows_electorate || self.may_fork(now));
@@ -63,7 +63,7 @@ impl Roster {
         if peers.iter().any(|peer| asks_relay(&peer)) {
             return;
         }
-        // Others may have gone on to a later election. After 255 of them only the relay helps.
+        // Others may have gone on to a later election. After 255 elections only the relay helps.
         let highest = self.opinions.highest(self.term);
         let term = match self.phase.ballot() {
             None => highest.or(self.term.next_voted()),
@@ -71,7 +71,7 @@ impl Roster {
             Some(Ballot { at, .. }) if at + VOTE_AGAIN > now => None,
             Some(Ballot { vote, .. }) => vote.term.next_voted(),
         };
-        // A former vote may be in a term above the one that won.
+        // This peer may have voted in a term above the won one.
         let voted = self.cast.last().map(|&(term, _)| term);
         let is_new = |term: &Term| voted < Some(*term);
         let next = || voted.and_then(Term::next_voted);

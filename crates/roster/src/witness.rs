@@ -1,4 +1,4 @@
-//! What is asked of the relay, and what it answers (PROTOCOL §4.10, §5.5).
+//! Claims to the relay, and its answers (PROTOCOL §4.10, §5.5).
 
 use samovar_wire::relay::Denial;
 use samovar_wire::{Duration, PeerId, Term, Time};
@@ -6,21 +6,21 @@ use samovar_wire::{Duration, PeerId, Term, Time};
 use crate::phase::{Leave, Phase};
 use crate::{Act, LEASE, Lives, Roster, View};
 
-/// A member that misses its host for so long, and is none by the relay's word, was removed.
+/// A member was removed if it has missed its host for this long, and the relay says that it is no member.
 const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
 /// How often a claim is repeated while the host is missed.
 const CLAIM_AGAIN: Duration = Duration::from_millis(250);
-/// For how long the relay must have known of a living host until that ends a session: what it said first may be from before
-/// that host heard that it has been succeeded, which then gives way, too.
+/// How long the relay must say that a host lives before that ends a side. Its first answer may be older than that
+/// host's news of its successor, to which it gives way.
 const DENIED_FOR: Duration = Duration::from_millis(500);
-/// A relay that leaves claims unanswered for so long is taken for away.
+/// A relay that leaves claims unanswered for this long counts as away.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
-/// Within this time after its connection to the relay is back a peer is told whether the host has one.
+/// Within this time after reconnecting to the relay, a peer is told whether the host is connected.
 const TOLD_WITHIN: Duration = Duration::from_millis(500);
-/// When the relay is back the host that is no member shall be, too, before it is asked for another: those whom it removed may
-/// be the first.
+/// After the relay is back, an excluded host has this time to return before another is asked for: the members that it
+/// removed may return first.
 const HOST_RETURNS_WITHIN: Duration = Duration::from_millis(6_000);
-/// How long a resignation may travel to the members until the relay is asked.
+/// How long a resignation travels to the members before the relay is asked.
 const RESIGNATION_TRAVELS: Duration = Duration::from_millis(60);
 
 /// The relay, as this peer knows it.
@@ -28,17 +28,17 @@ const RESIGNATION_TRAVELS: Duration = Duration::from_millis(60);
 pub(crate) struct Witness {
     /// Whether there is a connection to it.
     is_connected: bool,
-    /// Since when, if that is another than the first.
+    /// Since when, unless it is the first connection.
     since: Option<Time>,
     /// It leaves claims unanswered.
     is_silent: bool,
-    /// For whom this peer claimed last in this term.
+    /// The peer that this one claimed for last in this term.
     claimed: Option<PeerId>,
     /// When it may be asked next.
     next: Time,
     /// The first claim that it has not answered.
     unanswered_since: Option<Time>,
-    /// When its answer was first that another host lives than the one that this peer went on with, and when last.
+    /// The first and the last answer that a host lives other than the one that this peer follows.
     denied: Option<(Time, Time)>,
 }
 
@@ -55,7 +55,7 @@ impl Witness {
         }
     }
 
-    /// A term begins; a renewed one may help no more than the one before: the pause goes on.
+    /// A term begins. A renewed term may help no more than the last: the pause stays.
     pub(crate) const fn begin(&mut self, is_witnessed: bool, is_renewal: bool) {
         // It answers, if late.
         self.is_silent &= !is_witnessed;
@@ -80,7 +80,7 @@ impl Witness {
         self.unanswered_since
     }
 
-    /// For whom this peer claimed last in this term.
+    /// The peer that this one claimed for last in this term.
     pub(crate) const fn claimed(&self) -> Option<PeerId> {
         self.claimed
     }
@@ -90,7 +90,7 @@ impl Witness {
         self.is_connected && self.next <= now
     }
 
-    /// It is not asked before that.
+    /// Asks it nothing before `until`.
     pub(crate) const fn pause(&mut self, until: Time) {
         self.next = until;
     }
@@ -105,7 +105,7 @@ impl Witness {
         self.is_silent = false;
     }
 
-    /// One that is silent is asked on, but not waited for.
+    /// A silent relay is still asked, but not waited for.
     pub(crate) fn note_silence(&mut self, now: Time) {
         self.is_silent |= self.silent_at().is_some_and(|at| at <= now);
     }
@@ -115,18 +115,18 @@ impl Witness {
         self.unanswered_since.map(|since| since + ANSWERS_WITHIN)
     }
 
-    /// When its waits are over.
+    /// The ends of its waits.
     pub(crate) fn timeouts(&self) -> impl Iterator<Item = Time> {
         [Some(self.next), self.silent_at()].into_iter().flatten()
     }
 
-    /// Whether it was there before the last moment: what it says right behind a connection that is back it says of what happened
-    /// meanwhile.
+    /// Whether the connection is older than the last moment: right after a reconnect the relay reports events of the
+    /// meantime.
     pub(crate) fn is_settled(&self, now: Time) -> bool {
         self.since.is_none_or(|since| now > since + TOLD_WITHIN)
     }
 
-    /// It says that another host lives; whether it has said so for long enough. What it said long ago is no part of that.
+    /// It says that another host lives; whether it has said so for long enough, without long gaps.
     fn note_denied(&mut self, now: Time) -> bool {
         let first = self.denied.filter(|&(_, last)| now.since(last) <= DENIED_FOR.times(2));
         let first = first.map_or(now, |(first, _)| first);
@@ -144,7 +144,7 @@ impl Roster {
         if reached {
             self.witness.hear();
             self.witness.since = Some(now);
-            // A host whose majority is gone lets that come first, if it went on without it.
+            // A host that lost its majority and went on without the relay gives way first.
             let gives_way = self.is_host() && self.term.is_witnessed() && self.probation.is_none();
             self.witness.next = match (gives_way, self.phase.is_excluded()) {
                 (true, _) => now + LEASE,
@@ -160,22 +160,22 @@ impl Roster {
         self.witness.is_reached()
     }
 
-    /// Whether there is a connection to the relay, and nothing comes by it.
+    /// Whether there is a connection to the relay that brings nothing.
     #[must_use]
     pub const fn is_relay_silent(&self) -> bool {
         self.witness.is_connected && self.witness.is_silent
     }
 
-    /// The relay gave this peer's claim no effect. When it stays with that, a side that voted while the relay could not be
-    /// reached is at its end: the former host lives after all. So is who has voted to no avail, since it cannot go back; whom
-    /// its host has removed without its knowing; and who knows no way to its host. The relay's word of a term that has begun
-    /// meanwhile is about a former host. A host that resigned hears that the relay does not reach its heir.
+    /// The relay refused this peer's claim. If it stays with that, these peers are at their end: a side that voted
+    /// while the relay could not be reached, because the former host lives; a voter without a result, which cannot go
+    /// back; a member that its host has removed unnoticed; and an excluded peer. Denials of a term that has begun
+    /// meanwhile concern a former host. A host that resigned learns that the relay does not reach its heir.
     pub fn handle_denial(&mut self, now: Time, term: Term, denial: Denial) {
         self.witness.hear();
         if term <= self.term {
             return;
         }
-        // The relay knows a host for a member: it is whom that one claimed for who cannot host.
+        // The relay knows the host as a member, so it is the host's candidate that cannot host.
         if denial == Denial::NotAMember && self.warrant.host == self.me {
             if let Some(heir) = self.phase.told_heir().filter(|heir| self.witness.claimed == Some(*heir)) {
                 self.handle_gone(now, heir);
@@ -202,14 +202,14 @@ impl Roster {
         }
     }
 
-    /// Whom the host named, or who is first in line, is claimed for.
+    /// Claims for the host's heir, or for the first in line.
     pub(crate) fn claim(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         self.witness.note_silence(now);
         if !self.witness.is_connected {
             return;
         }
         let candidate = self.candidate(view, lives);
-        // Who died together with the host may have been missed a moment later than it.
+        // A peer that died together with the host may have been missed a moment later.
         let is_claimed_dead =
             self.witness.claimed.is_some_and(|peer| peer != candidate && lives.missed.contains(&peer));
         if self.witness.next <= now || is_claimed_dead {
@@ -224,9 +224,11 @@ impl Roster {
         self.acts.push_back(Act::Claim(self.term.next_witnessed(), candidate));
     }
 
-    /// The relay says that a peer's connection has closed, or that it can make it no host. It may come back, and nobody says so.
+    /// The relay reports that a peer's connection has closed, or that it cannot make that peer host. The peer may
+    /// come back without notice.
     ///
-    /// Whether it closed just now, and not before this peer came back to the relay, which then says how it is with the host.
+    /// Returns whether the connection closed just now, and not before this peer came back to the relay, which then
+    /// reports the host's state.
     pub fn handle_gone(&mut self, now: Time, peer: PeerId) -> bool {
         self.gone.note(now, peer);
         peer != self.host || self.witness.is_settled(now)
@@ -243,7 +245,7 @@ impl Roster {
         self.gone.has(now, peer)
     }
 
-    /// This host goes, and all are told whom it wants for its successor.
+    /// This host leaves, and all are told its heir.
     pub(crate) fn tell_heir(&mut self, now: Time, heir: PeerId) {
         if let Phase::Leading { leave, .. } = &mut self.phase {
             *leave = Leave::Told { heir };

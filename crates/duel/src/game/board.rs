@@ -1,4 +1,4 @@
-//! The replicated scoreboard: read by everybody, written by the host.
+//! The replicated scoreboard: all read it, the host writes it.
 
 use samovar_session::{Object, Session};
 use samovar_wire::{ObjectId, Stamp, Time};
@@ -6,21 +6,21 @@ use samovar_wire::{ObjectId, Stamp, Time};
 use super::kinds::{SCOREBOARD, SCOREBOARD_TRAITS};
 use crate::scores::{FIELDS, Scoreboard};
 
-/// The scoreboard as this peer knows it: at the host the truth, elsewhere the last state that could be read. It
-/// outlives the object, so that a new host that finds none goes on with what it knows.
+/// The scoreboard as this peer knows it: at the host the truth, elsewhere the last readable state. It outlives the
+/// object, so a new host that finds none goes on with its own.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     pub(super) rows: Scoreboard,
-    /// The object that the rows are from, and which state of it.
+    /// The object that the rows are from, and its state.
     source: Option<(ObjectId, Stamp, u64)>,
-    /// This peer writes: it hosts, and has read what its predecessor left.
+    /// This peer writes: it hosts, and has read its predecessor's scoreboard.
     is_writer: bool,
-    /// What it has written last.
+    /// The scoreboard that it wrote last.
     written: Option<Scoreboard>,
 }
 
 impl Board {
-    /// Whether this peer writes the scoreboard: it hosts, and has read what its predecessor left.
+    /// Whether this peer writes the scoreboard: it hosts, and has read its predecessor's.
     pub(super) fn is_written_here(&self) -> bool {
         self.is_writer
     }
@@ -43,13 +43,13 @@ impl Board {
         if boards().count() == 1 && boards().all(|object| self.source == Some(state(object))) {
             return;
         }
-        // After a change of host there can be two for a moment. The one with more progress has seen more.
+        // After a change of host there may briefly be two. The one with more progress is newer.
         let Some((rows, source)) = best(boards()) else { return };
         self.source = Some(source);
         self.rows = rows;
     }
 
-    /// Makes this host the writer of the one scoreboard, or says what is in its way.
+    /// Makes this host the writer of the one scoreboard, or returns the obstacle.
     pub(super) fn take_over(&mut self, now: Time, session: &mut Session) -> TakeOver {
         let me = session.me();
         if self.is_writer {
@@ -90,7 +90,7 @@ impl Board {
         }
         for (index, field) in self.rows.to_fields().iter().enumerate() {
             if session.edit(now).set(id, index, field).is_err() {
-                // It is not this peer's any more; what counts is read in the next step.
+                // This peer no longer owns it; the next step reads the one that counts.
                 self.is_writer = false;
                 return;
             }
@@ -98,8 +98,8 @@ impl Board {
         self.written = Some(self.rows.clone());
     }
 
-    /// Leaves one scoreboard of this host. There is a second when a predecessor's turned up late, reported by a
-    /// member that alone had seen it; the one that has seen more goes on.
+    /// Leaves one scoreboard of this host. There is a second when a member reports late one of a predecessor that
+    /// only it had seen; the one with more progress stays.
     fn settle_doubles(&mut self, now: Time, session: &mut Session) {
         let me = session.me();
         let own =
@@ -123,7 +123,7 @@ impl Board {
     }
 }
 
-/// What became of a new host's wish to write the scoreboard.
+/// The result of a new host's attempt to write the scoreboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TakeOver {
     Done,
@@ -144,7 +144,7 @@ fn rows(object: &Object) -> Option<Scoreboard> {
     Scoreboard::from_fields(&fields).ok()
 }
 
-/// The readable scoreboard that has seen the most, of equals the one with the lowest id.
+/// The readable scoreboard with the most progress, of equals the one with the lowest id.
 fn best<'a>(boards: impl Iterator<Item = &'a Object>) -> Option<(Scoreboard, (ObjectId, Stamp, u64))> {
     let readable = boards.filter_map(|object| Some((rows(object)?, state(object))));
     readable.max_by_key(|(rows, (id, ..))| (rows.progress(), std::cmp::Reverse(*id)))

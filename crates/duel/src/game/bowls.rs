@@ -1,9 +1,9 @@
-//! The sugar bowl in the duel: whoever drives over it says when, and all decide alike who was first.
+//! The sugar bowl in the duel: drivers tell their touches, and all decide alike which was first.
 //!
-//! Each peer takes the first touch that the time-stamp order delivers for a bowl: the order is that of the touches, not
-//! that of the messages, so the nearer connection does not win. What the order reports as late counts only while nobody
-//! has the bowl. The host turns what it has decided into points, and so does the next host with what it was told, once,
-//! since the bowl's number is on the scoreboard with the points.
+//! Each peer takes the first touch of a bowl that the time-stamp order delivers: the order of the touches, not of the
+//! messages, so the nearer connection does not win. A touch that the order reports as late counts only while no
+//! player has the bowl. The host turns its decision into points, once, since the bowl's number is on the scoreboard
+//! with the points; the next host does so with the touches it was told.
 
 use samovar_session::{Delivery, SendError, Session, Target};
 use samovar_wire::{SortedMap, Time};
@@ -16,29 +16,29 @@ use crate::player::PlayerKey;
 use crate::teapot::TOP_SPEED;
 use crate::word::Word;
 
-/// How long a bowl that was taken may stay without points before it stands there again, in microseconds: the host that
-/// should have given them was new, and knew of no touch.
+/// How long a taken bowl may stay without points before it stands there again, in microseconds: a new host may not
+/// have known of the touch.
 const UNCREDITED: u64 = 6_000_000;
 
-/// How far from the bowl a teapot may be shown that says it touched it, besides what it can have driven since.
+/// How far from the bowl a teapot may be shown that claims a touch, besides the way it can have driven since.
 const TOLERANCE: f32 = 4.0;
 
-/// After the start of the first match, or when there were no bowls, the first one appears so soon, in microseconds.
+/// The delay of the first bowl after the first match began, or after a time without bowls, in microseconds.
 const FIRST_AFTER: u64 = 3_000_000;
 
-/// What this peer knows of bowls besides the scoreboard.
+/// This peer's knowledge of bowls besides the scoreboard.
 #[derive(Debug, Default)]
 pub(super) struct Bowls {
-    /// The latest that somebody took, by the order.
+    /// The latest bowl taken, by the order.
     taken: Option<Grab>,
     /// The number of the latest that the feed told of; `None` until the scoreboard is known.
     told: Option<u32>,
-    /// The bowls that those whom this peer drives said they touched, and when.
+    /// The touches told for the players that this peer drives: bowl and time.
     said: SortedMap<PlayerKey, (u32, u64)>,
 }
 
 impl Duel {
-    /// Who took the last bowl of which this peer knows.
+    /// The taking of the last bowl that this peer knows.
     pub fn last_grab(&self) -> Option<Grab> {
         let credited = self.board.rows.bowl.last_grab();
         self.bowls.taken.into_iter().chain(credited).max_by_key(|grab| grab.bowl)
@@ -54,7 +54,7 @@ impl Duel {
         (bowl.is_there(time) && !is_taken).then(|| bowl.position())
     }
 
-    /// A teapot that this peer drives is where it is: says so if that is over the bowl.
+    /// Tells a touch if a teapot that this peer drives is over the bowl.
     pub(super) fn touch_bowl(&mut self, tick: Tick, session: &mut Session, player: PlayerKey, at: Vec2) {
         let bowl = self.board.rows.bowl;
         if self.bowl(tick.time).is_none() || !bowl.is_touched_from(at) {
@@ -69,7 +69,7 @@ impl Duel {
             session.send(Target::All, Delivery::Timestamp(Time::from_micros(at)), &word.encode())
         };
         let sent = match send(&word, tick.time) {
-            // The promise of a packet that left in this very moment was a little later.
+            // A packet that left at this moment promised a little later time.
             Err(SendError::TooOld(bound)) => {
                 word = Word::Touched { player, bowl: bowl.number, at: bound.as_micros() };
                 send(&word, bound.as_micros())
@@ -84,13 +84,13 @@ impl Duel {
         self.bowls.said.insert(player, (bowl.number, tick.time));
     }
 
-    /// A touch whose turn it is in the order, or that comes late.
+    /// A touch delivered in its turn, or late.
     pub(super) fn on_touch(&mut self, time: u64, grab: Grab) {
-        // What came late may lie ahead, by a clock that jumped or lies.
+        // A late touch may lie ahead, by a clock that jumped or lies.
         let grab = Grab { at: grab.at.min(time), ..grab };
         let (bowl, taken) = (&self.board.rows.bowl, self.bowls.taken);
         let pause = u64::from(self.board.rows.course.stakes.bowl_seconds) * 1_000_000;
-        // Nobody touches what is not there. The scoreboard may be one bowl behind here, when the one on it is taken.
+        // A missing bowl cannot be touched. The scoreboard here may be one bowl behind, when the one on it is taken.
         let is_known = if grab.bowl == bowl.number {
             bowl.is_there(grab.at)
         } else {
@@ -111,7 +111,7 @@ impl Duel {
         }
     }
 
-    /// Whether a teapot can have been there, as far as this peer sees it; who is off the table may have been.
+    /// Whether a teapot can have been there, as far as this peer sees; a player off the table may have been.
     fn is_near_bowl(&self, time: u64, grab: Grab) -> bool {
         let bowl = &self.board.rows.bowl;
         let Some(seen) = self.picture.iter().find(|seen| seen.player == grab.player) else { return true };
@@ -121,7 +121,7 @@ impl Duel {
             || distance(seen.motion.position, bowl.position()) <= TOLERANCE + driven
     }
 
-    /// Tells of a bowl that the scoreboard says is taken, if that was not told.
+    /// Tells of a bowl that is taken by the scoreboard, if that was not told.
     pub(super) fn follow_bowl(&mut self) {
         if !self.board.is_known() {
             return;

@@ -1,10 +1,9 @@
-//! The cube objects as this peer sees them: which of them fly, and what each of them struck.
+//! The cube objects as this peer sees them: which of them fly, and what each struck.
 //!
 //! Every peer sweeps every cube, so that a cube ends on each screen where it meets something there. Only the host's
-//! sweep counts. A cube is its shooter's object, so only the shooter destroys it, and not before its time: the verdict
-//! on it may be lost with the host that gave it, when that host had told the shooter and nobody else. So a cube stays
-//! until it has been over for some time under one host, whatever the scoreboard says, and the next host can judge it
-//! again.
+//! sweep counts. Only the shooter, the owner, destroys a cube, and not too early: the verdict may be lost with a host
+//! that told it only to the shooter. So a cube stays until it has been over for some time under one host, whatever
+//! the scoreboard shows, and the next host can judge it again.
 
 use samovar_session::Session;
 use samovar_wire::sorted::sort_by_key;
@@ -23,18 +22,18 @@ use crate::scores::Scoreboard;
 use crate::state::LAUNCH;
 use crate::teapot::TOP_SPEED;
 
-/// How long a shooter keeps a cube whose flight has ended, and at least under each host, in microseconds: a host that
-/// steps once a second, and heard of the cube late, has swept it by then; one that died is missed, and suspends the
-/// session when nobody succeeds it.
+/// How long a shooter keeps a cube whose flight has ended, and at least under each host, in microseconds. A host that
+/// steps once a second, and heard of the cube late, has swept it by then. A host that died is missed by then, and the
+/// session is suspended until it has a successor.
 const KEPT_FOR: u64 = 2_000_000;
 
 /// How far from the shooter's teapot, as it is shown here, a cube may begin, besides what the teapot can have driven.
 const LAUNCH_TOLERANCE: f32 = 3.0;
 
-/// How long the news that a teapot was hit may take to its player, who fires until then, in microseconds.
+/// How long the news of a hit may take to the struck player, who fires until then, in microseconds.
 const NEWS_TAKES: u64 = 400_000;
 
-/// Events about cubes older than this are not news: somebody has just joined, or slept. In microseconds.
+/// Events about older cubes are not news: this peer has just joined, or slept. In microseconds.
 const NEWS_FOR: u64 = 1_000_000;
 
 /// One cube whose field could be read.
@@ -43,7 +42,7 @@ struct Track {
     launch: Launch,
     /// The session time at which this peer heard of it.
     heard_at: u64,
-    /// It was fired by the rules, by whoever speaks for its shooter.
+    /// Its shot follows the rules, and its owner speaks for the shooter.
     is_accepted: bool,
     swept_to: u64,
     impact: Option<Impact>,
@@ -81,7 +80,7 @@ pub(super) struct Cubes {
     pub(super) judged_since: u64,
 }
 
-/// What the duel looks like when cubes are judged.
+/// The state of the duel for judging cubes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scenery<'a> {
     pub(super) time: u64,
@@ -90,7 +89,7 @@ pub(super) struct Scenery<'a> {
 }
 
 impl Cubes {
-    /// Follows the session's objects. A cube that is not plausible yet is looked at again: news of its shooter may
+    /// Follows the session's objects. A cube that is not plausible yet is checked again: news of its shooter may
     /// arrive after it.
     pub(super) fn refresh(&mut self, session: &Session, scenery: Scenery<'_>) {
         let time = scenery.time;
@@ -132,7 +131,7 @@ impl Cubes {
         let targets: Vec<Target> = seen.iter().filter(|each| each.is_in_play()).map(Seen::target).collect();
         for track in self.tracks.values_mut().filter(|track| track.is_accepted) {
             if let Some((struck, at)) = board.hit_by(track.launch.shot()) {
-                // The host's word ends the flight here, too, whatever this peer's own sweep said.
+                // The host's verdict ends the flight here, too, whatever this peer's own sweep found.
                 track.is_counted = true;
                 track.impact.get_or_insert_with(|| {
                     let point = track.launch.position_at(at);
@@ -167,7 +166,7 @@ impl Cubes {
         strikes
     }
 
-    /// Destroys this peer's cubes whose time is up; none while nobody decides.
+    /// Destroys this peer's cubes whose time is up; none while no peer decides.
     pub(super) fn tidy(&self, now: Time, session: &mut Session, time: u64) {
         if session.suspension(now).is_some() {
             return;
@@ -178,7 +177,7 @@ impl Cubes {
         let over = own.map(samovar_session::Object::id);
         let over: Vec<_> = over.filter(|id| self.tracks.get(id).is_none_or(is_over)).collect();
         for id in over {
-            // It is this peer's, or was a moment ago; whoever owns it now will tidy up.
+            // It is this peer's, or was a moment ago; its owner will tidy up.
             let _ = session.edit(now).destroy(id);
         }
     }
@@ -207,7 +206,7 @@ fn is_plausible(track: &Track, scenery: Scenery<'_>) -> bool {
         (news..strike.at.saturating_add(OUT_FOR)).contains(&launch.launched_at)
     });
     let [x, y, _] = launch.position;
-    // What it drives later widens nothing, or a cube would only have to wait for its shooter.
+    // The teapot's later way widens nothing, or a cube would only have to wait for its shooter.
     let driven = TOP_SPEED * seconds(track.heard_at.abs_diff(launch.launched_at));
     let reach = SPOUT_REACH + LAUNCH_TOLERANCE + driven;
     !was_out && distance([x, y], shooter.motion.position) <= reach

@@ -1,4 +1,4 @@
-//! What happened in the duel, for the eye and the ear. Nothing depends on it: whoever misses an event misses a sound.
+//! Events of the duel, for eye and ear. Nothing depends on them: a missed event is a missed sound.
 
 use std::collections::VecDeque;
 
@@ -14,9 +14,9 @@ const WAITING_MAX: usize = 256;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum DuelEvent {
-    /// A member is here that was not here a moment ago.
+    /// A member has come.
     PlayerCame {
-        /// Who.
+        /// The player.
         player: PlayerKey,
         /// The name to show.
         name: PlayerName,
@@ -25,41 +25,41 @@ pub enum DuelEvent {
     },
     /// A member is gone; its seat waits for it.
     PlayerWent {
-        /// Who.
+        /// The player.
         player: PlayerKey,
         /// The name to show.
         name: PlayerName,
-        /// How.
+        /// The way it left.
         departure: Departure,
     },
     /// A cube left a spout.
     Fired {
-        /// Whose.
+        /// The shooter.
         by: PlayerKey,
-        /// Where.
+        /// The place.
         position: Vec3,
     },
     /// A cube broke on something, here on this screen. Whether it scored is another event.
     Shattered {
-        /// Where.
+        /// The place.
         position: Vec3,
     },
     /// A hit that counts.
     HitScored {
-        /// Who fired.
+        /// The player that fired.
         by: PlayerKey,
-        /// Who was hit.
+        /// The player that was hit.
         struck: PlayerKey,
         /// The session time of the hit, in microseconds.
         at: u64,
         /// Where the struck teapot is shown.
         position: Vec2,
     },
-    /// Somebody has the sugar bowl.
+    /// A player has the sugar bowl.
     BowlTaken {
-        /// Who.
+        /// The player.
         by: PlayerKey,
-        /// Which bowl; each later one has a higher number.
+        /// The bowl's number; each later one has a higher number.
         bowl: u32,
         /// The session time of the touch, in microseconds.
         at: u64,
@@ -68,25 +68,25 @@ pub enum DuelEvent {
     },
     /// A match begins; scores have begun anew.
     MatchBegan {
-        /// Which.
+        /// The number of the match.
         number: u32,
         /// Its first moment, in microseconds of session time; the same for all.
         at: u64,
     },
     /// A match is over.
     MatchEnded {
-        /// Which.
+        /// The number of the match.
         number: u32,
         /// Its last moment, in microseconds of session time; the same for all.
         at: u64,
-        /// Who won; nobody when nobody has a point.
+        /// The winner; `None` when no player has a point.
         winner: Option<PlayerKey>,
     },
     /// A teapot is back on the table after a hit.
     Respawned {
-        /// Whose.
+        /// The player.
         player: PlayerKey,
-        /// Where.
+        /// The place.
         position: Vec2,
     },
 }

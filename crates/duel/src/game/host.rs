@@ -1,8 +1,8 @@
-//! What only the host does: the scoreboard, the robots, and the teapots of members who are away.
+//! The host's part of the duel: the scoreboard, the robots, and the teapots of absent members.
 //!
-//! All of it is done anew from the objects and the view at each step, so that a new host goes on where it stands.
-//! Members who are away are ghosts: their teapots are parked where they were, drawn but untouchable, until they come
-//! back and are granted them, or until their seats expire and the teapots are removed.
+//! All of it is derived anew from the objects and the view at each step, so that a new host goes on from there.
+//! Absent members are ghosts: their teapots are parked, drawn but untouchable, until they come back and are granted
+//! them, or until their seats expire and the teapots are removed.
 
 use samovar_session::{Session, State};
 use samovar_wire::view::SeatRecord;
@@ -26,7 +26,7 @@ use crate::word::Word;
 /// The most robots of a duel.
 pub const ROBOTS_MAX: u8 = 8;
 
-/// How long a new host waits for what only others have seen of its predecessor's objects before it makes new ones.
+/// How long a new host waits for its predecessor's objects that only others have seen, before it makes new ones.
 const SETTLING: Duration = Duration::from_millis(1_500);
 
 /// Robots look and steer at least this often, in microseconds, however rarely the host's page is drawn.
@@ -35,15 +35,15 @@ const ROBOT_STRETCH: u64 = 25_000;
 /// The longest time that robots make up for, in microseconds: a hidden page steps once a second.
 const ROBOT_ADVANCE_MAX: u64 = 1_200_000;
 
-/// How long the host waits to hear of a shot before it tells of its hit, in microseconds.
+/// How long the host waits for the word of a shot before it tells of its hit, in microseconds.
 const SHOT_AWAITED: u64 = 5_000_000;
 
-/// What this peer remembers while it hosts.
+/// A host's state.
 #[derive(Debug)]
 pub(super) struct Reign {
     since: Time,
     robots: SortedMap<u8, Driver>,
-    /// Hits before this session time were the former host's to decide.
+    /// The former host decided hits before this session time.
     pub(super) hits_from: u64,
 }
 
@@ -80,7 +80,7 @@ fn robot_identity(number: u8) -> Identity {
 }
 
 impl Duel {
-    /// The host's housework.
+    /// The host's work of a step.
     pub(super) fn keep_house(&mut self, tick: Tick, session: &mut Session) {
         let Some(reign) = &self.reign else { return };
         let is_founder = session.term() == Term::FIRST;
@@ -133,7 +133,7 @@ impl Duel {
                 continue;
             }
             if rows.join(player, name.clone(), glaze).is_err() {
-                // All are taken: whoever has been away longest gives up theirs, then the last robot.
+                // All are taken: the player away longest gives up its row, then the last robot.
                 let away = session.view().seats().filter(|record| record.peer.is_none());
                 let away = away.filter(|record| rows.row(PlayerKey::Seat(record.seat.0)).is_some());
                 let longest =
@@ -143,7 +143,7 @@ impl Duel {
                 if let Some(player) = longest.or(last) {
                     rows.leave(player);
                 }
-                // With more members than rows somebody only watches.
+                // With more members than rows, some only watch.
                 let _ = rows.join(player, name, glaze);
             }
         }
@@ -178,7 +178,7 @@ impl Duel {
                 Some((id, track)) if session.view().has(track.owner) => {
                     let _ = session.edit(tick.now).grant(id, me);
                 }
-                // What a dead host owned is on its way here.
+                // A dead host's objects are on their way here.
                 Some(_) => {}
                 None if !is_settled => {}
                 None => {
@@ -193,11 +193,11 @@ impl Duel {
         }
     }
 
-    /// The teapots that the host keeps for others: given back, parked, or removed.
+    /// The teapots that the host keeps for others: granted back, parked, or removed.
     fn keep_absent(&self, tick: Tick, session: &mut Session) {
         let me = session.me();
         for id in self.picture.iter().filter(|seen| seen.is_ghost).map(|seen| seen.id) {
-            // A former host that is a member now kept it; what a dead one kept is on its way here.
+            // A former host that is a member now kept it; a dead host's objects are on their way here.
             let owner = session.object(id).map(samovar_session::Object::owner);
             let is_kept = owner.is_some_and(|owner| owner != me && session.view().has(owner));
             if is_kept && session.granted_to(id).is_none() {
@@ -214,7 +214,7 @@ impl Duel {
             let record = session.view().seats().find(|record| record.seat.0 == number && plays(record));
             match record.map(|record| record.peer) {
                 Some(Some(peer)) if counts => {
-                    // Without a link to it there is nothing to be given on; the next step tries again.
+                    // Without a link to it there is no way to grant it; the next step tries again.
                     let _ = session.edit(tick.now).grant(id, peer);
                 }
                 Some(None) if counts => self.park(tick, session, id),
@@ -226,7 +226,7 @@ impl Duel {
         }
     }
 
-    /// Stops a teapot that nobody drives any more, where it is shown.
+    /// Stops a teapot without a driver, where it is shown.
     fn park(&self, tick: Tick, session: &mut Session, id: ObjectId) {
         let Some(track) = self.teapots.track(id) else { return };
         let Some(object) = session.object(id) else { return };
@@ -304,8 +304,8 @@ impl Duel {
         self.board.write(tick.now, session);
     }
 
-    /// Tells of hits on the scoreboard that nobody was told of, a predecessor's as well: whoever survives it has heard
-    /// what this peer has. A hit is told behind its shot, so that nobody hears of it first.
+    /// Tells of hits on the scoreboard that were not told yet, including a predecessor's: all survivors have heard
+    /// the same words. A hit is told after its shot, so that no peer hears of it first.
     pub(super) fn announce_hits(&mut self, tick: Tick, session: &Session) {
         if self.reign.is_none() || !self.board.is_written_here() {
             return;
@@ -318,7 +318,7 @@ impl Duel {
                 PlayerKey::Robot(_) => false,
                 PlayerKey::Seat(seat) => session.view().members().any(|member| member.record.seat.0 == seat),
             };
-            // Who is gone has said what all will ever hear of it.
+            // All have heard the last words of a player that is gone.
             let may_follow = shooter_is_here && tick.time < at.saturating_add(SHOT_AWAITED);
             let waits = may_follow && !self.talk.knows_shot(shot);
             if !waits && !self.talk.knows_hit(shot) && self.talk.hear_struck(shot, tick.time) {

@@ -1,4 +1,4 @@
-//! The kinds of objects of a duel, what members must agree on, and how the objects look to a script.
+//! The kinds of objects of a duel, its agreed parameters, and how objects look to a script.
 
 use samovar_session::{Causality, Object, Orders, Rules, Schemas, TimeOrderConfig};
 use samovar_wire::object::{Orphan, Traits};
@@ -15,16 +15,16 @@ use crate::warp::Warp;
 /// A teapot: updated in datagrams; when its owner goes, the host keeps it for the seat. A robot's goes with the host.
 pub const TEAPOT: Kind = Kind(1);
 
-/// A sugar cube: written once; dies with whoever fired it.
+/// A sugar cube: written once; dies with its shooter.
 pub const CUBE: Kind = Kind(2);
 
-/// The scoreboard: whoever hosts has it, each change reliable and in order.
+/// The scoreboard: owned by the host, each change reliable and in order.
 pub const SCOREBOARD: Kind = Kind(3);
 
 /// Counts the versions of the rules and of the fields. Peers of different versions refuse each other.
 const RULES_VERSION: u16 = 4;
 
-/// The bit of a member's attributes that says that a program plays.
+/// The bit of a member's attributes for a program as player.
 const IS_PROGRAM: u32 = 1 << 8;
 
 pub(super) const TEAPOT_TRAITS: Traits = Traits::of(TEAPOT);
@@ -33,13 +33,13 @@ pub(super) const CUBE_TRAITS: Traits = Traits { orphan: Orphan::Destroy, ..Trait
 pub(super) const SCOREBOARD_TRAITS: Traits =
     Traits { reliable: true, with_host: true, ..Traits::of(SCOREBOARD) };
 
-/// What the objects of a duel are made of: teapots of numbers and texts, everything else of texts.
+/// The schemas of a duel's objects: teapots of numbers and texts, everything else of texts.
 pub fn schemas() -> Schemas {
     Schemas::new().with(TeapotState::schema(TEAPOT))
 }
 
-/// How a session in which a duel is played is kept alive, and the orders of its messages: the feed is causal, the bowl
-/// goes by time stamp, matches are total. Whoever is left plays on, alone or not: a duel is no bank.
+/// The rules of a duel's session, and the orders of its messages: the feed is causal, the bowl goes by time stamp,
+/// matches are total. With `forks`, remaining members play on, alone or not.
 pub fn rules() -> Rules {
     let orders = Orders {
         causal: Some(Causality::Vector),
@@ -50,8 +50,8 @@ pub fn rules() -> Rules {
     Rules { orders, forks: true, ..Rules::default() }
 }
 
-/// The agreed parameters of a session in which a duel is played: a hash of the game's name, its rules' version, its
-/// schemas, and its [`rules`], but for what these say of paths, of which the view tells.
+/// The agreed parameters of a duel's session: a hash of the game's name, its rules' version, its schemas, and its
+/// [`rules`] without the ones about paths, which the view holds.
 pub fn params() -> u64 {
     let schemas = schemas().hash().to_le_bytes();
     let Rules { migrates, backups, forks, grace, steps_within, orders, by_host: _ } = rules();
@@ -72,7 +72,7 @@ pub fn params() -> u64 {
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// The attributes that a member brings into the session: the colour of its teapot, and whether a program plays.
+/// The attributes of a member: the colour of its teapot, and whether a program plays.
 pub fn attributes(glaze: Glaze, is_program: bool) -> u32 {
     u32::from(glaze.number()) | if is_program { IS_PROGRAM } else { 0 }
 }

@@ -1,7 +1,7 @@
-//! Matches in the duel: the host says that one begins or ends, and everybody does as all were told.
+//! Matches in the duel: the host announces a beginning or an end, and all follow the announcement.
 //!
-//! What counts is what was delivered in the total order, at the host too: of two hosts that both end a match, the former
-//! and the next, all believe the one whose word is first in the order. The scoreboard lags behind it and repeats it.
+//! The delivery in the total order counts, at the host too. If the former and the next host both end a match, all
+//! believe the first word in the order. The scoreboard lags behind the words and repeats them.
 
 use samovar_session::{Delivery, SendError, Session, Target};
 
@@ -10,22 +10,22 @@ use crate::course::{Course, PLAYERS_MIN, Stage};
 use crate::player::PlayerKey;
 use crate::word::Word;
 
-/// How long the host waits for its word to come back in its order before it says it again, in microseconds.
+/// How long the host waits for its own word in the order before it repeats it, in microseconds.
 const PATIENCE: u64 = 4_000_000;
 
-/// How long a scoreboard may be ahead of what this peer was told, before it is believed that the word was missed.
+/// How long a scoreboard may be ahead of the words told here before one counts as missed.
 const MISSED_AFTER: u64 = 3_000_000;
 
-/// What was told of matches.
+/// The words told about matches.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// The newest word, for scoreboards that do not follow it yet.
     word: Option<Word>,
-    /// What it means; from the scoreboard for whoever came later.
+    /// Its meaning; from the scoreboard for later members.
     course: Option<Course>,
     /// Since when the scoreboard knows something newer.
     behind_since: Option<u64>,
-    /// What this host has said, and when.
+    /// This host's own word, and when.
     said: Option<((u32, Stage), u64)>,
 }
 
@@ -40,7 +40,7 @@ impl Duel {
     pub(super) fn on_match_word(&mut self, word: Word) {
         let shown = self.board.rows.course;
         let known = self.told.course.unwrap_or(shown);
-        // What is played for stands on the scoreboard, which may have come later.
+        // The stakes stand on the scoreboard, which may have come later.
         let Some(course) = (Course { stakes: shown.stakes, ..known }).after(&word) else { return };
         self.told.course = Some(course);
         self.announce_match(&course);
@@ -56,7 +56,7 @@ impl Duel {
         }
     }
 
-    /// Makes the scoreboard follow what was told, here on this screen; what the host writes is the same.
+    /// Makes the scoreboard on this screen follow the words; the host writes the same.
     pub(super) fn follow_match(&mut self, tick: Tick) {
         if let Some(word) = &self.told.word {
             self.board.rows.follow(word);
@@ -89,7 +89,7 @@ impl Duel {
         }
         match session.send(Target::All, Delivery::Stable, &word.encode()) {
             Ok(()) => self.told.said = Some((next.progress(), tick.time)),
-            // Rules without that order: what the host says is so.
+            // Rules without that order: the host's word counts at once.
             Err(SendError::NotInTheRules) => self.on_match_word(word),
             Err(_) => {}
         }

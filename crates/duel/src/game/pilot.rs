@@ -13,7 +13,7 @@ use crate::player::PlayerKey;
 use crate::state::{IDENTITY, Identity, TeapotState};
 use crate::teapot::{BODY_RADIUS, Controls, Surroundings, Teapot};
 
-/// Whoever drives a teapot object that this peer owns.
+/// The driver of a teapot object that this peer owns.
 #[derive(Debug)]
 pub(super) struct Pilot {
     pub(super) object: ObjectId,
@@ -22,7 +22,7 @@ pub(super) struct Pilot {
     cooldown: Cooldown,
     /// It waits to appear again.
     pub(super) is_out: bool,
-    /// What is published and its phase, kept so that a frame allocates nothing.
+    /// The published state and its phase, kept so that a frame allocates nothing.
     state: State,
     phase: Vec<u8>,
 }
@@ -94,19 +94,19 @@ impl Pilot {
         is_fired.then(|| Launch::from_spout(self.player, &self.motion(), stretch.time))
     }
 
-    /// Publishes where the teapot is and what can be done to it. The session decides how often that travels.
+    /// Publishes the teapot's motion and phase. The session decides how often they travel.
     pub(super) fn publish(&mut self, now: Time, session: &mut Session, phase: Phase) {
         let motion = self.motion();
         let Some(object) = session.object(self.object) else { return };
         self.phase.clear();
         phase.write(&mut self.phase);
         refill(&mut self.state, object, &motion, &self.phase);
-        // Whoever lost the object a moment ago finds out in the next step.
+        // A peer that lost the object a moment ago finds out in the next step.
         let _ = session.edit(now).set_state(self.object, &self.state);
     }
 }
 
-/// The state of a teapot that moves on and stays who it is.
+/// Refills the state of a teapot with a new motion and phase; its identity stays.
 pub(super) fn refill(state: &mut State, object: &Object, motion: &Motion, phase: &[u8]) {
     state.clear();
     state.text(object.field(IDENTITY));
@@ -114,9 +114,9 @@ pub(super) fn refill(state: &mut State, object: &Object, motion: &Motion, phase:
     state.text(phase);
 }
 
-/// Where a player appears first: at a place of its own unless somebody is near it.
+/// The first place of a player: its own preferred one, unless another teapot is near.
 ///
-/// The farthest place from everybody would be the same one for all who join at once and do not see each other yet.
+/// The farthest place from all would be the same for players that join at once and do not see each other yet.
 fn first_place(player: PlayerKey, others: &[Vec2]) -> Spawn {
     // A step that shares no factor with the number of places visits all of them, far apart.
     let places = (0..SPAWN_POINTS).map(|step| TEA_TABLE.spawn(5 * (player.preference() + step)));

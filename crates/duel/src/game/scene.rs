@@ -1,4 +1,4 @@
-//! What there is to draw and to list: plain data, nothing of the network and nothing of a screen.
+//! The scene to draw and to list: plain data, independent of network and screen.
 
 use samovar_session::Session;
 use samovar_wire::view::SeatRecord;
@@ -42,15 +42,15 @@ pub struct Scene {
 pub struct TeapotView {
     /// The object.
     pub id: ObjectId,
-    /// Who drives it.
+    /// The player that drives it.
     pub player: PlayerKey,
     /// The name to show. It may contain markup.
     pub name: PlayerName,
     /// Red, green and blue of the glaze, from 0 to 255.
     pub glaze: [u8; 3],
-    /// Where it is shown: warped if another peer drives it.
+    /// The shown motion: warped if another peer drives it.
     pub motion: Motion,
-    /// A teapot that was hit is off the table; draw its motion not at all.
+    /// A teapot that was hit is off the table; do not draw its motion.
     pub phase: Phase,
     /// Its player is away: it is parked, and nothing touches it.
     pub is_ghost: bool,
@@ -65,7 +65,7 @@ pub struct TeapotView {
 pub struct CubeView {
     /// The object.
     pub id: ObjectId,
-    /// Who fired it.
+    /// The player that fired it.
     pub shooter: PlayerKey,
     /// Its centre.
     pub position: Vec3,
@@ -76,7 +76,7 @@ pub struct CubeView {
 /// One line of the scores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// Whose.
+    /// The player.
     pub player: PlayerKey,
     /// The name to show. It may contain markup.
     pub name: PlayerName,
@@ -92,14 +92,14 @@ pub struct Standing {
     pub is_me: bool,
     /// A program plays.
     pub is_robot: bool,
-    /// Nobody sits on this player's seat at the moment.
+    /// No peer is on this player's seat at the moment.
     pub is_away: bool,
     /// Its player left for good.
     pub has_left: bool,
 }
 
 impl Duel {
-    /// What to draw at `now`, shortly after the last [`Duel::step`].
+    /// The scene to draw at `now`, shortly after the last [`Duel::step`].
     pub fn scene(&self, now: Time, session: &Session) -> Scene {
         let time = session.session_time(now).as_micros();
         let me = self.player(session);
@@ -180,7 +180,7 @@ fn sitting(session: &Session, player: PlayerKey) -> Option<&SeatRecord> {
     seat_of(session, player).filter(|record| record.peer.is_some())
 }
 
-/// Whether a ghost is no longer shown: its player left, or has been away for so long. The host keeps it for the seat.
+/// Whether a ghost is no longer shown: its player left, or has been away too long. The host keeps it for the seat.
 fn is_long_gone(session: &Session, seen: &Seen, time: u64) -> bool {
     if !matches!(seen.player, PlayerKey::Seat(_)) {
         return false;

@@ -1,11 +1,12 @@
-//! What this peer says to the others and may believe of what they say.
+//! This peer's words to the others, and which words of theirs it may believe.
 //!
-//! Shots and hits of the feed are messages in causal order: whoever decides a hit has been told of the shot, so nobody
-//! hears of the hit first. They survive the host: all who go on have heard the same, and the next host tells what no one
-//! has heard. A session whose rules do not name the order has them in the order of each sender, which is not enough.
+//! Shots and hits of the feed are messages in causal order: the host that decides a hit has been told of the shot, so
+//! no peer hears of the hit first. They survive the host: all remaining members have heard the same, and the next
+//! host tells hits that no member has heard. A session whose rules do not name the order uses the order of each
+//! sender, which is not enough.
 //!
-//! Words of who has just gone, or hosted until now, are delivered under the next view. So this remembers for a moment
-//! who could speak for whom.
+//! Words of a peer that has just gone, or hosted until now, are delivered under the next view. So for a moment this
+//! remembers which peers could speak for which players.
 
 use std::collections::VecDeque;
 
@@ -21,21 +22,21 @@ use crate::word::Word;
 /// Words that may wait for room; the oldest are dropped beyond it.
 const WAITING_MAX: usize = 256;
 
-/// Hits that are remembered as told; more than rows can have in the time for which they are remembered.
+/// Hits that are remembered as told: more than rows can have in the time that they are remembered.
 const TOLD_MAX: usize = 1_024;
 
-/// How long what was told is remembered, so that nothing comes twice, in microseconds.
+/// How long told hits are remembered, so that none comes twice, in microseconds.
 pub(super) const REMEMBERED_FOR: u64 = 20_000_000;
 
-/// How long who is gone, or hosted before, may still be heard, in microseconds.
+/// How long a peer that is gone, or hosted before, may still be heard, in microseconds.
 const HEARD_FOR: u64 = 10_000_000;
 
-/// What was said and heard; bounded by members and the time that it is remembered.
+/// Words sent and heard; bounded by members and the time that they are remembered.
 #[derive(Debug, Default)]
 pub(super) struct Talk {
-    /// Who sat where, and when that was last so, in session time.
+    /// The seat of each peer, and when it last had that, in session time.
     seats: SortedMap<PeerId, (u16, u64)>,
-    /// Who hosted, and when that was last so.
+    /// The hosts, and when each last hosted.
     hosts: SortedMap<PeerId, u64>,
     outbox: VecDeque<Vec<u8>>,
     fired: SortedSet<Shot>,
@@ -45,7 +46,7 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    /// Looks at who is here, and forgets what is old.
+    /// Notes the present members, and forgets old ones.
     pub(super) fn refresh(&mut self, session: &Session, time: u64) {
         self.since.get_or_insert(time);
         for member in session.view().members() {
@@ -72,7 +73,7 @@ impl Talk {
         speaks_for(session, peer, player) || self.hosts.contains_key(&peer) || sat == Some(player)
     }
 
-    /// Says something to everybody in causal order, as soon as there is room.
+    /// Sends a word to all in causal order, as soon as there is room.
     pub(super) fn say(&mut self, word: &Word) {
         if self.outbox.len() == WAITING_MAX {
             self.outbox.pop_front();
@@ -80,13 +81,13 @@ impl Talk {
         self.outbox.push_back(word.encode());
     }
 
-    /// Sends what waits.
+    /// Sends the waiting words.
     pub(super) fn flush(&mut self, session: &mut Session) {
         while let Some(bytes) = self.outbox.front() {
             match session.send(Target::All, Delivery::Causal, bytes) {
                 Err(SendError::WouldBlock) => return,
                 Err(SendError::NotInTheRules) => {
-                    // The next best is the order of each sender; what finds no room there is lost.
+                    // The next best is the order of each sender; a word without room there is lost.
                     let _ = session.send(Target::All, Lane::GAME, bytes);
                 }
                 _ => {}
@@ -106,7 +107,7 @@ impl Talk {
         self.fired.contains(&shot)
     }
 
-    /// Somebody fired; whether that is news.
+    /// A peer fired; whether that is news.
     pub(super) fn hear_fired(&mut self, launch: &Launch, time: u64) -> bool {
         let shot = launch.shot();
         let is_too_soon = |other: &Shot| {

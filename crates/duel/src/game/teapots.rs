@@ -1,8 +1,8 @@
-//! The teapot objects as this peer sees them: who speaks for them, and where they are shown.
+//! The teapot objects as this peer sees them: which peers speak for them, and where they are shown.
 //!
 //! A teapot counts while its owner may speak for its driver: a member for its own seat, the host for robots and for
-//! members who are away. Anything else is neither shown nor touched, and of several teapots of one driver one counts,
-//! the same at every peer.
+//! absent members. Others are neither shown nor touched. Of several teapots of one driver one counts, the same at
+//! every peer.
 
 use samovar_session::{Object, Session};
 use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
@@ -21,7 +21,7 @@ use crate::warp::Warp;
 pub(super) struct Track {
     pub(super) identity: Identity,
     pub(super) owner: PeerId,
-    /// Whether the owner speaks for the driver. Once it does it always does, gone or not, until the owner changes.
+    /// Whether the owner speaks for the driver. Once true it stays true, gone or not, until the owner changes.
     is_accepted: bool,
     revision: (Stamp, u64),
     warp: Warp,
@@ -61,13 +61,13 @@ impl Seen {
     }
 }
 
-/// Whether a peer may speak for a player: its member, and the host for robots and for those who are away.
+/// Whether a peer may speak for a player: its member, and the host for robots and absent members.
 pub(super) fn speaks_for(session: &Session, peer: PeerId, player: PlayerKey) -> bool {
     let sits = |seat| seat_number(session, peer) == Some(seat);
     peer == session.host() || matches!(player, PlayerKey::Seat(seat) if sits(seat))
 }
 
-/// Whether somebody other than its player, or nobody, drives a teapot.
+/// Whether a teapot is driven by another peer than its player's, or by none.
 fn is_ghost(session: &Session, owner: PeerId, player: PlayerKey) -> bool {
     matches!(player, PlayerKey::Seat(seat) if seat_number(session, owner) != Some(seat))
 }
@@ -115,9 +115,9 @@ impl Track {
         self.is_out = is_out;
     }
 
-    /// The phase to show: the scoreboard's, but off the table until the owner has said where it appears again.
+    /// The phase to show: the scoreboard's, but off the table until the owner has told where it appears again.
     ///
-    /// An owner that never says so is put back when its shield is down: nobody can stay invulnerable.
+    /// An owner that never tells that is put back when its shield is down, so no teapot stays invulnerable.
     fn phase(&self, board: &Scoreboard, time: u64) -> Phase {
         let phase = board.row(self.identity.driver).map_or(Phase::Alive, |row| row.phase(time));
         match phase {

@@ -1,4 +1,4 @@
-//! What a step does: stages, moves, bowls and touches.
+//! A step: stages, moves, bowls and touches.
 
 use samovar_wire::SeatId;
 
@@ -31,21 +31,21 @@ const DRIFT: u8 = 4;
 /// Frames that a teapot stays at its start after it was sent there.
 pub(super) const OUT: u8 = 2 * RATE as u8;
 
-/// What is going on.
+/// The stage of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// A round is about to begin; nobody moves.
+    /// A round is about to begin; no teapot moves.
     Ready,
     /// The round.
     Play,
-    /// The round is over, and who won it.
+    /// The round is over, with its winner.
     Told(Option<Side>),
-    /// The match is over, and who won it.
+    /// The match is over, with its winner.
     Over(Option<Side>),
 }
 
 impl Stage {
-    /// How many frames it lasts at most.
+    /// The most frames that it lasts.
     pub(super) const fn lasts(self) -> u16 {
         match self {
             Self::Ready => 3 * RATE,
@@ -56,36 +56,36 @@ impl Stage {
     }
 }
 
-/// What happened in a step, for sounds and for the feed.
+/// An event of a step, for sounds and for the feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MazeEvent {
     /// A teapot took the other side's bowl.
     Taken {
-        /// Who.
+        /// The teapot.
         by: Role,
     },
     /// A teapot was sent home by a defender.
     SentHome {
-        /// Who was.
+        /// The teapot sent home.
         who: Role,
-        /// By whom.
+        /// The defender.
         by: Role,
         /// Whether it had the bowl, which is on its stand again.
         had_bowl: bool,
-        /// Where.
+        /// The place.
         at: Place,
     },
     /// A teapot brought the other side's bowl home.
     Captured {
-        /// Who.
+        /// The teapot.
         by: Role,
     },
     /// A round begins.
     Begins,
-    /// A round is over, and who won it.
+    /// A round is over, with its winner.
     RoundOver(Option<Side>),
-    /// The match is over, and who won it.
+    /// The match is over, with its winner.
     MatchOver(Option<Side>),
 }
 
@@ -99,7 +99,7 @@ pub(super) fn steam(rng: &mut Rng) -> [Mover; PUFFS] {
 }
 
 impl Maze {
-    /// One step: `inputs` are of everybody who plays in this frame, in rising order of seats.
+    /// One step: `inputs` are of all players of this frame, in rising order of seats.
     pub fn step(&mut self, inputs: &[(SeatId, Hand)]) -> Vec<MazeEvent> {
         let mut events = Vec::new();
         self.steps += 1;
@@ -129,13 +129,13 @@ impl Maze {
         events
     }
 
-    /// Whether this match has taken as long as it may.
+    /// Whether this match has reached its time limit.
     fn is_time_over(&self) -> bool {
         let limit = u64::from(self.limit) * u64::from(RATE);
         limit > 0 && !matches!(self.stage, Stage::Over(_)) && self.steps.saturating_sub(self.begun) >= limit
     }
 
-    /// Who has won more rounds.
+    /// The side that has won more rounds.
     fn ahead(&self) -> Option<Side> {
         let [red, blue] = self.wins;
         match red.cmp(&blue) {
@@ -155,7 +155,7 @@ impl Maze {
         }
     }
 
-    /// New walls, everybody at its start.
+    /// New walls, all teapots at their starts.
     fn set_up(&mut self, events: &mut Vec<MazeEvent>) {
         self.plan = Plan::new(self.rng.next_u64());
         self.steam = steam(&mut self.rng);
@@ -202,7 +202,7 @@ impl Maze {
             }
             None => {
                 runner.errand.pass(role.side(), &self.plan, &mut self.rng);
-                // Between two tiles a robot goes on; where it will want to go it looks up where it must know.
+                // Between two tiles a robot goes on; it chooses its way only in the middle of a tile.
                 let middle = runner.mover.next_middle(speed);
                 middle.map_or(Hand::default(), |middle| robot::hand(self, role, middle))
             }
@@ -216,7 +216,7 @@ impl Maze {
         });
     }
 
-    /// Steam goes anywhere but back, and back when there is nothing else; where a teapot is it does not go.
+    /// Steam goes any way but back, and back only when there is no other; it does not enter a teapot's tile.
     fn drift(&mut self, puff: usize) {
         let Self { plan, steam, runners, rng, .. } = self;
         let Some(puff) = steam.get_mut(puff) else { return };
@@ -231,7 +231,7 @@ impl Maze {
         });
     }
 
-    /// Sends a teapot home that somebody touches on their own ground.
+    /// Sends a teapot home that a defender touches on the defender's ground.
     fn meet(&mut self, who: Role, events: &mut Vec<MazeEvent>) {
         let (runner, foreign) = (self.teapot(who), who.side().other());
         let at = runner.mover.here();
@@ -268,7 +268,7 @@ impl Maze {
         }
     }
 
-    /// Ends the round when a bowl is home or the time is over. Who is home in the same frame has won alike.
+    /// Ends the round when a bowl is home or the time is over. Both sides home in the same frame win a round each.
     fn score(&mut self, events: &mut Vec<MazeEvent>) {
         let home = Side::BOTH.map(|side| {
             let by = self.carrier(side.other())?;

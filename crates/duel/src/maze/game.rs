@@ -1,12 +1,12 @@
 //! The maze played over a session's lockstep: one [`MazeGame`] per peer, beside its [`Session`].
 //!
-//! Responsible for giving this player's hand to each frame, for stepping when the session says so, and for the answers that
-//! lockstep asks for: the state for who joins, the fields of a state that differed. It is sans-I/O: [`MazeGame::step`] at
-//! any rate and whenever something came, [`MazeGame::on_event`] for every event of the session,
+//! Responsible for giving this player's hand to each frame, for stepping when the session asks, and for lockstep's
+//! other requests: the state for a joining member, the fields of a state that differed. It is sans-I/O:
+//! [`MazeGame::step`] at any rate and after every arrival, [`MazeGame::on_event`] for every event of the session,
 //! [`MazeGame::poll_event`] for sounds and the feed.
 //!
-//! It owns nothing that is replicated: everybody computes the same state from the same frames. So a change of host concerns
-//! it only as far as frames pause for a moment.
+//! It owns no replicated object: all peers compute the same state from the same frames. So a change of host only
+//! makes frames pause for a moment.
 
 use std::collections::VecDeque;
 
@@ -27,11 +27,11 @@ const KEPT: usize = 256;
 /// Events that may wait; the oldest are dropped beyond it.
 const EVENTS_MAX: usize = 64;
 
-/// What is to be told.
+/// News for the feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MazeNews {
-    /// Something happened in the maze.
+    /// An event of the maze.
     Maze(MazeEvent),
     /// A member came, or came back.
     PlayerCame {
@@ -44,20 +44,20 @@ pub enum MazeNews {
     PlayerWent {
         /// Its name.
         name: PlayerName,
-        /// How.
+        /// The way it left.
         departure: Departure,
     },
-    /// This peer's state was another than the host's, or at the host: a member's was. The member loads the host's.
+    /// This peer's state differed from the host's, or at the host: a member's did. The member loads the host's.
     Desync {
-        /// The first frame behind which they differ.
+        /// The first frame after which they differ.
         frame: u64,
         /// The first field that differs, if it is known.
         field: Option<String>,
     },
 }
 
-/// How a session is kept alive in which the maze is played: with lockstep, at the rate that the rules are made for. Whoever is
-/// left plays on, alone or not.
+/// The rules of a maze's session: with lockstep, at the rate that the rules are made for. Remaining members play on,
+/// alone or not.
 #[must_use]
 pub fn rules() -> Rules {
     let lockstep = LockstepConfig::new(1).with_tick(tick());
@@ -71,7 +71,7 @@ pub fn schemas() -> Schemas {
     Schemas::new()
 }
 
-/// The agreed parameters of a session in which the maze is played: others than those of a duel.
+/// The agreed parameters of a maze's session: different from those of a duel.
 #[must_use]
 pub fn params() -> u64 {
     let tick = tick().as_micros().to_le_bytes();
@@ -89,14 +89,14 @@ pub fn tick() -> Duration {
 /// One peer's part in the maze.
 #[derive(Debug)]
 pub struct MazeGame {
-    /// The state behind `frame`, and the one before it.
+    /// The state after `frame`, and the one before it.
     maze: Maze,
     before: Maze,
     frame: u64,
     stepped: Time,
     /// The newest states, each with its frame and its checksum.
     past: VecDeque<(u64, u64, Vec<u8>)>,
-    /// Whether this peer has been a member for a step, so that whoever comes now is new.
+    /// Whether this peer has been a member for a step, so that later members are new.
     is_seated: bool,
     input_delay: u64,
     desyncs: u64,
@@ -110,7 +110,7 @@ impl MazeGame {
         Self::with_maze(Maze::new(seed))
     }
 
-    /// A game that stands like this for whoever founds it.
+    /// A game in this state, for a founder.
     #[must_use]
     pub fn with_maze(maze: Maze) -> Self {
         Self {
@@ -126,8 +126,7 @@ impl MazeGame {
         }
     }
 
-    /// Gives this player's hand and steps as far as the frames that are here go. While the session has no member here it
-    /// does nothing.
+    /// Gives this player's hand and steps all frames that have arrived. Does nothing while this peer is no member.
     pub fn step(&mut self, now: Time, session: &mut Session, hand: Hand) {
         if !session.is_member() {
             return;
@@ -141,7 +140,7 @@ impl MazeGame {
         }
         while let Some(event) = lockstep.poll_event() {
             match event {
-                // Nobody knows how the game stood; this peer's state is as good as any.
+                // No member knows the state of the game; this peer's is as good as any.
                 lockstep::Event::NoState => lockstep.begin_anew(),
                 lockstep::Event::Desync { frame, field, .. } => {
                     self.desyncs += 1;
@@ -165,7 +164,7 @@ impl MazeGame {
                 events.into_iter().for_each(|event| self.tell(MazeNews::Maze(event)));
             }
             Request::Load { frame, state, .. } => {
-                // A host that sends anything else is found to have another state, and loads again.
+                // If a host sends other bytes, this peer's state differs, and it loads again.
                 if let Ok(maze) = Maze::load(&state) {
                     (self.before, self.maze) = (maze.clone(), maze);
                     self.past.clear();
@@ -184,7 +183,7 @@ impl MazeGame {
         }
     }
 
-    /// Keeps the state behind a frame and returns its checksum.
+    /// Keeps the state after a frame and returns its checksum.
     fn keep(&mut self, frame: u64) -> u64 {
         self.frame = frame;
         let (bytes, checksum) = (self.maze.save(), self.maze.checksum());
@@ -225,13 +224,13 @@ impl MazeGame {
         self.news.pop_front()
     }
 
-    /// The state behind [`MazeGame::frame`].
+    /// The state after [`MazeGame::frame`].
     #[must_use]
     pub const fn maze(&self) -> &Maze {
         &self.maze
     }
 
-    /// The state one frame earlier and how far now is from it towards the present one, 0 to 1: what to draw.
+    /// The state to draw: the one a frame earlier, and how far `now` is from it towards the present one, 0 to 1.
     #[must_use]
     pub fn between(&self, now: Time) -> (&Maze, f32) {
         let share = now.since(self.stepped).as_micros() as f32 / tick().as_micros() as f32;
@@ -244,7 +243,7 @@ impl MazeGame {
         self.frame
     }
 
-    /// The checksums of the newest states, each behind its frame, oldest first; at most 256.
+    /// The checksums of the newest states, each with its frame, oldest first; at most 256.
     pub fn checksums(&self) -> impl Iterator<Item = (u64, u64)> {
         self.past.iter().map(|&(frame, checksum, _)| (frame, checksum))
     }
@@ -261,13 +260,13 @@ impl MazeGame {
         self.desyncs
     }
 
-    /// The teapot that this peer's player has; `None` for whoever watches.
+    /// The teapot of this peer's player; `None` for a spectator.
     #[must_use]
     pub fn role(&self, session: &Session) -> Option<Role> {
         self.maze.role_of(session.seat()?)
     }
 
-    /// Who has a teapot: the name of a member, `None` for a robot.
+    /// The name of the member that has a teapot, `None` for a robot.
     #[must_use]
     pub fn name_of(&self, session: &Session, role: Role) -> Option<PlayerName> {
         let seat = self.maze.seat_of(role)?;

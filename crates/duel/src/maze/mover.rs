@@ -1,8 +1,8 @@
-//! Somebody who moves along corridors, from the middle of one tile to the middle of the next.
+//! A mover in the corridors, from the middle of one tile to the middle of the next.
 
 use super::way::{Hand, Place, TILE, Way};
 
-/// Where somebody is. Invariant: while it is on its way, the next tile that way is within the grid.
+/// A mover's place. Invariant: while it is on its way, the next tile that way is within the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mover {
     pub(super) place: Place,
@@ -15,7 +15,7 @@ impl Mover {
         Self { place, way, gone: 0 }
     }
 
-    /// Where it looks.
+    /// The direction it looks in.
     #[must_use]
     pub const fn way(&self) -> Way {
         self.way
@@ -50,7 +50,7 @@ impl Mover {
         if self.gone == 0 { Some(self.place) } else { self.ahead().filter(|_| self.gone + speed >= TILE) }
     }
 
-    /// Goes on for one step; in the middle of a tile it asks for the way.
+    /// Moves one step; in the middle of a tile it asks `choose` for the way.
     pub(super) fn go_on(&mut self, speed: u8, choose: impl FnOnce(&Self) -> Option<Way>) {
         let mut gone = speed;
         if let Some(ahead) = self.ahead() {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_not_go_on_stands_in_the_middle() {
+    fn a_blocked_mover_stands_in_the_middle() {
         let mut mover = Mover { place: HERE, way: Way::Down, gone: 55 };
         mover.go_on(9, |_| None);
         assert_eq!(mover, Mover::at(Place { x: 3, y: 4 }, Way::Down));

@@ -1,7 +1,7 @@
 //! The walls of a round, made from a seed.
 //!
 //! The red half is a random tree of corridors in which dead ends are opened, so that there is always a second way
-//! round. The blue half is the same, turned by half a circle: what is hard for one side is as hard for the other.
+//! round. The blue half is the same, turned by half a circle, so both sides are equally hard.
 //! Corridors run through odd columns and rows and the openings between them.
 
 use super::way::{BORDER, HEIGHT, Place, WIDTH, Way};
@@ -15,13 +15,13 @@ const ROWS: u8 = HEIGHT / 2;
 /// Walls that are opened besides those at dead ends.
 const SHORTCUTS: u32 = 4;
 
-/// The walls of a round, and where everything begins.
+/// The walls of a round, and the starts and stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     seed: u64,
     /// One bit a column, set where the tile is open.
     open: [u32; HEIGHT as usize],
-    /// Where the red bowl stands.
+    /// The stand of the red bowl.
     base: Place,
 }
 
@@ -47,13 +47,13 @@ impl Plan {
         plan
     }
 
-    /// What it was made from.
+    /// The seed it was made from.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Whether one can be there; everything outside is wall.
+    /// Whether a tile is open; everything outside is wall.
     #[must_use]
     pub fn is_open(&self, place: Place) -> bool {
         self.open.get(usize::from(place.y)).is_some_and(|row| place.x < WIDTH && row >> place.x & 1 == 1)
@@ -65,7 +65,7 @@ impl Plan {
         place.next(way).filter(|&next| self.is_open(next))
     }
 
-    /// Where the bowl of this side stands, and where its teapots bring the other's.
+    /// The stand of this side's bowl, where its teapots bring the other's.
     #[must_use]
     pub const fn base(&self, side: Side) -> Place {
         match side {
@@ -74,7 +74,7 @@ impl Plan {
         }
     }
 
-    /// Where this teapot begins and is sent home to: the corners of its half.
+    /// The start of this teapot, to which it is sent home: a corner of its half.
     #[must_use]
     pub const fn start(&self, role: Role) -> Place {
         let (top, bottom) = (Place { x: 1, y: 1 }, Place { x: 1, y: HEIGHT - 2 });
@@ -86,7 +86,7 @@ impl Plan {
         }
     }
 
-    /// Whether steam keeps away from there: bases and starts, so that nobody is shut in or out.
+    /// Whether steam keeps away from there: bases and starts, so that no teapot is shut in or out.
     pub(super) fn is_kept_clear(&self, place: Place) -> bool {
         Side::BOTH.into_iter().any(|side| self.base(side) == place)
             || Role::ALL.into_iter().any(|role| self.start(role) == place)

@@ -1,8 +1,8 @@
-//! Robots of the maze: what somebody without a player does, as a function of the state alone.
+//! Robots of the maze: the behaviour of a teapot without a player, as a function of the state alone.
 //!
-//! It is computed inside the step by everybody alike, so a robot costs no byte of network and is in the same place
-//! everywhere. A robot has an errand, fetching or guarding, and changes its mind now and then; on its way it keeps away
-//! from steam and, on foreign ground, from those who could send it home.
+//! All peers compute it inside the step, so a robot costs no byte of network and is in the same place everywhere. A
+//! robot has an errand, fetching or guarding, and changes its mind now and then. On its way it avoids steam and, on
+//! foreign ground, defenders.
 
 use std::collections::VecDeque;
 
@@ -11,18 +11,18 @@ use super::way::{BORDER, HEIGHT, Hand, Place, WIDTH, Way};
 use super::{Maze, Role, Side};
 use crate::rng::Rng;
 
-/// How near somebody who could send it home is too near, in tiles.
+/// The distance, in tiles, at which a robot fears a defender.
 const FEAR: u8 = 3;
 
 /// How long an errand lasts, in frames: at least, and at most this much more.
 const ERRAND: (u16, u16) = (120, 240);
 
-/// What a robot is up to.
+/// A robot's errand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Errand {
-    /// Where it keeps watch; `None` while it fetches the other side's bowl.
+    /// Its post as a guard; `None` while it fetches the other side's bowl.
     pub(super) post: Option<Place>,
-    /// How many frames that lasts still.
+    /// Remaining frames of the errand.
     pub(super) left: u16,
 }
 
@@ -43,7 +43,7 @@ impl Errand {
     }
 }
 
-/// Somewhere on one's own ground.
+/// A random place on a side's own ground.
 fn post(side: Side, plan: &Plan, rng: &mut Rng) -> Place {
     let column = 2 * rng.below(u32::from(BORDER / 2)) as u8 + 1;
     let place = Place { x: column, y: 2 * rng.below(u32::from(HEIGHT / 2)) as u8 + 1 };
@@ -51,7 +51,7 @@ fn post(side: Side, plan: &Plan, rng: &mut Rng) -> Place {
     if side == Side::Red { place } else { place.opposite() }
 }
 
-/// What a robot in this role wants in the middle of the tile `from`.
+/// The hand of a robot in this role, in the middle of the tile `from`.
 pub(super) fn hand(maze: &Maze, role: Role, from: Place) -> Hand {
     let goal = goal(maze, role);
     let is_steam = |place: Place| maze.steam.iter().any(|puff| puff.holds(place));
@@ -62,7 +62,7 @@ pub(super) fn hand(maze: &Maze, role: Role, from: Place) -> Hand {
     way.map_or(Hand::default(), |way| Hand::default().with(way))
 }
 
-/// Where it wants to be.
+/// The place it wants to reach.
 fn goal(maze: &Maze, role: Role) -> Place {
     let side = role.side();
     let carrier = maze.carrier(side.other());
@@ -72,7 +72,7 @@ fn goal(maze: &Maze, role: Role) -> Place {
     let intruder = nearest_intruder(maze, role);
     let guards_at = maze.teapot(role).errand.post;
     match (intruder, guards_at) {
-        // A thief is everybody's business.
+        // All teapots of a side chase a thief.
         (Some((intruder, place)), _) if maze.carrier(side) == Some(intruder) => place,
         (Some((_, place)), Some(_)) => place,
         (None, Some(post)) => post,
@@ -82,7 +82,7 @@ fn goal(maze: &Maze, role: Role) -> Place {
     }
 }
 
-/// Whoever of the others is on this side's ground, the nearest.
+/// The nearest teapot of the other side on this side's ground.
 fn nearest_intruder(maze: &Maze, role: Role) -> Option<(Role, Place)> {
     let here = maze.teapot(role).mover.here();
     let others = Role::ALL.into_iter().filter(|other| other.side() != role.side());
@@ -93,7 +93,7 @@ fn nearest_intruder(maze: &Maze, role: Role) -> Option<(Role, Place)> {
     places.min_by_key(|(_, place)| place.distance(here))
 }
 
-/// Whether somebody could send it home who is near that place of the other side's ground.
+/// Whether a defender is near that place of the other side's ground.
 fn is_feared(maze: &Maze, role: Role, place: Place) -> bool {
     let foreign = role.side().other();
     Side::of(place) == Some(foreign)
@@ -103,9 +103,9 @@ fn is_feared(maze: &Maze, role: Role, place: Place) -> bool {
         })
 }
 
-/// The first step of a shortest way that avoids what is blocked; `None` when there is none, or one is there already.
+/// The first step of a shortest way that avoids blocked tiles; `None` when there is none, or `from` is the goal.
 fn route(plan: &Plan, from: Place, to: Place, is_blocked: impl Fn(Place) -> bool) -> Option<Way> {
-    // Backwards from the goal: whoever reaches the start first came from where the way leads.
+    // Backwards from the goal: the step that first reaches the start came from the tile to go to.
     let mut seen = [false; WIDTH as usize * HEIGHT as usize];
     let mut queue = VecDeque::from([to]);
     seen[to.index()] = true;

@@ -1,4 +1,4 @@
-//! The state as bytes: what a late joiner loads, what a checksum is made of, and which parts of it have names.
+//! The state as bytes, for late joiners; its checksum, and its named parts.
 
 use samovar_wire::SeatId;
 use samovar_wire::lockstep::FieldHash;
@@ -13,18 +13,18 @@ use super::{Maze, PUFFS, ROUNDS, Role, Runner, Side, WINS};
 use crate::codec::{DecodeError, Reader};
 use crate::rng::Rng;
 
-/// Stands before a state and changes with what follows.
+/// Precedes a state; changes with its format.
 const VERSION: u8 = 2;
 
-/// Written for nobody and nowhere.
+/// Stands for no role and no place.
 const NONE: u8 = u8::MAX;
 
-/// FNV-1a, by G. Fowler, L. C. Noll and K.-P. Vo: enough to notice what differs by accident.
+/// FNV-1a, by G. Fowler, L. C. Noll and K.-P. Vo: enough to detect accidental differences.
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 impl Maze {
-    /// The whole state: about 160 bytes, and two more for everybody who waits for a place.
+    /// The whole state: about 160 bytes, and two more for each member that waits for a place.
     #[must_use]
     pub fn save(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
@@ -32,11 +32,11 @@ impl Maze {
         bytes
     }
 
-    /// The state that [`Maze::save`] wrote.
+    /// Reads a state that [`Maze::save`] wrote.
     ///
     /// # Errors
-    /// The bytes are none: cut off, too long, of another version, or of a state that the rules do not know. Whatever they
-    /// are, reading them takes no more than a few kilobytes and the time of a few steps.
+    /// The bytes are no state: cut off, too long, of another version, or against the rules. Reading any bytes takes
+    /// no more than a few kilobytes and the time of a few steps.
     pub fn load(bytes: &[u8]) -> Result<Self, DecodeError> {
         let reader = &mut Reader::new(bytes);
         let version = reader.u8()?;
@@ -74,18 +74,18 @@ impl Maze {
         };
         let is_foreign = |side: Side| maze.carrier(side).is_none_or(|role| role.side() != side);
         ensure(Side::BOTH.into_iter().all(is_foreign))?;
-        // Only what this writes is a state, to the last byte.
+        // Only the exact bytes that `save` writes are accepted.
         ensure(maze.save() == bytes)?;
         Ok(maze)
     }
 
-    /// A number that differs when states do, but for one time in 2^64.
+    /// A number that differs when states do, except one time in 2^64.
     #[must_use]
     pub fn checksum(&self) -> u64 {
         hash(&self.save())
     }
 
-    /// The state's parts, each with a hash: what a report of two states that differ names.
+    /// The state's parts, each with a hash, for a report of two states that differ.
     #[must_use]
     pub fn fields(&self) -> Vec<FieldHash> {
         let name = |(name, part): (&str, Vec<u8>)| FieldHash { name: name.to_owned(), hash: hash(&part) };

@@ -1,4 +1,4 @@
-//! Who plays which teapot: members by their seats, in the order in which they came, and robots in the empty places.
+//! Seats: members play teapots by their seats, in the order of their coming, and robots fill the empty places.
 
 use samovar_wire::SeatId;
 
@@ -11,7 +11,7 @@ pub(super) const WAITING_MAX: usize = 255;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seats {
     pub(super) roles: [Option<SeatId>; Role::COUNT],
-    /// Who came first is first.
+    /// In the order of their coming.
     pub(super) waiting: Vec<SeatId>,
 }
 
@@ -24,8 +24,8 @@ impl Seats {
         self.roles[role.index()]
     }
 
-    /// Brings the seats into line with who plays, in rising order of seats: who left is replaced at once by whoever waits
-    /// longest, or by a robot; who came takes the first free role of the side with fewer members.
+    /// Adjusts the seats to the players, given in rising order of seats. A player that left is replaced at once by
+    /// the one waiting longest, or by a robot; a new one takes the first free role of the side with fewer members.
     pub(super) fn settle(&mut self, playing: &[SeatId]) {
         let stays = |seat: &SeatId| playing.contains(seat);
         for role in &mut self.roles {
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_longest_replaces_who_left() {
+    fn the_longest_waiting_member_replaces_a_leaver() {
         let mut seats = Seats::default();
         seats.settle(&ids(&[1, 2, 3, 4, 5, 6]));
         seats.settle(&ids(&[1, 3, 4, 5, 6]));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_bounded() {
+    fn waiting_members_are_bounded() {
         let mut seats = Seats::default();
         let many: Vec<_> = (1..2_000).map(SeatId).collect();
         seats.settle(&many);

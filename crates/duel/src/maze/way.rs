@@ -9,7 +9,7 @@ pub const HEIGHT: u8 = 15;
 /// The column between the halves.
 pub const BORDER: u8 = WIDTH / 2;
 
-/// What a tile is divided into: how far somebody has gone is counted in these.
+/// Divisions of a tile, in which movement is counted.
 pub const TILE: u8 = 60;
 
 /// A tile of the grid: column from the left, row from the top.
@@ -41,7 +41,7 @@ impl Place {
         usize::from(self.y) * usize::from(WIDTH) + usize::from(self.x)
     }
 
-    /// How many steps it is away where nothing is in the way.
+    /// The number of steps to another place without walls.
     pub(super) fn distance(self, other: Self) -> u8 {
         self.x.abs_diff(other.x) + self.y.abs_diff(other.y)
     }
@@ -93,15 +93,15 @@ impl Way {
     }
 }
 
-/// The ways that a player wants to go: what its keys or its thumb say, the input of one frame.
+/// The ways that a player wants to go, by its keys or its thumb: the input of one frame.
 ///
-/// One bit each; up with down and left with right is neither. Of two that remain the one that turns counts first, so
-/// that a corner can be announced before it is there.
+/// One bit each; up with down and left with right is neither. If two remain, the one that turns counts first, so that
+/// a corner can be announced before it is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hand(u8);
 
 impl Hand {
-    /// From one byte of input; bits that mean nothing are dropped.
+    /// From one byte of input; unknown bits are dropped.
     #[must_use]
     pub const fn from_byte(byte: u8) -> Self {
         Self(byte & 0x0f)

@@ -1,4 +1,4 @@
-//! The reflexes of a robot: urges, steering and aiming, as plain functions of what it sees.
+//! The reflexes of a robot: urges, steering and aiming, as plain functions of its inputs.
 
 use super::Rival;
 use crate::angle::cos;
@@ -19,8 +19,8 @@ pub(super) fn turn_towards(off: f32, spin: f32) -> f32 {
     (4.0 * off - 0.4 * spin).clamp(-1.0, 1.0)
 }
 
-/// The vector from the shooter to where a cube fired now would meet the target, if that keeps its velocity, of which
-/// the shooter reckons with a share.
+/// The vector from the shooter to where a cube fired now would meet the target, if that keeps the share `foresight`
+/// of its velocity.
 ///
 /// Three rounds of guessing the time of flight from the place and the place from the time: the error that remains is
 /// far below that of the aim.
@@ -35,7 +35,7 @@ pub(super) fn lead(own: &Motion, target: &Motion, foresight: f32) -> Vec2 {
     })
 }
 
-/// The urge to make room for all who are near.
+/// The urge to make room for near teapots.
 pub(super) fn keep_apart(own: &Motion, rivals: &[Rival]) -> Vec2 {
     rivals.iter().fold([0.0, 0.0], |urge, rival| {
         let away = sub(own.position, rival.motion.position);
@@ -56,7 +56,7 @@ pub(super) fn keep_clear(own: &Motion, urge: Vec2, arena: &Arena) -> Vec2 {
     })
 }
 
-/// The urge away from one surface that is `gap` away, and along it, whichever way suits the urge.
+/// The urge away from one surface at distance `gap`, and along it, whichever way suits the urge.
 fn avoid(away: Vec2, gap: f32, urge: Vec2) -> Vec2 {
     let closeness = (1.0 - gap / WALL_ROOM).clamp(0.0, 1.0);
     // Head-on, away alone would only cancel the urge: the way round has to be an urge as well.
@@ -80,7 +80,7 @@ mod tests {
     const START: u64 = 50_000_000;
 
     #[test]
-    fn a_cube_fired_at_the_lead_meets_a_target_that_holds_its_course() {
+    fn a_cube_fired_at_the_lead_meets_a_steady_target() {
         let mut rng = Rng::new(81);
         for _ in 0..500 {
             let mut any = |radius: f32| Motion {

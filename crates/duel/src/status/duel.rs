@@ -1,4 +1,4 @@
-//! What a status says of matches and of the sugar bowl.
+//! The part of a status about matches and the sugar bowl.
 
 use samovar_wire::Time;
 

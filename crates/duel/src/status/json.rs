@@ -1,5 +1,5 @@
-//! JSON as it is written: a status is texts, numbers and lists of them, for which a library brings along the shortest
-//! form of every float there is.
+//! A small JSON writer: a status is texts, numbers and lists of them, and a library would add the shortest form of
+//! every float.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ pub(super) struct Json {
 }
 
 impl Json {
-    /// All that was written.
+    /// The written text.
     pub(super) fn into_text(self) -> String {
         self.text
     }
@@ -42,7 +42,7 @@ impl Json {
         let _ = write!(self.text, "{}", count.into());
     }
 
-    /// A number, rounded to millionths; null when it is none, or from ten million million on.
+    /// A number, rounded to millionths; null when it is not finite, or from ten million million on.
     pub(super) fn number(&mut self, number: impl Into<f64>) {
         let number = number.into();
         let millionths = (number.abs() * 1e6).round();
@@ -95,7 +95,8 @@ impl Json {
         self.text.push('}');
     }
 
-    /// The beginning of a key or value. A text ends with a quotation mark, so what it says does not count here.
+    /// Begins a key or value, with a comma when needed. A text ends with a quotation mark, so its content does not
+    /// confuse this.
     fn part(&mut self, beginning: &str) {
         if !self.text.is_empty() && !self.text.ends_with(['{', '[', ':']) {
             self.text.push(',');
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_library_reads_what_is_written() {
+    fn a_library_reads_the_written_json() {
         let mut json = Json::default();
         json.object(|json| {
             json.key("name").text("a \"b\" \\ c\n{[: é");

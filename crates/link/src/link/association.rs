@@ -1,17 +1,17 @@
-//! Which of the associations of two peers this is, and which packets are of it (PROTOCOL §2.2).
+//! The association that a packet belongs to, told by the generations of both ends (PROTOCOL §2.2).
 
 use samovar_wire::{Generation, Generations};
 
-/// What is to be done with a packet or chunk.
+/// How to treat a packet or chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It belongs to this association.
     Counts,
-    /// Its sender knows a former link of this end, or none yet: only its own generation is of interest.
+    /// Its sender knows an older link of this end, or none yet: only the sender's generation is read.
     Early,
-    /// Its sender began anew since something of it counted.
+    /// Its sender began anew after something of this association had counted.
     Restarted,
-    /// It is of a link that its sender has given up.
+    /// It belongs to a link that its sender has given up.
     Former,
     /// Its sender has no link; only a CLOSE counts.
     Unlinked,
@@ -23,7 +23,7 @@ pub(super) struct Association {
     own: Generation,
     /// The newest generation of the other end.
     heard: Option<Generation>,
-    /// Something of that generation counted.
+    /// Something of the generation `heard` has counted.
     counted: bool,
 }
 
@@ -32,7 +32,7 @@ impl Association {
         Self { own, heard: None, counted: false }
     }
 
-    /// What packets and chunks to the other end state.
+    /// The generations to state in packets and chunks to the other end.
     pub(super) const fn generations(&self) -> Generations {
         Generations { sender: Some(self.own), receiver: self.heard }
     }
@@ -44,12 +44,12 @@ impl Association {
             Some(heard) if sender != heard && !sender.is_newer_than(heard) => return Verdict::Former,
             _ => {}
         }
-        // Who has not heard of this link may mean a former one, unless there was none.
+        // A sender that has not heard of this link may mean an older one, unless there was none.
         let is_meant = generations.receiver.map_or(self.own == Generation::FIRST, |to| to == self.own);
         if is_meant { Verdict::Counts } else { Verdict::Early }
     }
 
-    /// Takes the sender's generation in; whether what went to it before was for another one.
+    /// Takes in the sender's generation; whether what went to it before was for another one.
     pub(super) fn on_heard(&mut self, generations: Generations, verdict: Verdict) -> bool {
         let is_new = self.heard != generations.sender;
         self.heard = generations.sender;
@@ -57,7 +57,7 @@ impl Association {
         is_new
     }
 
-    /// Whether a chunk that is sent now can count; chunks that do not are missed for long.
+    /// Whether the other end would count a chunk sent now: one that does not count is noticed late.
     pub(super) fn takes_chunks(&self) -> bool {
         self.heard.is_some() || self.own == Generation::FIRST
     }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_link_hears_who_has_not_heard_of_it() {
+    fn a_first_link_counts_packets_that_name_no_receiver() {
         let mut end = Association::new(Generation::FIRST);
         assert_eq!(hear(&mut end, 0x10), Verdict::Counts);
         assert_eq!(end.generations().encode(), 0x11);
@@ -91,11 +91,11 @@ mod tests {
     }
 
     #[test]
-    fn a_later_link_counts_only_what_is_meant_for_it() {
+    fn a_later_link_counts_only_its_own_generation() {
         let mut end = Association::new(Generation::FIRST.next());
         assert_eq!(hear(&mut end, 0x10), Verdict::Early);
         assert_eq!(hear(&mut end, 0x11), Verdict::Early);
-        // Nothing counted yet, so that there is nothing to begin anew with.
+        // Nothing counted yet, so nothing is restarted.
         assert_eq!(hear(&mut end, 0x20), Verdict::Early);
         assert_eq!(end.generations().encode(), 0x22);
         assert_eq!(hear(&mut end, 0x12), Verdict::Former);

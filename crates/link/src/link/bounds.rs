@@ -4,7 +4,7 @@ use samovar_wire::limits::{GAME_SEGMENT_WINDOW, SEGMENT_WINDOW, UNRELIABLE_PER_P
 
 /// Segments of the session's lane that may wait or be under way.
 pub(super) const SESSION_SEGMENTS: usize = 1_024;
-/// Those of them that are kept for control messages: however much is said of objects, there is room for a vote.
+/// The part of these that is kept for control messages, so that a flood of objects leaves room for a vote.
 const CONTROL_SEGMENTS: usize = 256;
 /// Segments of each of the game's lanes that may wait or be under way: three of the largest messages.
 const GAME_SEGMENTS: usize = 256;

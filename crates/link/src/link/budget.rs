@@ -1,4 +1,4 @@
-//! How much may be sent: pacing by a token bucket whose rate follows what the path can take.
+//! The send budget: pacing by a token bucket whose rate follows what the path can take.
 //!
 //! ```text
 //!                 nothing wrong, and the sender wanted more
@@ -11,14 +11,14 @@
 //!       the rate falls below what was delivered, and the queue is waited for
 //! ```
 //!
-//! *Delay decides.* A packet's time until its ack, the least of a look's, against the least of the last ten
-//! seconds tells how long the path's queue is; that bytes are about to be dropped is known before they are. Loss alone
-//! slows nobody down below one packet in five: wireless paths lose at random, and a rate that falls for it collapses
-//! (what SCTP does to data channels, PROTOCOL §2.5). What the driver's buffer holds beyond what is under way anyway is a
-//! queue like any other, and seen sooner.
+//! *Delay decides.* The least time from packet to ack in a look, against the least of the last ten seconds, gives the
+//! length of the path's queue, before it drops anything. Loss alone slows the link down only above one packet in
+//! five: wireless paths lose at random, and a rate that follows such loss collapses (as SCTP's does on data channels,
+//! PROTOCOL §2.5). Bytes in the driver's buffer beyond those in flight are a queue as well, and are seen sooner.
 //!
-//! A queue, or a loss, that stays whatever this link does is somebody else's: after [`STUBBORN`] looks it becomes part
-//! of the path. The rate never falls below [`FLOOR`], which carries acks, keep-alive and small reliable messages.
+//! A queue or a loss that stays whatever this link does is another sender's: after [`STUBBORN`] looks it counts as
+//! part of the path. The rate never falls below [`FLOOR`], which carries acks, keep-alive and small reliable
+//! messages.
 
 use samovar_wire::limits::PACKET_MAX;
 use samovar_wire::{Duration, Time};
@@ -29,83 +29,82 @@ const FLOOR: u64 = 8_000;
 const START: u64 = 64_000;
 /// The greatest rate.
 const CEILING: u64 = 8_000_000;
-/// What a path adds to a packet: IP, UDP, DTLS and SCTP, or TCP, TLS and WebSocket.
+/// Bytes that a path adds to a packet: IP, UDP, DTLS and SCTP, or TCP, TLS and WebSocket.
 const OVERHEAD: usize = 60;
-/// A packet with everything around it.
+/// A packet with all its headers.
 const FULL_PACKET: u64 = (PACKET_MAX + OVERHEAD) as u64;
 /// The shortest time between two looks.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
 /// Round trips that a look needs, so that one late ack is no queue.
 const TRIPS_MIN: u32 = 5;
-/// A queue of this length is none yet; half of that is a reason not to grow.
+/// A shorter queue is ignored; half of it stops the rate from growing.
 const QUEUE_MIN: Duration = Duration::from_millis(30);
-/// Losses above the usual, of a thousand, that are a reason to slow down; and of how many packets at least.
+/// Loss above the usual, in thousandths, that slows the link down; and the fewest packets to judge by.
 const LOSS_MAX: u32 = 200;
 const LOSS_TOLD: u32 = 20;
-/// What a path is believed to lose of its own, at most.
+/// The loss that a path may have by itself, at most, in thousandths.
 const USUAL_LOSS_MAX: u32 = 500;
-/// Without news for this long there may be no path.
+/// After this long without an arrival there may be no path.
 const CHOKE_AFTER: Duration = Duration::from_millis(1_000);
 /// Looks in a row that find the same queue, after which it counts as part of the path.
 const STUBBORN: u32 = 4;
-/// The least round trip is that of the last one to two of these.
+/// The least round trip is taken over the last one to two of these.
 const BASE_MEMORY: Duration = Duration::from_millis(5_000);
-/// Nobody waits longer than this for a queue to drain.
+/// The longest pause in which a queue may drain.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
-/// What the driver's buffer may hold besides what a round trip takes.
+/// Bytes that the driver's buffer may hold besides those of a round trip.
 const BACKLOG_MIN: u64 = 4_096;
 /// Tokens are kept in millionths of a byte, so that no time is too short to count.
 const MICRO: i64 = 1_000_000;
 
-/// What acks have told since the last look.
+/// Measurements since the last look.
 #[derive(Clone, Copy, Debug, Default)]
 struct Look {
     from: Time,
-    /// Bytes that went out, and bytes that are known to have arrived.
+    /// Bytes sent, and bytes known to have arrived.
     spent: u64,
     delivered: u64,
     told: u32,
     lost: u32,
     trips: u32,
     least: Option<Duration>,
-    /// Something waited for the budget.
+    /// The budget held something back.
     limited: bool,
     /// The driver's buffer was too full.
     backlogged: bool,
-    /// Chunks of the bulk stream went out, of whose arrival nobody tells in time.
+    /// Bulk chunks went out; their acks come too late for this look.
     bulk: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Budget {
     rate: u64,
-    /// May be negative: then something has to be waited for.
+    /// Negative after an overdraft, which has to be waited for.
     tokens: i64,
     updated: Time,
     look: Look,
     /// The least time until an ack in this span and in the one before.
     base: [Option<Duration>; 2],
     base_from: Time,
-    /// Bytes of packets whose fate is open.
+    /// Bytes of packets whose fate is unknown.
     in_flight: u64,
-    /// Only packets from this number on tell about the present rate.
+    /// Packets before this number went out at an older rate and are not judged.
     epoch: u64,
-    /// No limit of the path was met yet.
+    /// The path has not shown a limit yet.
     starting: bool,
-    /// Looks that found a queue, one after the other; how long the first one was, and the rate then.
+    /// Consecutive looks that found a queue; the length of the first queue, and the rate then.
     queues: (u32, Duration, u64),
-    /// When the queue was last waited for.
+    /// When sending last paused to drain a queue.
     drained: Time,
-    /// Looks that found losses in a row, and how many of a thousand the first one found.
+    /// Consecutive looks that found losses, and the loss of the first one, in thousandths.
     losses: (u32, u32),
-    /// Losses that are the path's own, of a thousand.
+    /// The path's own loss, in thousandths.
     usual_loss: u32,
-    /// When a packet was last known to have arrived, or nothing was under way.
+    /// When a packet was last known to have arrived, or when nothing was in flight.
     heard: Time,
-    /// Nothing has arrived for so long that there may be no path at all: only the least rate is used until something
-    /// does.
+    /// Nothing has arrived for [`CHOKE_AFTER`]: only the least rate is used until something does.
     choked: bool,
-    /// What the driver's buffer held, and when.
+    /// Bytes in the driver's buffer, and when that was.
     backlog: (u64, Time),
 }
 
@@ -136,7 +135,7 @@ impl Budget {
         if self.choked { FLOOR } else { self.rate }
     }
 
-    /// What may go at once after a pause.
+    /// Bytes that may go at once after a pause.
     fn burst(&self) -> i64 {
         (2 * FULL_PACKET + self.rate / 32) as i64 * MICRO
     }
@@ -178,7 +177,7 @@ impl Budget {
         self.base.iter().flatten().min().copied()
     }
 
-    /// A packet or chunk goes out, whether there was room for it or not.
+    /// Accounts for a packet or chunk, whether there was room for it or not.
     pub(super) fn spend(&mut self, now: Time, bytes: usize) {
         self.refill(now);
         let least = -(self.rate as i64 / 2 * MICRO).max(FULL_PACKET as i64 * MICRO);
@@ -195,18 +194,18 @@ impl Budget {
         self.look.bulk = true;
     }
 
-    /// Something waits for the budget.
+    /// The budget held something back.
     pub(super) fn on_limited(&mut self) {
         self.look.limited = true;
     }
 
-    /// What the path's buffer holds, as its driver sees it.
+    /// The driver reports how much its buffer holds.
     pub(super) fn on_backlog(&mut self, now: Time, bytes: u64) {
-        // The same figure again may be an old one: its time goes on.
+        // A repeated figure may be an old one, so its time stays.
         if self.backlog.0 != bytes {
             self.backlog = (bytes, now);
         }
-        // A burst that is gone at the next look into the buffer was no queue.
+        // Only a burst that is still there at the next look is a queue.
         self.look.backlogged = bytes > self.backlog_allowed();
     }
 
@@ -231,13 +230,13 @@ impl Budget {
         self.in_flight = self.in_flight.saturating_sub((size + OVERHEAD) as u64);
     }
 
-    /// A packet goes out, on top of [`Budget::spend`]: its fate will be told.
+    /// A packet goes out whose fate will be known; called besides [`Budget::spend`].
     pub(super) fn on_packet(&mut self, size: usize) {
         self.look.spent += (size + OVERHEAD) as u64;
         self.in_flight += (size + OVERHEAD) as u64;
     }
 
-    /// The ack of the newest packet came so long after it was sent.
+    /// The newest packet was acked after `trip`.
     pub(super) fn on_trip(&mut self, now: Time, packet: u64, trip: Duration) {
         if now.since(self.base_from) >= BASE_MEMORY {
             self.base = [None, self.base[0]];
@@ -250,8 +249,8 @@ impl Budget {
         }
     }
 
-    /// Adapts the rate when it is time to. `next` is the number of the next packet, `variation` that of round trips.
-    /// Whether it was.
+    /// Adapts the rate when a look is due; whether one was. `next` is the number of the next packet, `variation` that
+    /// of round trips.
     pub(super) fn adapt(&mut self, now: Time, next: u64, variation: Duration) -> bool {
         let chokes = !self.choked && now.since(self.heard) >= CHOKE_AFTER;
         if chokes {
@@ -268,11 +267,11 @@ impl Budget {
         true
     }
 
-    /// Judges what the acks of a span have told.
+    /// Judges the measurements of a look.
     fn look_back(&mut self, now: Time, (span, base): (Duration, Duration), next: u64, variation: Duration) {
         let look = core::mem::replace(&mut self.look, Look { from: now, ..Look::default() });
         let delivered = look.delivered * 1_000_000 / span.as_micros();
-        // Serialising two packets takes its time on a slow path; that is no queue. Nor is the jitter of a path.
+        // Sending two packets takes time on a slow path, and round trips vary: neither is a queue.
         let tolerated =
             (QUEUE_MIN + variation.min(QUEUE_MIN)).max(self.time_for(2 * FULL_PACKET * MICRO as u64));
         let trip = look.least.filter(|_| look.trips >= TRIPS_MIN).unwrap_or(base);
@@ -295,11 +294,11 @@ impl Budget {
             let step = if self.starting { self.rate / 2 } else { self.rate / 16 + 500 };
             self.refill(now);
             self.rate = (self.rate + step).min(CEILING);
-            // What the greater rate does is to be seen before the next step.
+            // The effect of this step must show before the next.
             self.epoch = next;
         }
         if look.limited && now.since(self.drained) >= BASE_MEMORY {
-            // Who always has something to send would never again see the path without a queue.
+            // A sender that always has more would never again see the path without a queue.
             self.drain(now, queue + QUEUE_MIN);
         }
     }
@@ -311,26 +310,26 @@ impl Budget {
         self.queues = if count == 0 { (1, queue, self.rate) } else { (count + 1, first, rate) };
         let stays = queue.times(10) >= self.queues.1.times(9) && queue > Duration::ZERO;
         if self.queues.0 >= STUBBORN && stays && self.rate * 10 <= self.queues.2 * 6 {
-            // Whatever stands there does not go away when we send less: it is not ours.
+            // The queue stays when we send less, so it is another sender's.
             self.forget_base(now);
             self.queues.0 = 0;
             return;
         }
         let fills = look.limited || look.delivered * 10 < look.spent * 9;
         let target = match (fills, look.bulk) {
-            // Who sends less than it might, and all of it arrives, did not fill the queue alone.
+            // A sender below its rate whose bytes all arrive did not fill the queue alone.
             (false, _) => delivered.max(self.rate * 17 / 20),
             (true, false) => delivered * 17 / 20,
             (true, true) => self.rate * 7 / 10,
         };
         self.rate = target.clamp(FLOOR.min(self.rate), self.rate).max(FLOOR);
-        // What was sent since that look's packets is in the queue as well.
+        // The queue also holds what was sent after that look's packets.
         let base = self.least_trip().unwrap_or(Duration::ZERO).as_micros();
         let standing = self.in_flight.saturating_sub(delivered * base / 1_000_000);
         self.drain(now, queue.max(self.time_for(standing * MICRO as u64)));
     }
 
-    /// Waits once until a queue of this length is gone.
+    /// Pauses once until a queue of this length is gone.
     fn drain(&mut self, now: Time, queue: Duration) {
         self.refill(now);
         self.drained = now;
@@ -338,8 +337,8 @@ impl Budget {
         self.tokens = self.tokens.min(FULL_PACKET as i64 * MICRO - pause);
     }
 
-    /// Much is lost, although no queue is seen: a path that drops what is above its rate, or a bad one. Only the
-    /// former loses less when less is sent.
+    /// Much is lost without a visible queue. Sending less tells a path that drops what is above its rate from one
+    /// that loses anyway.
     fn suspect_losses(&mut self, now: Time, loss: u32) {
         let (count, first) = self.losses;
         self.losses = if count == 0 { (1, loss) } else { (count + 1, first) };
@@ -353,7 +352,7 @@ impl Budget {
         self.rate = (self.rate * 17 / 20).max(FLOOR);
     }
 
-    /// The path is another one, or its least round trip is not what it was.
+    /// The path changed, or its least round trip did.
     pub(super) fn forget_path(&mut self, now: Time) {
         self.heard = now;
         self.usual_loss = 0;
@@ -366,7 +365,7 @@ impl Budget {
         self.look = Look { from: now, ..Look::default() };
     }
 
-    /// We slept until now: how long acks of packets before `next` take proves nothing.
+    /// This peer slept until now: the ack times of packets before `next` prove nothing.
     pub(super) fn on_slept(&mut self, now: Time, next: u64) {
         self.epoch = next;
         self.look = Look { from: now, ..Look::default() };

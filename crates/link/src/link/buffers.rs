@@ -1,4 +1,4 @@
-//! Buffers that are used again, so that a link at work allocates nothing.
+//! Spare buffers, so that a link at work allocates nothing.
 
 use super::bounds::{SPARE_BUFFERS, SPARE_BYTES};
 
@@ -15,7 +15,7 @@ impl Buffers {
         buffer
     }
 
-    /// Takes a buffer back that nobody reads any more.
+    /// Takes back a buffer that is no longer read.
     pub(super) fn give(&mut self, mut buffer: Vec<u8>) {
         if self.spare.len() < SPARE_BUFFERS && (1..=SPARE_BYTES).contains(&buffer.capacity()) {
             buffer.clear();

@@ -1,4 +1,4 @@
-//! The bulk stream: large messages over the reliable mode, whole even when the path under them changes (PROTOCOL §3.2).
+//! The bulk stream: large messages over the reliable mode, complete even when the path changes (PROTOCOL §3.2).
 
 use std::collections::VecDeque;
 
@@ -8,12 +8,12 @@ use samovar_wire::{CloseCode, Duration, Generations, Reader, Time, Writer};
 
 use super::bounds::BULK_BYTES;
 
-/// When nothing could be sent and nothing was acked for this long, what is under way is sent again: a relay may have
-/// dropped it.
+/// After this long without an ack or a chunk to send, the unacked bytes are sent again: a relay may have dropped
+/// them.
 const STALL: Duration = Duration::from_millis(1_000);
 /// Room for a chunk's offset.
 const OFFSET_LEN: usize = 10;
-/// Room for what stands before a chunk's bytes.
+/// Room for all that stands before a chunk's bytes.
 const CHUNK_HEAD: usize = 1 + OFFSET_LEN;
 
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(super) struct BulkSender {
     /// The stream from `acked` on.
     queue: VecDeque<u8>,
     progress: Time,
-    /// All that could go went, and nothing was acked since: what goes from now on is no progress.
+    /// Everything was sent and nothing was acked since; sending again is no progress.
     waits: bool,
 }
 
@@ -48,12 +48,12 @@ impl BulkSender {
         self.acked
     }
 
-    /// How far it is queued.
+    /// The offset behind the last queued byte.
     pub(super) fn queued(&self) -> u64 {
         self.acked + self.queue.len() as u64
     }
 
-    /// Whether a chunk may go, as far as the other end is concerned.
+    /// Whether the other end's window allows a chunk.
     pub(super) fn has_work(&self) -> bool {
         self.sent < self.end()
     }
@@ -111,7 +111,7 @@ impl BulkSender {
         self.waits = false;
     }
 
-    /// Begins anew behind what is acked if that was too long ago; whether it was.
+    /// Starts again from the last ack if that is too long ago; whether it did.
     pub(super) fn on_timeout(&mut self, now: Time) -> bool {
         let stalls = self.stall_due() <= now;
         if stalls {
@@ -130,7 +130,7 @@ pub(super) struct BulkReceiver {
     /// The offset of the first byte in `buffer` that is not read: everything before it is delivered.
     delivered: u64,
     buffer: Vec<u8>,
-    /// How much of `buffer` is delivered. It is cleared once for many messages, since small ones may be many.
+    /// How much of `buffer` is delivered. It is cleared once for many messages, because small ones may be many.
     read: usize,
     ack_wanted: bool,
 }
@@ -143,7 +143,7 @@ impl BulkReceiver {
             return Err(CloseCode::LimitExceeded);
         }
         self.ack_wanted = true;
-        // A gap can stand behind a change of path; the sender begins again at what we acked.
+        // A change of path can leave a gap; the sender starts again from our ack.
         if chunk.offset <= end && chunk_end > end {
             self.buffer.extend_from_slice(&chunk.bytes[(end - chunk.offset) as usize..]);
         }
@@ -192,14 +192,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_that_come_sooner_than_a_stall_is_seen_do_not_hide_it() {
+    fn frequent_messages_do_not_hide_a_stall() {
         let (mut sender, mut receiver) = (BulkSender::default(), BulkReceiver::default());
         let generations = Generations { sender: None, receiver: None };
         let mut now = Time::ZERO;
         let mut heard = Vec::new();
         for number in 0..4_u8 {
             sender.push(0, &[number]).expect("there is room");
-            // The next one goes just before a stall would be seen.
+            // The next message goes just before a stall would be detected.
             for _ in 0..7 {
                 now += STALL.half().half().half();
                 sender.on_timeout(now);

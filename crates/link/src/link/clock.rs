@@ -4,17 +4,17 @@ use samovar_wire::{Duration, Time};
 
 /// The round trip assumed before the first measurement.
 const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
-/// So many pings may wait for their answers: four seconds of them, which is further than anybody can play.
+/// Pings that may await answers: four seconds of them, farther than any playable distance.
 const AWAITED: usize = 8;
-/// The first pings go at this interval, so that a newcomer's clock is right at once.
+/// The first pings go at this interval, so that a new peer's clock is right at once.
 const EAGER_INTERVAL: Duration = Duration::from_millis(50);
 const EAGER_PINGS: u32 = 6;
-/// A ping that is due waits so long behind the last packet for the next one.
+/// A due ping waits this long after the last packet for the next one to carry it.
 const RIDES_WITHIN: Duration = Duration::from_millis(40);
-/// Bounds of the time after which an unacked segment goes again.
+/// Bounds of the time after which an unacked segment is sent again.
 const PROBE_MIN: Duration = Duration::from_millis(40);
 const PROBE_MAX: Duration = Duration::from_millis(400);
-/// Of so many answers the least counts: eight seconds, of which one is enough that nobody was busy at.
+/// The least round trip is taken over this many answers: in eight seconds, both ends are idle at least once.
 const RECENT: usize = 16;
 
 #[derive(Debug)]
@@ -22,9 +22,9 @@ pub(super) struct PingClock {
     interval: Duration,
     next_ping: Time,
     pings: u32,
-    /// The packets with the newest pings, in no order, until their answers came or those of newer ones.
+    /// The packets with the newest pings, in no order, until they or newer ones are answered.
     outstanding: [Option<(u64, Time)>; AWAITED],
-    /// The packet with the newest ping of the other end that has no answer yet, and when it came.
+    /// The packet with the other end's newest unanswered ping, and when it came.
     pong: Option<(u64, Time)>,
     smoothed: Option<Duration>,
     variation: Duration,
@@ -54,7 +54,8 @@ impl PingClock {
         }
     }
 
-    /// Takes an answer; the round trip if it answers one of our pings, none newer was answered, and it can be true.
+    /// Takes an answer; the round trip if the answer is to one of our pings, is plausible, and no newer ping was
+    /// answered.
     pub(super) fn on_pong(&mut self, now: Time, ping: u16, held: u64) -> Option<Duration> {
         let asked = self.outstanding.iter().flatten().find(|(packet, _)| *packet as u16 == ping);
         let &(answered, sent) = asked?;
@@ -81,7 +82,7 @@ impl PingClock {
         Some(round_trip)
     }
 
-    /// Whether the packet of this number, that is being written, asks.
+    /// Whether the packet of this number, now being written, carries a ping.
     pub(super) fn take_ping(&mut self, now: Time, packet: u64) -> bool {
         if self.next_ping > now {
             return false;
@@ -97,19 +98,20 @@ impl PingClock {
         self.pong.take().map(|(packet, arrived)| (packet as u16, now.since(arrived).as_micros()))
     }
 
-    /// When a packet has to go for a ping, when the last one went at `last_sent`. Where packets go all the time it rides.
+    /// When a ping needs a packet of its own, if the last packet went at `last_sent`. Frequent packets carry it
+    /// along.
     pub(super) fn ping_due(&self, last_sent: Time) -> Time {
         let rides = self.pings >= EAGER_PINGS;
         if rides { self.next_ping.max(last_sent + RIDES_WITHIN) } else { self.next_ping }
     }
 
-    /// We slept: how long an answer took proves nothing.
+    /// This peer slept: the time until an answer proves nothing.
     pub(super) fn forget_ping(&mut self) {
         self.outstanding = [None; AWAITED];
         self.next_ping = Time::ZERO;
     }
 
-    /// The path changed: another least round trip is to be found.
+    /// The path changed, so its least round trip is measured anew.
     pub(super) fn forget_least(&mut self) {
         self.recent = [None; RECENT];
     }
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_further_away_than_the_time_between_two_pings_is_measured_all_the_same() {
+    fn round_trips_longer_than_the_ping_interval_are_measured() {
         let at = |ms: u64| Time::from_micros(ms * 1_000);
         let mut clock = PingClock::new(Duration::from_millis(500));
         for packet in 0..4 {

@@ -1,4 +1,4 @@
-//! What a link tells, and what it is asked.
+//! The events, errors, statistics and configuration of a link.
 
 use samovar_wire::lane::RELIABLE_LANES;
 use samovar_wire::{CloseCode, Duration, Lane, Receipt, Time};
@@ -6,13 +6,12 @@ use samovar_wire::{CloseCode, Duration, Lane, Receipt, Time};
 /// Local tuning of a link. Not agreed between the ends.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkConfig {
-    /// Longest time without sending anything, and the longest silence that the other end is believed to keep of its
-    /// own will. Less finds a dead peer sooner and costs packets; more breaks a promise (PROTOCOL §2.4). Default
-    /// 100 ms.
+    /// Longest time without sending, and the longest silence that the other end keeps by choice. Less finds a dead
+    /// peer sooner and costs packets; more breaks a promise (PROTOCOL §2.4). Default 100 ms.
     pub keep_alive: Duration,
-    /// Longest time an ack waits for a packet to ride in, half as long again for one that is expected then
-    /// ([`Link::expect_packet`](crate::Link::expect_packet)). Less tells the other end of losses sooner and costs packets. Default
-    /// 20 ms.
+    /// Longest time an ack waits for a packet to ride in; half as long again when a packet is expected
+    /// ([`Link::expect_packet`](crate::Link::expect_packet)). Less tells the other end of losses sooner and costs
+    /// packets. Default 20 ms.
     pub ack_delay: Duration,
     /// Time between two pings once the round trip is known. Default 500 ms.
     pub ping_interval: Duration,
@@ -28,25 +27,25 @@ impl Default for LinkConfig {
     }
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The other end has it.
     Delivered,
-    /// It was overtaken; if it arrives yet, nobody will know.
+    /// It was overtaken. A later arrival is not reported.
     Lost,
 }
 
-/// What a link tells.
+/// An event for the link's owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkEvent {
-    /// The next message of a lane other than [`Lane::Unreliable`]. A bulk message comes behind all messages that were
+    /// The next message of a lane other than [`Lane::Unreliable`]. A bulk message comes after all messages that were
     /// queued in [`Lane::SESSION`] before it.
     Message(Lane, Vec<u8>),
     /// An unreliable message, composed or not, and the number of the packet it came in.
     Datagram(u64, Vec<u8>),
-    /// What became of a packet that carried a composed datagram.
+    /// The fate of a packet that carried a composed datagram.
     Fate(u64, Fate),
     /// A measured round trip.
     Clock {
@@ -59,12 +58,12 @@ pub enum LinkEvent {
     },
     /// The other end closed the link.
     Closed(CloseCode),
-    /// The other end began anew, as if it had never heard of this link: nothing of either end arrives any more until
-    /// this one begins anew as well, by a link of the next generation.
+    /// The other end began anew, without knowledge of this link. Nothing arrives in either direction until this end
+    /// begins anew as well, by a link of the next generation.
     Restarted,
 }
 
-/// How far the other end is known to have got in the reliable lanes and the bulk stream.
+/// How far the other end has received the reliable lanes and the bulk stream, as far as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deliveries {
     pub(super) lanes: [u64; RELIABLE_LANES as usize],
@@ -110,7 +109,7 @@ impl core::fmt::Display for SendError {
 
 impl core::error::Error for SendError {}
 
-/// What a link measures. Rates of loss are means over about the last hundred packets.
+/// Measurements of a link. Rates of loss are means over about the last hundred packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LinkStats {
@@ -118,7 +117,7 @@ pub struct LinkStats {
     pub round_trip: Option<Duration>,
     /// The mean deviation of the round trip.
     pub variation: Duration,
-    /// The shortest of the last 16 round trips on this path: what the path takes, without what either end was busy with.
+    /// The shortest of the last 16 round trips on this path: the path's own time, without delays in busy ends.
     pub least_round_trip: Option<Duration>,
     /// The mean deviation of the time between two arriving packets.
     pub jitter: Duration,
@@ -128,7 +127,7 @@ pub struct LinkStats {
     pub loss_in: f32,
     /// Packets and bulk chunks sent.
     pub packets_out: u64,
-    /// Bytes of them, without what the path adds.
+    /// Bytes of them, without the path's overhead.
     pub bytes_out: u64,
     /// Packets and bulk chunks that arrived, duplicates included.
     pub packets_in: u64,
@@ -148,6 +147,6 @@ pub struct LinkStats {
     pub unacked: u64,
     /// Unreliable messages that gave way to newer ones before they were sent.
     pub dropped: u64,
-    /// What the path is thought to take, in bytes per second.
+    /// The estimated capacity of the path, in bytes per second.
     pub rate: u64,
 }

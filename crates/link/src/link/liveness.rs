@@ -1,14 +1,14 @@
-//! How suspicious a silence is.
+//! Failure detection: how suspicious a silence is.
 //!
-//! Phi-accrual detectors (Hayashibara 2004) fit a distribution to the intervals between arrivals. Here that would be
-//! wrong twice a second: a peer that plays sends every 16 ms and one that rests every 100, and neither change is a
-//! sign of death. What is known instead is a promise: a living peer sends at least every keep-alive interval K
-//! (PROTOCOL §2.4). A silence of a living peer is therefore made of two parts:
+//! Phi-accrual detectors (Hayashibara 2004) fit a distribution to the intervals between arrivals. Here that would
+//! often be wrong: a peer at play sends every 16 ms, one at rest every 100, and neither change is a sign of death.
+//! Instead there is a promise: a living peer sends at least every keep-alive interval K (PROTOCOL §2.4). The silence
+//! of a living peer therefore has two parts:
 //!
-//! - *grace*: K, and what arrivals have exceeded it by, as mean and four mean deviations (so a peer whose timers are
-//!   throttled, or a path with jitter, teaches its own grace), and at least 20 ms; a *stall*, a silence of a living peer
-//!   that nobody would have waited for, is remembered for a minute, since where one was (a TCP connection that lost a
-//!   segment, a page that compiles a shader) others follow;
+//! - *grace*: K, plus the excess of arrivals over K (mean and four mean deviations, at least 20 ms). So a peer with
+//!   throttled timers, or a path with jitter, teaches its own grace. A *stall*, an unusual silence of a living peer,
+//!   is remembered for a minute, because others follow (a TCP connection that lost a segment, a page that compiles a
+//!   shader);
 //! - *losses*: each further K means that one more packet is missing. Losses come in runs; a run of mean length g goes
 //!   on with the probability 1 − 1/g, so the number lost in a row is geometric, and the probability of a silence that
 //!   lasts s beyond the grace is (1 − 1/g)^(s/K), which is at most 10^(−s / (2.303 (g − ½) K)).
@@ -22,31 +22,31 @@ use samovar_wire::{Duration, Time};
 
 /// A peer is suspected from this suspicion on: one false alarm in a million silences.
 pub const SUSPECTED: f64 = 6.0;
-/// A gap between two calls that no honest driver makes: this peer slept itself, and must not blame others for it.
+/// Longer gaps between two calls show that this peer slept; the other end is not blamed for them.
 pub(super) const SLEPT: Duration = Duration::from_millis(2_000);
-/// The least that a path is granted beyond the promise.
+/// The least grace beyond the promise.
 const SLACK: Duration = Duration::from_millis(20);
-/// No shorter silence is remarkable.
+/// Shorter silences are never quiet.
 const QUIET_MIN: Duration = Duration::from_millis(50);
-/// Who is silent for so much longer than it usually is at most has stalled.
+/// A silence that exceeds the usual by more than this is a stall.
 const STALL_MIN: Duration = Duration::from_millis(70);
-/// Longer silences are outages. That there was one is no reason to wait for another.
+/// Longer silences are outages, which do not predict others.
 const STALL_MAX: Duration = Duration::from_millis(1_500);
-/// A stall counts less and less, and after this time not at all.
+/// The time in which a stall's weight falls to zero.
 const STALL_FADES: Duration = Duration::from_millis(60_000);
-/// The shortest mean run of losses that is reckoned with.
+/// The shortest mean run of losses assumed.
 const RUN_MIN: f64 = 1.11;
 
 #[derive(Debug)]
 pub(super) struct Liveness {
     keep_alive: Duration,
     heard: Time,
-    /// The mean, and the mean deviation, of what an interval exceeds the promise by, in microseconds.
+    /// Mean and mean deviation of the excess of an interval over the promise, in microseconds.
     excess: f64,
     deviation: f64,
     /// The worst stall, in microseconds, and when it ended.
     stall: (f64, Time),
-    /// The mean, and the mean deviation, of the interval itself, in microseconds: what is shown as jitter.
+    /// Mean and mean deviation of the interval itself, in microseconds: the reported jitter.
     interval: f64,
     jitter: f64,
 }
@@ -64,7 +64,7 @@ impl Liveness {
         let remarkable = self.usual() + STALL_MIN.as_micros() as f64;
         let is_stall =
             interval > remarkable.max(self.stall_at(now)) && interval < STALL_MAX.as_micros() as f64;
-        // Until the first arrival nothing was promised.
+        // Nothing was promised before the first arrival.
         if is_stall && self.interval > 0.0 {
             self.stall = (interval, now);
         }
@@ -85,7 +85,7 @@ impl Liveness {
         self.heard = self.heard.max(now);
     }
 
-    /// The path is another one, which need not stall like the one before.
+    /// The path changed; the new one need not stall like the old.
     pub(super) fn forget_stall(&mut self) {
         self.stall.0 = 0.0;
     }
@@ -98,12 +98,12 @@ impl Liveness {
         now.since(self.heard)
     }
 
-    /// Whether a silence is longer than this path's arrivals let expect, much sooner than it is suspicious.
+    /// Whether a silence is longer than this path's arrivals suggest: far earlier than a suspicion.
     pub(super) fn is_quiet(&self, now: Time) -> bool {
         self.quiet_at() <= now
     }
 
-    /// When a silence from now on is so long.
+    /// When a silence from now on is that long.
     pub(super) fn quiet_at(&self) -> Time {
         let usual = 3.0 * (self.interval + self.jitter);
         self.heard + Duration::from_micros(usual as u64).max(QUIET_MIN)
@@ -114,13 +114,13 @@ impl Liveness {
         Duration::from_micros(self.jitter as u64)
     }
 
-    /// How long an interval is at most, but for stalls.
+    /// The longest usual interval, without stalls.
     fn usual(&self) -> f64 {
         let excess = self.excess + 4.0 * self.deviation;
         self.keep_alive.as_micros() as f64 + excess.max(SLACK.as_micros() as f64)
     }
 
-    /// What the worst stall still counts for.
+    /// The worst stall, weighted by its age.
     fn stall_at(&self, now: Time) -> f64 {
         let (stall, ended) = self.stall;
         stall * (1.0 - now.since(ended).as_micros() as f64 / STALL_FADES.as_micros() as f64).max(0.0)
@@ -130,7 +130,7 @@ impl Liveness {
         self.usual().max(self.stall_at(self.heard))
     }
 
-    /// The time that divides the probability of life by ten.
+    /// The time in which the probability of life falls to a tenth.
     fn decade(&self, run: f32) -> f64 {
         core::f64::consts::LN_10 * (f64::from(run).max(RUN_MIN) - 0.5) * self.keep_alive.as_micros() as f64
     }
@@ -140,7 +140,7 @@ impl Liveness {
         ((silence - self.grace()) / self.decade(run)).max(0.0)
     }
 
-    /// When a silence from now on makes for that much suspicion.
+    /// When a silence from now on reaches that suspicion.
     pub(super) fn suspect_at(&self, suspicion: f64, run: f32) -> Time {
         self.heard + Duration::from_micros((self.grace() + suspicion * self.decade(run)).ceil() as u64)
     }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_pace_is_no_reason_for_suspicion_but_broken_promises_teach_patience() {
+    fn only_broken_promises_extend_the_grace() {
         let (now, mut busy) = heard_every(8);
         busy.on_heard(now + KEEP_ALIVE);
         assert_eq!(busy.suspicion(now + KEEP_ALIVE + KEEP_ALIVE, 1.0), 0.0);

@@ -1,4 +1,4 @@
-//! Unreliable and sequenced messages: what waits, and which come too late (PROTOCOL §3.1).
+//! Unreliable and sequenced messages: the queue of the sender, and which arrive too late (PROTOCOL §3.1).
 
 use std::collections::VecDeque;
 
@@ -11,11 +11,11 @@ use super::buffers::Buffers;
 
 const CHANNELS: usize = SEQUENCED_CHANNELS as usize;
 
-/// What waits for a packet. Nothing of it is kept once it was written.
+/// Messages that wait for a packet; written ones are not kept.
 #[derive(Debug, Default)]
 pub(super) struct LooseSender {
     unreliable: VecDeque<Vec<u8>>,
-    /// The newest message of each channel, if it waits, and how many came before it.
+    /// The newest waiting message of each channel, and the number of messages before it.
     sequenced: [Option<Vec<u8>>; CHANNELS],
     numbers: [u64; CHANNELS],
     /// Messages that gave way to newer ones.

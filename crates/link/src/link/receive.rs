@@ -1,4 +1,4 @@
-//! What comes in: packets and their frames, and chunks of the bulk stream.
+//! Receiving: packets and their frames, and chunks of the bulk stream.
 
 use samovar_wire::lane::SEQUENCED_CHANNELS;
 use samovar_wire::limits::UNRELIABLE_PER_PACKET;
@@ -25,12 +25,12 @@ impl Link {
         self.deliver_bulk()
     }
 
-    /// Whether a packet or chunk counts; what its generations tell is taken in.
+    /// Whether a packet or chunk counts; takes in its generations.
     fn is_of_this_link(&mut self, now: Time, generations: Generations, verdict: Verdict) -> bool {
         match verdict {
             Verdict::Counts | Verdict::Early => {
                 if self.association.on_heard(generations, verdict) {
-                    // The other end waits to be told of it; it has dropped the chunks that did not name it.
+                    // The other end awaits our ack of its restart; it has dropped the chunks that did not name it.
                     self.ack_soon(now);
                     if generations.sender != Some(Generation::FIRST) {
                         self.bulk_out.rewind();
@@ -52,7 +52,7 @@ impl Link {
         let mut check = frames;
         while let Some(frame) = check.next_frame().map_err(close_code)? {
             match frame {
-                // A close is honoured whatever its packet's number: who has forgotten us cannot number packets.
+                // A close counts whatever its packet's number: an end that lost its state cannot number packets.
                 Frame::Close(code) => {
                     if verdict == Verdict::Unlinked || self.is_of_this_link(now, header.generations, verdict)
                     {
@@ -147,7 +147,7 @@ impl Link {
     }
 
     pub(super) fn deliver_bulk(&mut self) -> Result<(), CloseCode> {
-        // The rest waits in the stream, which acknowledges what is delivered.
+        // The rest stays in the stream, which acks only what is delivered.
         while self.events.len() < EVENTS
             && let Some(message) = self.bulk_in.next_message(self.receive_lanes[0].next())?
         {

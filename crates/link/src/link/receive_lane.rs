@@ -27,7 +27,7 @@ impl ReceiveLane {
         self.next
     }
 
-    /// Whether a sender that keeps the rules can have sent this segment.
+    /// Whether a sender that follows the protocol can have sent this segment.
     pub(super) fn check(&self, truncated: u16) -> Result<(), CloseCode> {
         let number = expand(truncated, self.next);
         if number < self.next + self.window { Ok(()) } else { Err(CloseCode::LimitExceeded) }

@@ -1,16 +1,16 @@
-//! Packets that were received, and how much of that the other end has yet to be told (PROTOCOL §2.2, §2.3).
+//! Received packets, and which of them the other end must still be told of (PROTOCOL §2.2, §2.3).
 //!
-//! An ack describes only what no packet has described that is known to have arrived: in the usual case that is what
-//! came during the last round trip, a byte of history. When acks are lost, the next one grows by what they said.
+//! An ack describes only arrivals that no delivered packet has described: usually those of the last round trip, a
+//! byte of history. When acks are lost, the next one covers theirs as well.
 
 use samovar_wire::link_frame::{ACK_HISTORY, Ack, AckHistory, expand};
 
 /// Places in the ring of arrivals: more than the newest packet and its history.
 const RING: usize = 2 * ACK_HISTORY as usize;
-/// One packet in so many weighs in the loss rate.
+/// The loss rate is a running mean over about this many packets.
 const LOSS_MEMORY: f32 = 128.0;
-/// The length of a run of losses is a mean over about so many runs. A longer one than this is an outage: that there was one is no
-/// reason to wait for another.
+/// The length of a run of losses is a mean over about this many runs. A longer run than this is an outage, which does
+/// not predict another.
 const RUN_MEMORY: f32 = 8.0;
 const RUN_MAX: u64 = 32;
 
@@ -22,15 +22,15 @@ pub(super) struct ReceivedPackets {
     history: AckHistory,
     /// How many packets have arrived.
     arrivals: u64,
-    /// As the how manieth a packet arrived, by its number modulo [`RING`].
+    /// By packet number modulo [`RING`]: the packet's place in the order of arrival.
     order: Vec<u64>,
-    /// The other end knows of these first arrivals.
+    /// The other end knows of this many first arrivals.
     described: u64,
-    /// No packet before this one has to be described.
+    /// Packets before this one need no description.
     oldest: u64,
     /// The share of packets that were missing when a later one came.
     pub(super) loss: f32,
-    /// How many packets in a row are missing when some are.
+    /// The mean length of a run of missing packets.
     pub(super) run: f32,
 }
 
@@ -50,7 +50,7 @@ impl Default for ReceivedPackets {
 }
 
 impl ReceivedPackets {
-    /// Notes a packet; `None` for a duplicate, or one so old that its duplicate could not be told.
+    /// Notes a packet; `None` for a duplicate, or a packet too old to tell from one.
     pub(super) fn insert(&mut self, truncated: u16) -> Option<u64> {
         let number = expand(truncated, self.newest.unwrap_or(0));
         match self.newest {
@@ -88,19 +88,19 @@ impl ReceivedPackets {
         self.loss -= self.loss / LOSS_MEMORY;
     }
 
-    /// What the next packet says; `None` before the first packet.
+    /// The next packet's ack; `None` before the first arrival.
     pub(super) fn ack(&self) -> Option<Ack> {
         let newest = self.newest?;
         let history = self.history.truncated(newest.saturating_sub(self.oldest));
         Some(Ack { newest: newest as u16, history })
     }
 
-    /// How many packets have arrived: what a packet that is sent now describes.
+    /// How many packets have arrived; a packet sent now describes these.
     pub(super) fn arrivals(&self) -> u64 {
         self.arrivals
     }
 
-    /// A packet arrived that was sent when so many had arrived here: the other end knows of them.
+    /// A packet arrived that the other end sent after this many arrivals here were described to it.
     pub(super) fn on_described(&mut self, arrivals: u64) {
         self.described = self.described.max(arrivals);
         let Some(newest) = self.newest else { return };
@@ -163,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_says_only_what_the_other_end_may_not_know() {
+    fn an_ack_omits_arrivals_that_the_other_end_knows() {
         let mut received = ReceivedPackets::default();
         (0..10).for_each(|n| _ = received.insert(n));
         let (sent, _) = (received.arrivals(), received.insert(11));
         received.on_described(sent);
         assert_eq!(described(&received), [11]);
-        // A packet that comes late is described, although later ones are known.
+        // A late packet is described, although later ones are known.
         received.insert(10);
         assert_eq!(described(&received), [11, 10]);
         received.on_described(received.arrivals());
@@ -177,11 +177,11 @@ mod tests {
     }
 
     #[test]
-    fn whatever_acks_are_lost_the_next_one_says_it_all() {
+    fn an_ack_covers_all_lost_acks_before_it() {
         let mut received = ReceivedPackets::default();
         (0..30).for_each(|n| _ = received.insert(n));
         received.on_described(received.arrivals());
-        // Nothing of what is said about these arrives.
+        // None of the acks of these arrives.
         (30..200).filter(|n| n % 7 != 0).for_each(|n| _ = received.insert(n));
         let expected: Vec<_> = (30..200).filter(|n| n % 7 != 0).rev().collect();
         assert_eq!(described(&received), expected);

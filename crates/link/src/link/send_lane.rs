@@ -1,10 +1,9 @@
 //! The sending half of a reliable lane: messages cut into segments, each sent until it is acked (PROTOCOL §3.1).
 //!
-//! A segment rides again in later packets before its loss is known: a copy costs less than the round trip that noticing
-//! its loss would take, during which everything behind it in the lane waits (PROTOCOL §3.1). A small one does so
-//! twice. Copies are paid from a purse into which each small segment puts 1.9 times its size when it is first sent,
-//! and a larger one its size, so that a sender of many small messages triples its traffic at worst, and one of large
-//! ones doubles it. Third sendings are the first to be saved.
+//! A segment goes out again before its loss is known: a copy costs less than the round trip in which the loss would
+//! be noticed and everything behind it in the lane would wait (PROTOCOL §3.1). A small segment has two copies. Copies
+//! are paid from a purse: each small segment adds 1.9 times its size when first sent, a larger one its size. So many
+//! small messages at most triple the traffic, large ones at most double it. Third sendings are the first to be saved.
 
 use std::collections::VecDeque;
 
@@ -16,19 +15,19 @@ use super::bounds::window_of;
 use super::buffers::Buffers;
 use super::sent::SegmentRef;
 
-/// A segment up to this size has two copies, a larger one has one. What a new host says of its session is small.
+/// A segment up to this size has two copies, a larger one has one. A new host's announcements are small.
 const SMALL_MAX: usize = 300;
-/// A copy rides in a packet that leaves at least this long after the last one that had it.
+/// A copy goes in a packet that leaves at least this long after the last one that carried the segment.
 const COPY_AFTER: Duration = Duration::from_millis(8);
-/// A copy makes a packet of its own after this time: longer than a tick at 60 Hz, whose packet takes it along.
+/// A copy gets a packet of its own after this time: longer than a tick at 60 Hz, whose packet carries it for free.
 const COPY_DUE: Duration = Duration::from_millis(18);
-/// What a fresh byte pays into the purse, in tenths of a byte: of a small segment, and of a larger one.
+/// Credit for a new byte in the purse, in tenths of a byte: of a small segment, and of a larger one.
 const COPY_TENTHS: [usize; 2] = [19, 10];
-/// What the purse holds at most: bytes, in tenths.
+/// The most that the purse holds, in tenths of a byte.
 const PURSE_MAX: usize = 40_000;
-/// What a third sending must leave in the purse for second ones, in tenths of a byte.
+/// The credit that a third sending must leave for second ones, in tenths of a byte.
 const PURSE_RESERVE: usize = 4_000;
-/// Segments whose copies may be waited for at a time.
+/// Segments that may await copies at a time.
 const COPYING_MAX: usize = 128;
 
 /// How often segments go out.
@@ -48,7 +47,7 @@ struct Segment {
     last: bool,
     acked: bool,
     resend: bool,
-    /// How often it was sent since it was fresh or known to be lost.
+    /// How often it was sent since it was queued or lost.
     sendings: u8,
     sent: Time,
     /// The packet that carried it last.
@@ -61,7 +60,7 @@ pub(super) struct Page<'a, 'b> {
     pub(super) now: Time,
     /// The packet's number.
     pub(super) packet: u64,
-    /// Bytes that the packet may have behind the last segment.
+    /// The end of the room for segments in the packet, in bytes.
     pub(super) end: usize,
     /// How often a small segment is sent before its loss is known.
     pub(super) sendings: u8,
@@ -80,7 +79,7 @@ pub(super) struct SendLane {
     sent: usize,
     /// How many wait to be sent again.
     resends: usize,
-    /// Numbers of segments that may ride again, in the order of their sending.
+    /// Numbers of segments that may be copied, in the order of their sending.
     copying: VecDeque<u64>,
     purse: usize,
 }
@@ -144,7 +143,7 @@ impl SendLane {
         if self.resends > 0 || self.sent < self.sendable() {
             return Time::ZERO;
         }
-        // The oldest sending is the first; those that were acked meanwhile are a harmless look too early.
+        // The oldest sending is the first. One acked meanwhile only makes the look too early.
         let first = self.copying.iter().find_map(|&number| self.get(number).filter(|s| !s.acked));
         first.map_or(Time::FAR, |segment| segment.sent + COPY_DUE)
     }
@@ -153,7 +152,7 @@ impl SendLane {
         self.segments.len().min(window_of(self.lane) as usize)
     }
 
-    /// Appends what fits of the segments that want to go.
+    /// Appends the due segments that fit.
     pub(super) fn write(&mut self, page: &mut Page<'_, '_>) {
         let full = page.contents.len() + SEGMENTS_PER_PACKET;
         for index in 0..self.sent {
@@ -176,7 +175,7 @@ impl SendLane {
     }
 
     fn write_copies(&mut self, full: usize, page: &mut Page<'_, '_>) {
-        // Those that ride go to the end of the queue, with the newest time.
+        // Copied segments go to the end of the queue, with the newest time.
         for _ in 0..self.copying.len() {
             let Some(&number) = self.copying.front() else { return };
             let wanted = self.get(number).filter(|s| !s.acked && !s.resend && s.sendings < page.sendings);

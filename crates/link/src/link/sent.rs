@@ -1,4 +1,4 @@
-//! Packets that were sent, and what became of each (PROTOCOL §2.3).
+//! Sent packets and the fate of each (PROTOCOL §2.3).
 
 use std::collections::VecDeque;
 use std::collections::vec_deque::Iter;
@@ -11,7 +11,8 @@ use super::event::Fate;
 
 /// A packet is lost when one sent this many later was acked (RFC 9002 §6.1.1).
 const REORDER_PACKETS: u64 = 3;
-/// Or when a later one was acked and it is older than the round trip by an eighth and this (RFC 9002 §6.1.2).
+/// A packet is also lost when a later one was acked and it is older than the round trip by an eighth and this (RFC
+/// 9002 §6.1.2).
 const REORDER_SLACK: Duration = Duration::from_millis(10);
 
 /// A segment that a packet carries.
@@ -29,9 +30,9 @@ pub(super) struct SentPacket {
     pub(super) sent: Time,
     /// Its bytes.
     pub(super) size: usize,
-    /// Whether it carries a composed datagram, whose writer wants to know its fate.
+    /// Whether it carries a composed datagram, whose writer is told its fate.
     pub(super) composed: bool,
-    /// How many packets had arrived when it described which.
+    /// How many arrivals had been counted when the packet was written; see `ReceivedPackets`.
     pub(super) arrivals: u64,
     /// Where its segments begin in `contents`, counted from the first packet on, and how many they are.
     contents: u64,
@@ -90,7 +91,7 @@ impl SentPackets {
         let contents = self.unpacked_from();
         let segments = (self.dropped + self.contents.len() as u64 - contents) as usize;
         let Noted { size, composed, arrivals } = noted;
-        // What is too much is given up at the next look, and no look is due for it: that would be at once, for ever.
+        // The excess is given up at the next look without making one due, which would be due at once, for ever.
         let number = self.next();
         self.packets.push_back(SentPacket {
             number,
@@ -104,7 +105,7 @@ impl SentPackets {
         });
     }
 
-    /// Takes an ack; tells the fate of each packet that is known by it.
+    /// Takes an ack; reports the fate of each packet that it settles.
     pub(super) fn on_acked(
         &mut self,
         now: Time,
@@ -114,7 +115,7 @@ impl SentPackets {
     ) {
         for back in core::iter::once(0).chain(history.bits().map(|bit| bit + 1)) {
             let index = newest.checked_sub(back).and_then(|number| number.checked_sub(self.first));
-            // All further ones are older still, and their fate is known.
+            // All further packets are older, and their fate is known.
             let Some(index) = index else { break };
             let Some(packet) = self.packets.get_mut(index as usize).filter(|packet| packet.open) else {
                 continue;
@@ -126,7 +127,7 @@ impl SentPackets {
         self.detect_losses(now, on_fate);
     }
 
-    /// Decides which packets are lost, by what was acked after them.
+    /// Declares packets lost, by the acks of later ones.
     pub(super) fn detect_losses(
         &mut self,
         now: Time,
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_nobody_acks_do_not_pile_up() {
+    fn unacked_packets_do_not_pile_up() {
         let mut sent = SentPackets::default();
         let mut lost = 0;
         for n in 0..10_000 {

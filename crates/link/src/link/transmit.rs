@@ -1,4 +1,4 @@
-//! What goes out, and when: packets, and chunks of the bulk stream.
+//! Sending: packets, and chunks of the bulk stream.
 
 use samovar_wire::carried::CARRIED_HEAD;
 use samovar_wire::lane::RELIABLE_LANES;
@@ -10,15 +10,15 @@ use super::Link;
 use super::send_lane::Page;
 use super::sent::Noted;
 
-/// Writes an unreliable message of at most the given size for the packet of the given number; writes nothing when
-/// there is nothing to say.
+/// Writes an unreliable message for a packet. Arguments: the packet's number, the most bytes, the output; writing
+/// nothing means that there is no message.
 pub type Compose<'a> = dyn FnMut(u64, usize, &mut Vec<u8>) + 'a;
 
 /// Where composed datagrams come from.
 pub struct Source<'a> {
-    /// A packet is to be made even when only `compose` has something to say.
+    /// Make a packet even when only `compose` has something to send.
     pub wanted: bool,
-    /// Asked once for each packet that the budget allows, for what it wants to say in the room there is.
+    /// Called once for each packet that the budget allows, with the room that is left.
     pub compose: &'a mut Compose<'a>,
 }
 
@@ -31,8 +31,8 @@ impl core::fmt::Debug for Source<'_> {
 /// When something is due on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dues {
-    /// When something wants to be sent, whether the budget allows it or not: until then, and until anything else is done
-    /// with the link, [`Link::poll_transmit`] has nothing of its own.
+    /// When something is to be sent, whether the budget allows it or not. Before that, [`Link::poll_transmit`] has
+    /// nothing of its own unless another method of the link is called.
     pub wanted: Time,
     /// When the budget allows a packet, as [`Link::budget_at`] says.
     pub allowed: Time,
@@ -40,28 +40,28 @@ pub struct Dues {
     pub timeout: Time,
 }
 
-/// Who comes first in a packet, by turns; `None` stands for the unreliable mode.
+/// The lane that comes first in a packet, by turns; `None` stands for the unreliable mode.
 const TURNS: [Option<u8>; 9] = [Some(0), None, Some(1), Some(0), None, Some(2), Some(0), None, Some(3)];
-/// Of a packet in which the unreliable mode comes first, what messages that wait may take from the composed one; in
-/// one turn of three, everything, so that large ones do not wait for ever.
+/// The room that waiting messages may take when the unreliable mode comes first; the composed datagram has the rest.
+/// In one turn of three they may take everything, so that large messages do not wait for ever.
 const LOOSE_SHARE: usize = SPACE / 2;
 const LOOSE_TURN: usize = 4;
-/// How large a packet is made at most: a member may have to carry it.
+/// The largest packet that is made; it leaves room for a carrier's header.
 const SPACE: usize = PACKET_MAX - CARRIED_HEAD;
 /// A datagram's own header, as the last frame of its packet.
 const DATAGRAM_HEAD: usize = 1;
-/// Small segments are sent this often before their loss is known, by the loss there was.
+/// Small segments are sent this often before their loss is known, depending on the measured loss.
 const SENDINGS: u8 = 2;
 const SENDINGS_WITH_LOSS: u8 = 3;
 const LOSSY: f32 = 0.015;
-/// A chunk takes at least so many bytes, and as long as this to send.
+/// A chunk has at least this many bytes, and more on a fast path.
 const CHUNK_MIN: usize = 1_024;
 const CHUNK_MICROS: u64 = 20_000;
-/// What is sent when it is expected is sent by then.
+/// The tolerance for a packet that is sent later than expected.
 const EXPECTED_SLACK: Duration = Duration::from_millis(1);
 
 impl Link {
-    /// Writes the next bytes for the path into `out`, and says how the path shall carry them; `None` when there is
+    /// Writes the next bytes for the path into `out`, and returns the mode to send them in; `None` when there is
     /// nothing to send now.
     ///
     /// `session` is the session time to answer pings with, zero when unknown.
@@ -93,13 +93,13 @@ impl Link {
         Some(mode)
     }
 
-    /// When something wants a packet that waits for the budget.
+    /// When something needs a packet that the budget may delay.
     fn work_due(&self) -> Time {
         let lanes = self.send_lanes.iter().map(super::SendLane::due).min().unwrap_or(Time::FAR);
         if self.loose_out.has_work() { Time::ZERO } else { lanes }
     }
 
-    /// When a packet has to go whatever the budget says.
+    /// When a packet must go whatever the budget says.
     fn sign_due(&self) -> Time {
         let sign = (self.last_sent + self.config.keep_alive).min(self.clock.ping_due(self.last_sent));
         self.ack_due.map_or(sign, |due| due.min(sign))
@@ -147,7 +147,7 @@ impl Link {
         }
     }
 
-    /// Fills the packet by turns; whether a composed datagram is in it, as its last frame.
+    /// Fills the packet by turns; whether its last frame is a composed datagram.
     fn write_content(
         &mut self,
         now: Time,
@@ -186,7 +186,8 @@ impl Link {
         true
     }
 
-    /// Asks for the datagram of a packet of which `used` bytes are taken; where other frames must end before it.
+    /// Composes the datagram of a packet of which `used` bytes are taken; returns where other frames must end before
+    /// it.
     fn compose(&mut self, number: u64, used: usize, compose: &mut Compose<'_>) -> usize {
         let room = SPACE.saturating_sub(used + DATAGRAM_HEAD);
         compose(number, room, &mut self.scratch);
@@ -196,7 +197,7 @@ impl Link {
         if self.scratch.is_empty() { SPACE } else { SPACE - DATAGRAM_HEAD - self.scratch.len() }
     }
 
-    /// Writes the next chunk of the bulk stream when it may go: never more than half of the rate.
+    /// Writes the next chunk of the bulk stream if one may go: bulk takes at most half of the rate.
     fn write_chunk(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         if self.chunk_due() > now {
             if self.bulk_out.has_work() {
@@ -220,7 +221,7 @@ impl Link {
         if goes { self.bulk_credit.max(self.budget.ready_at()) } else { Time::FAR }
     }
 
-    /// An ack waits somewhat longer for a packet that is likely to come then: one of its own costs as much as an update.
+    /// Lets an ack wait somewhat longer when a packet is expected: an ack alone costs as much as an update.
     pub(super) fn ack_soon(&mut self, now: Time) {
         let usual = now + self.config.ack_delay;
         let rides = usual < self.expected && self.expected <= usual + self.config.ack_delay.half();
@@ -231,8 +232,8 @@ impl Link {
         self.ack_due = Some(self.ack_due.map_or(due, |known| known.min(due)));
     }
 
-    /// Says when the next packet is likely to be sent, whatever arrives before: acks ride in it if it is not much later than
-    /// they would have to be sent by themselves (PROTOCOL §2.3).
+    /// Announces when the owner is likely to send the next packet, whatever arrives before. Acks ride in it if it is
+    /// not much later than their own deadline (PROTOCOL §2.3).
     pub fn expect_packet(&mut self, at: Time) {
         self.expected = at;
     }
@@ -243,7 +244,7 @@ impl Link {
         let (sign, work, allowed) = (self.sign_due(), self.work_due(), self.budget.ready_at());
         let time = self.probe_due().min(self.sent.loss_due()).min(self.bulk_out.stall_due());
         Dues {
-            // A bulk stream that has to wait wants more of the budget whenever it is asked.
+            // A waiting bulk stream uses more of the budget whenever it is polled.
             wanted: if self.bulk_out.has_work() { Time::ZERO } else { sign.min(work) },
             allowed,
             timeout: sign.min(work.max(allowed)).min(self.chunk_due()).min(time),

@@ -1,4 +1,4 @@
-//! Reliable latency: what a player's shot takes to the other end of a path that loses packets.
+//! Reliable latency: how long a player's shot takes to the other end of a path that loses packets.
 //!
 //! Issue 3's measure: one message of 64 bytes every 16 ms (dense) or every 500 ms (sparse), 30 ms one way. The 99th
 //! percentile is at most 50 and 66 ms at 5 % loss both ways, with three sendings of a message on average at most.
@@ -9,9 +9,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::trial::{Outcome, Trial};
 
-/// As the issue has it.
 const MESSAGES: u32 = 20_000;
-/// Sparse ones are as many; they take three hours of virtual time.
+/// As many as the dense ones; they take three hours of virtual time.
 const SPARSE_MESSAGES: u32 = 20_000;
 
 fn run(messages: u32, interval_ms: u64, loss_permille: u64) -> Outcome {
@@ -43,12 +42,12 @@ fn run(messages: u32, interval_ms: u64, loss_permille: u64) -> Outcome {
 }
 
 #[test]
-fn dense_messages_arrive_within_50_ms_in_99_of_100_cases_at_5_percent_loss() {
+fn dense_messages_at_5_percent_loss_have_p99_within_50_ms() {
     assert!(run(MESSAGES, 16, 50).permille(990) <= 50.0);
 }
 
 #[test]
-fn sparse_messages_arrive_within_66_ms_in_99_of_100_cases_at_5_percent_loss() {
+fn sparse_messages_at_5_percent_loss_have_p99_within_66_ms() {
     assert!(run(SPARSE_MESSAGES, 500, 50).permille(990) <= 66.0);
 }
 
@@ -58,7 +57,7 @@ fn order_survives_the_wrapping_of_packet_and_segment_numbers() {
 }
 
 #[test]
-fn less_loss_costs_fewer_copies_and_more_loss_not_more_than_three_sendings() {
+fn copies_follow_the_loss_and_stay_below_three_sendings() {
     assert!(run(MESSAGES / 4, 16, 0).sendings() <= 2.01);
     assert!(run(MESSAGES / 4, 16, 10).permille(990) <= 50.0);
     run(MESSAGES / 4, 16, 100);

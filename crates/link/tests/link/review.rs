@@ -1,4 +1,4 @@
-//! What a review found.
+//! Defects that a review found.
 
 use samovar_link::{Link, LinkConfig, LinkEvent};
 use samovar_wire::link_frame::{BulkChunk, Frame, PacketHeader};
@@ -6,7 +6,7 @@ use samovar_wire::{Generation, Generations, Lane, Mode, Time, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// With a buffer that is moved for each of them this takes a hundred times as long, which only a clock shows.
+/// Moving the buffer for each message would take a hundred times as long, which only a clock shows.
 #[test]
 fn a_window_full_of_empty_bulk_messages_is_delivered_in_one_go() {
     let now = Time::from_micros(1);

@@ -1,9 +1,9 @@
-//! How long reliable messages take over a path that loses: a trial in virtual time with two real links.
+//! Latency of reliable messages over a lossy path: a trial in virtual time with two real links.
 
 use samovar_link::{Link, LinkConfig, LinkEvent, LinkStats, Source};
 use samovar_wire::{Duration, Generation, Lane, Mode, Rng, Time};
 
-/// What is tried.
+/// Parameters of a trial.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trial {
     /// Messages sent.
@@ -14,13 +14,13 @@ pub(crate) struct Trial {
     pub(crate) interval: Duration,
     /// The delay of the path in each direction.
     pub(crate) one_way: Duration,
-    /// Packets lost in each direction, of a thousand.
+    /// Packets lost in each direction, in thousandths.
     pub(crate) loss_permille: u64,
     /// Seed of the losses.
     pub(crate) seed: u64,
 }
 
-/// What came of it.
+/// The result of a trial.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     /// Time from sending to delivery of each message in order, in microseconds, sorted.
@@ -32,7 +32,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// The latency, in milliseconds, that so many of a thousand messages do not exceed.
+    /// The latency in milliseconds within which `permille` thousandths of the messages arrive.
     pub(crate) fn permille(&self, permille: usize) -> f64 {
         let at = (self.latencies.len() * permille / 1_000).min(self.latencies.len().saturating_sub(1));
         self.latencies.get(at).map_or(f64::NAN, |&micros| micros as f64 / 1_000.0)
@@ -72,7 +72,7 @@ impl Trial {
             wire: std::collections::VecDeque::new(),
             dice: Rng::new(self.seed),
             sent: 0,
-            // The links get to know each other first.
+            // The first second is for the links to meet.
             next_send: Time::from_micros(1_000_000),
             latencies: Vec::with_capacity(self.messages as usize),
             is_exact: true,

@@ -13,26 +13,26 @@ use super::models::{
 use crate::predict::{Basis, fold, largest, predict, predict_rotation};
 use crate::schema::{Coding, Field, Schema, Schemas};
 
-/// A number as it came.
+/// A number as it was sent.
 #[derive(Clone, Copy, Debug)]
 enum Number {
-    /// As far off the guess.
+    /// The difference from the guess.
     Off(i32),
-    /// As it is.
+    /// The number itself.
     Plain(i32),
 }
 
-/// One object as it came, to be used again for the next.
+/// One object as it was sent; the buffers serve the next.
 #[derive(Clone, Debug)]
 pub(crate) struct Coded {
     pub(crate) id: ObjectId,
     pub(crate) stamp: Stamp,
     pub(crate) kind: Kind,
     pub(crate) baseline: Baseline,
-    /// From its sampling to the frame's base, in units.
+    /// From its sampling to the frame's base time, in units.
     pub(crate) age: u64,
     numbers: Vec<Number>,
-    /// The texts that came: which, and where in `bytes` they end.
+    /// The texts that were sent: the index of each, and where in `bytes` it ends.
     ends: Vec<(usize, usize)>,
     bytes: Vec<u8>,
     models: Models,
@@ -56,7 +56,7 @@ impl Default for Coded {
 }
 
 impl Coded {
-    /// The texts that came, with their indices.
+    /// The texts that were sent, with their indices.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (usize, &[u8])> {
         self.ends.iter().enumerate().map(|(i, &(text, end))| {
             let start = if i == 0 { 0 } else { self.ends[i - 1].1 };
@@ -89,7 +89,7 @@ impl Coded {
                     (Number::Off(off), Coding::Angle { turn, .. }) => {
                         (i64::from(guess) + i64::from(off)).rem_euclid(i64::from(turn)) as i32
                     }
-                    // A difference may go round, as it does where it is written.
+                    // A difference may wrap, as it does in the encoder.
                     (Number::Off(off), _) => guess.wrapping_add(off),
                 };
                 if numbers[at] < range.0 || numbers[at] > range.1 {
@@ -110,7 +110,7 @@ impl Coded {
                     Number::Plain(number) => number & 3,
                 };
                 guess[1..].copy_from_slice(&fold(&quaternion, left_out, limit));
-                // What came is the difference from the guess, which may go round.
+                // The difference from the guess may wrap.
                 guess[0] = match self.numbers[field.at] {
                     Number::Off(off) => left_out - off,
                     Number::Plain(_) => 0,
@@ -146,7 +146,7 @@ impl<'a> Decoder<'a> {
     /// Reads the next state; whether there was one.
     ///
     /// # Errors
-    /// Any [`DecodeError`]: nothing behind it can be read.
+    /// Any [`DecodeError`]: nothing after it can be read.
     pub(crate) fn read(&mut self, schemas: &Schemas, coded: &mut Coded) -> Result<bool, DecodeError> {
         if self.left == 0 {
             self.from.end()?;

@@ -13,7 +13,7 @@ use crate::object::Object;
 use crate::predict::{Basis, fold, largest, predict, predict_rotation, wrap};
 use crate::schema::{Coding, Field, Schema};
 
-/// How far numbers have been off their guesses: what the next frame begins with.
+/// How far numbers have been off their guesses; the start values of the next frame's models.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Habits(Vec<Habit>);
 
@@ -22,16 +22,16 @@ struct Habit {
     kind: Kind,
     /// By field, in sixteenths.
     misses: Vec<u32>,
-    /// By how many moments a guess was made of, the bits that all numbers of an object were off, in 256ths.
+    /// By the number of moments in the guess: the bits that all differences of an object took, in 256ths.
     bits: [u32; 4],
 }
 
-/// Every so many frames it is tried whether more or fewer moments guess better.
+/// Every this many frames, one moment more or fewer is tried.
 const TRIAL: u64 = 16;
 
 impl Habits {
-    /// How many moments of an object's past to build on in this frame, at most: those that guess best, since what is
-    /// smooth is guessed best from three, and what is noisy from two, or from one.
+    /// The most moments of an object's past to build on in this frame: as many as have guessed best. Smooth motion is
+    /// guessed best from three, noisy motion from two or one.
     pub(crate) fn moments(&self, kind: Kind, frame: u64) -> u8 {
         let Some(habit) = self.find(kind) else { return 3 };
         match frame % TRIAL {
@@ -55,7 +55,7 @@ impl Habits {
     }
 }
 
-/// Misses count up to this much, so that one leap does not spoil the habit.
+/// Upper bound of a miss, so that one leap does not spoil the habit.
 const MISS_MAX: u32 = 4_096;
 
 /// One object to write.
@@ -64,11 +64,11 @@ pub(crate) struct Source<'a> {
     pub(crate) object: &'a Object,
     pub(crate) schema: Option<&'a Schema>,
     pub(crate) baseline: Baseline,
-    /// What the guess is made of; the same as what `baseline` says.
+    /// The basis of the guess, as `baseline` names it.
     pub(crate) basis: Option<Basis<'a>>,
-    /// The texts to write, by a bit each.
+    /// The texts to write, one bit each.
     pub(crate) texts: u64,
-    /// From its sampling to the frame's base, in units.
+    /// From its sampling to the frame's base time, in units.
     pub(crate) age: u64,
 }
 
@@ -78,12 +78,12 @@ struct Miss {
     bits: u32,
 }
 
-/// What was written last, and what has been learned.
+/// The previous object, and the models learned in this frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Encoder {
     models: Models,
     kind: Kind,
-    /// How many texts it had; without a schema the next one of its kind may have others.
+    /// How many texts it had; objects without a schema differ in that.
     texts: usize,
     creator: PeerId,
     number: u32,
@@ -105,7 +105,7 @@ impl Encoder {
         self.stamp = FIRST_STAMP;
     }
 
-    /// Writes objects until one does not fit into `room`; how many were written.
+    /// Writes objects until one does not fit into `room`; returns how many were written.
     pub(crate) fn write<'a>(
         &mut self,
         habits: &mut Habits,
@@ -133,7 +133,7 @@ impl Encoder {
         let object = source.object;
         let kind = object.traits.kind;
         let first = self.write_head(habits, source, out);
-        // No sample is older than three days; if one were, nothing would be carried on from it anyway.
+        // No sample is older than three days; a guess would not carry such a sample on anyway.
         let age = source.age.min(i32::MAX as u64) as i32;
         self.models.age.encode_number(age, out);
         if let (Some(schema), Some(first)) = (source.schema, first) {
@@ -170,7 +170,7 @@ impl Encoder {
         }
     }
 
-    /// Writes which object it is, of which kind, and on what it builds; where the models of its kind begin.
+    /// Writes the id, kind and baseline of an object; returns where the models of its kind begin.
     fn write_head(
         &mut self,
         habits: &Habits,
@@ -229,7 +229,7 @@ impl Encoder {
         }))
     }
 
-    /// Writes numbers that are not guessed: those of the baseline, or others.
+    /// Writes numbers that are not guessed: whether each equals the baseline's, or the number.
     fn write_changed(
         &mut self,
         field: &Field,
@@ -248,7 +248,7 @@ impl Encoder {
         }
     }
 
-    /// Writes by how much numbers differ from a guess.
+    /// Writes the differences of numbers from a guess.
     fn write_guessed(
         &mut self,
         (first, index): (usize, usize),

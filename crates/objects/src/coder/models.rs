@@ -5,22 +5,22 @@ use samovar_wire::{Kind, Stamp, Term};
 
 use crate::schema::{Coding, Schema};
 
-/// The stamp before the first object: that of what was created in the first term.
+/// The stamp assumed before the first object: that of a creation in the first term.
 pub(super) const FIRST_STAMP: Stamp = Stamp::created(Term::FIRST);
 
 /// Models of one field: of the numbers of a grid, or of a rotation's first number and its others.
 const PER_FIELD: usize = 2;
 
-/// What is learned within one frame.
+/// The models that are learned within one frame.
 #[derive(Clone, Debug)]
 pub(super) struct Models {
-    /// Which of kind, origin and baseline are other than those of the object before.
+    /// Whether kind, origin and baseline differ from those of the object before.
     pub(super) head: Model,
-    /// How far the object's number is behind the expected one.
+    /// The difference of the object's number from the expected one.
     pub(super) gap: Model,
     /// How old the sample is.
     pub(super) age: Model,
-    /// Whether a text, a choice, an exact number is another than in the baseline.
+    /// Whether a text, a choice or an exact number differs from the baseline.
     pub(super) changed: Model,
     fields: Vec<Model>,
     kinds: Vec<(Kind, usize)>,
@@ -40,7 +40,7 @@ impl Models {
         self.kinds.clear();
     }
 
-    /// Where the models of a kind begin; `None` when it has not come yet in this frame.
+    /// Where the models of a kind begin; `None` before its first object in this frame.
     pub(super) fn find(&self, kind: Kind) -> Option<usize> {
         self.kinds.iter().find(|(known, _)| *known == kind).map(|&(_, first)| first)
     }
@@ -74,7 +74,7 @@ pub(super) const fn has_scale(coding: &Coding) -> bool {
     matches!(coding, Coding::Grid { .. } | Coding::Angle { .. } | Coding::Rotation { .. })
 }
 
-/// The bits of a number that comes as it is.
+/// The bits of a number that is sent as it is.
 pub(super) const fn plain_bits(range: (i32, i32)) -> u32 {
     u32::BITS - range.1.wrapping_sub(range.0).cast_unsigned().leading_zeros()
 }

@@ -1,4 +1,4 @@
-//! Packers: how a value of some form is packed, put together as the form is.
+//! Packers: how a value of some form is packed, composed as the form is.
 
 use samovar_wire::limits::FIELD_MAX;
 
@@ -98,7 +98,7 @@ impl<T, P: Packer<T>, const N: usize> Packer<[T; N]> for Each<P> {
     }
 }
 
-/// An array of what `next` gives, until it fails.
+/// An array of the values that `next` returns, until it fails.
 pub(crate) fn each<T, const N: usize>(
     mut next: impl FnMut() -> Result<T, StateError>,
 ) -> Result<[T; N], StateError> {
@@ -138,7 +138,7 @@ pub struct List<P> {
 }
 
 impl<P> List<P> {
-    /// A list of up to `bound` items, packed by `item`; those beyond are left off.
+    /// A list of up to `bound` items, packed by `item`; further items are left off.
     pub const fn new(bound: u32, item: P) -> Self {
         Self { bound, item }
     }
@@ -160,14 +160,14 @@ impl<T, P: Packer<T>> Packer<Vec<T>> for List<P> {
     }
 }
 
-/// A string of so many bytes at most. Alone in a field it is its own bytes; among others its length goes first.
+/// A string of at most `bound` bytes. Alone in a field it is its own bytes; among others its length goes first.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
     bound: u8,
 }
 
 impl Words {
-    /// A string of up to `bound` bytes of UTF-8; what is beyond is cut off between two characters.
+    /// A string of up to `bound` bytes of UTF-8; the excess is cut off between two characters.
     ///
     /// # Panics
     /// When the bound is zero or beyond 255. In a `const` that is an error of the compiler.

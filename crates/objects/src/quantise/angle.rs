@@ -6,7 +6,7 @@ use super::{Floats, Numbers, Quantise, nearest};
 use crate::bits::bits_for;
 use crate::schema::{Coding, Motion};
 
-/// Rounds an angle in radians to a whole fraction of a turn; what is restored lies above −π and up to π.
+/// Rounds an angle in radians to a whole fraction of a turn; restored angles lie above −π and up to π.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Angle {
     turn: i32,
@@ -48,7 +48,7 @@ impl<T: Floats> Quantise<T> for Angle {
 
     fn quantise(&self, value: &T) -> Numbers {
         let turns = value.to_floats()[0] / TAU;
-        // What is not a number or infinite leaves no fraction, and so becomes zero.
+        // A value that is NaN or infinite leaves no fraction, and so becomes zero.
         let number = nearest((turns - turns.floor()) * f64::from(self.turn));
         [if number >= self.turn { 0 } else { number }, 0, 0, 0]
     }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn angles_are_wrapped_and_rounded_to_the_same_numbers_on_every_machine() {
+    fn angles_are_wrapped_and_rounded_alike_on_every_machine() {
         let quantised = |value: f32| HEADING.quantise(&value)[0];
         assert_eq!(
             [0.0, 1.0, -1.0, PI, -PI, 7.0, 700.0, -1e9, 1e30].map(quantised),
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_is_restored_into_half_a_turn_each_way_and_quantises_to_itself() {
+    fn every_number_restores_to_an_angle_that_quantises_to_it() {
         for angle in [HEADING, Angle::of(1.57), Angle::of(0.1), Angle::of(6e-6)] {
             for number in (0..angle.turn).step_by(1 + angle.turn as usize / 10_000).chain([angle.turn / 2]) {
                 let value: f32 = angle.restore([number, 0, 0, 0]).unwrap();

@@ -1,11 +1,11 @@
-//! What must not be rounded.
+//! Values that must not be rounded.
 
 use samovar_wire::{Duration, ObjectId, PeerId, Term, Time};
 
 use super::{Numbers, Quantise};
 use crate::schema::{Coding, Motion};
 
-/// What one to four numbers of 32 bits hold exactly.
+/// A value that one to four numbers of 32 bits hold exactly.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no exact form of 32 to 128 bits",
     label = "`exact` goes with floats, arrays of up to 128 bits of them, and integers of 32 and 64 bits"

@@ -42,7 +42,7 @@ use crate::schema::{Coding, Motion};
 pub trait Floats: Sized {
     /// How many floats, 1 to 4.
     const WIDTH: usize;
-    /// How many steps from zero the type can tell apart for certain.
+    /// How many steps from zero the type can always tell apart.
     const STEPS_MAX: i32;
 
     /// The floats; those beyond the width are zero.
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_or_beyond_the_range_becomes_the_nearest() {
+    fn nan_and_values_out_of_range_become_the_nearest() {
         let quantised = |value: f32| METRES.quantise(&value)[0];
         let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, -0.0, f32::MIN_POSITIVE];
         assert_eq!(odd.map(quantised), [0, 64_000, -64_000, 64_000, -64_000, 0, 0]);

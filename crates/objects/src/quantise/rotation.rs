@@ -8,17 +8,17 @@ use crate::schema::{Coding, Motion};
 
 /// Rounds a unit quaternion (x, y, z, w) by its smallest three components.
 ///
-/// Numbers are *canonical* when the component left out is the largest indeed, as it follows from the other three:
-/// at least as large as those behind it, larger by a step than those before it. Only canonical numbers are written
-/// and accepted, so that one rotation has one form and what is restored is written as it was read.
+/// Numbers are *canonical* when the component left out, as it follows from the other three, is the largest: at least
+/// as large as those after it, larger by a step than those before it. Only canonical numbers are written and
+/// accepted, so that each rotation has one form and a restored one is written as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
     limit: i32,
 }
 
 impl Rotation {
-    /// Rotations to about `precision` radians: a step of a component is half of it. What is restored is off by 0.6
-    /// of the precision on average, and by 2.5 at most, where two components are equally large.
+    /// Rotations to about `precision` radians: a step of a component is half of it. The error after restoring is 0.6
+    /// of the precision on average, and 2.5 at most, where two components are equally large.
     ///
     /// # Panics
     /// When the precision is coarser than 1.4 or finer than 0.0000014. In a `const` that is an error of the compiler.
@@ -74,8 +74,8 @@ impl Quantise<[f32; 4]> for Rotation {
         for (number, i) in rest.iter_mut().zip(others) {
             *number = nearest(unit[i] * scale).clamp(-self.limit, self.limit);
         }
-        // Rounding may leave too little for the largest; a step or two towards zero put that right. Each makes the
-        // sum of squares smaller, so this ends.
+        // Rounding may leave too little for the largest; a step or two towards zero correct that. Each makes the sum
+        // of squares smaller, so this ends.
         while let Some(place) = (0..3)
             .filter(|&place| !Self::is_canonical(largest, self.left_out(rest), place, rest[place]))
             .max_by_key(|&place| rest[place].abs())
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rotation_becomes_one() {
+    fn invalid_quaternions_become_rotations() {
         let identity = [3, 0, 0, 0];
         for q in [[0.0; 4], [f32::NAN, 0.0, 0.0, 1.0], [f32::INFINITY, 0.0, 0.0, 1.0]] {
             assert_eq!(HALF_A_DEGREE.quantise(&q), identity);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_restored_is_near_and_quantises_to_the_same_numbers() {
+    fn restored_rotations_are_near_and_quantise_alike() {
         for precision in [1.4, 0.1, 0.0087, 0.0005, 1.4e-6] {
             let rotation = Rotation::of(precision);
             let mut worst = 0.0_f64;

@@ -29,8 +29,8 @@ impl Whole {
     /// Integers from `min` to `max`, both included.
     ///
     /// # Panics
-    /// When there are none or one, or they do not fit into an `i32`, as their difference must. In a `const` that is
-    /// an error of the compiler.
+    /// When the range holds fewer than two integers, or the bounds or their difference do not fit into an `i32`. In a
+    /// `const` that is an error of the compiler.
     #[track_caller]
     #[must_use]
     pub const fn of(min: i128, max: i128) -> Self {

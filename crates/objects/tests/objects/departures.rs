@@ -1,4 +1,4 @@
-//! What the gone have left, when not everybody has heard the same of it.
+//! Departures: a peer leaves when not all members have heard the same about its objects.
 
 use samovar_objects::{ObjectError, Objects, Schemas};
 use samovar_wire::object::{Announcement, MessageKind, Orphan, Traits, encode_announcement};
@@ -17,7 +17,7 @@ fn machine(me: PeerId) -> Objects {
     objects
 }
 
-/// Carries everything that `from` wants to tell `to` reliably now.
+/// Delivers all reliable messages that `from` has for `to` now.
 fn tell(from: (PeerId, &mut Objects), to: (PeerId, &mut Objects)) {
     let mut bytes = Vec::new();
     while let Some(pending) = from.1.poll_message(Time::ZERO, to.0, &mut bytes) {
@@ -28,13 +28,13 @@ fn tell(from: (PeerId, &mut Objects), to: (PeerId, &mut Objects)) {
     }
 }
 
-/// The host takes over what a member has left that is gone.
+/// The host adopts the objects of a member that is gone.
 fn adopt_from(host: &mut Objects, gone: PeerId) {
     host.remove_peer(gone);
     host.adopt(|peer| peer == gone);
 }
 
-/// A member is gone; the host and another member hear of it, and then of each other.
+/// A member is gone; the host and another member learn of it, and then exchange messages.
 fn member_is_gone(gone: PeerId, host: (PeerId, &mut Objects), other: (PeerId, &mut Objects)) {
     adopt_from(host.1, gone);
     other.1.remove_peer(gone);
@@ -43,7 +43,7 @@ fn member_is_gone(gone: PeerId, host: (PeerId, &mut Objects), other: (PeerId, &m
     tell(host, other);
 }
 
-/// The host is gone, perhaps with others; who is host now and another member hear of it, and then of each other.
+/// The host is gone, perhaps with others; the new host and another member learn of it, and then exchange messages.
 fn host_is_gone(gone: &[PeerId], host: (PeerId, &mut Objects), other: (PeerId, &mut Objects)) {
     for machine in [&mut *host.1, &mut *other.1] {
         machine.set_host(host.0, Term(2));
@@ -55,9 +55,9 @@ fn host_is_gone(gone: &[PeerId], host: (PeerId, &mut Objects), other: (PeerId, &
     tell(host, other);
 }
 
-/// Everybody has A's object; then A ends it, and is gone before X hears of that.
+/// All have A's object; then A ends it, and is gone before X hears of that.
 #[test]
-fn an_end_that_only_the_host_has_heard_of_reaches_the_others() {
+fn an_end_that_only_the_host_heard_reaches_the_others() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = a.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((A, &mut a), (HOST, &mut host));
@@ -66,12 +66,12 @@ fn an_end_that_only_the_host_has_heard_of_reaches_the_others() {
     tell((A, &mut a), (HOST, &mut host));
     member_is_gone(A, (HOST, &mut host), (X, &mut x));
     assert!(host.get(id).is_none());
-    assert!(x.get(id).is_none(), "an object of nobody stays for ever");
+    assert!(x.get(id).is_none(), "an object without an owner stays for ever");
 }
 
-/// The same when it was the host that went: its successor has heard, a member has not.
+/// The same when the host left: its successor has heard, a member has not.
 #[test]
-fn an_end_that_only_the_new_host_has_heard_of_reaches_the_others() {
+fn an_end_that_only_the_new_host_heard_reaches_the_others() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((HOST, &mut host), (A, &mut a));
@@ -79,12 +79,13 @@ fn an_end_that_only_the_new_host_has_heard_of_reaches_the_others() {
     host.destroy(id).unwrap();
     tell((HOST, &mut host), (A, &mut a));
     host_is_gone(&[HOST], (A, &mut a), (X, &mut x));
-    assert!(x.get(id).is_none(), "an object of nobody stays for ever");
+    assert!(x.get(id).is_none(), "an object without an owner stays for ever");
 }
 
-/// The host took A's object over and ended it; of both only its successor has heard, and A still takes it for its own.
+/// The host took A's object over and ended it. Only its successor has heard of either; A still believes it owns the
+/// object.
 #[test]
-fn an_end_after_a_migration_that_only_the_new_host_has_heard_of_reaches_the_former_owner() {
+fn a_migration_and_end_that_the_new_host_heard_reach_the_owner() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((X, &mut x), (HOST, &mut host));
@@ -94,12 +95,12 @@ fn an_end_after_a_migration_that_only_the_new_host_has_heard_of_reaches_the_form
     host.destroy(id).unwrap();
     tell((HOST, &mut host), (A, &mut a));
     host_is_gone(&[HOST], (A, &mut a), (X, &mut x));
-    assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "X owns alone what all others saw end");
+    assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "X alone has an object that all others saw end");
 }
 
-/// The same with a member that was granted the object, ended it and went.
+/// The same with a member that was granted the object, ended it and left.
 #[test]
-fn an_end_after_a_migration_that_only_the_host_has_heard_of_reaches_the_former_owner() {
+fn a_migration_and_end_that_the_host_heard_reach_the_owner() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((X, &mut x), (HOST, &mut host));
@@ -109,12 +110,12 @@ fn an_end_after_a_migration_that_only_the_host_has_heard_of_reaches_the_former_o
     a.destroy(id).unwrap();
     tell((A, &mut a), (HOST, &mut host));
     member_is_gone(A, (HOST, &mut host), (X, &mut x));
-    assert_eq!(host.get(id).is_some(), x.get(id).is_some(), "X owns alone what all others saw end");
+    assert_eq!(host.get(id).is_some(), x.get(id).is_some(), "X alone has an object that all others saw end");
 }
 
-/// The host took X's object over and ended it; only X has heard, and the next host still takes it for X's.
+/// The host took X's object over and ended it. Only X has heard; the next host still believes X owns it.
 #[test]
-fn an_end_after_a_migration_that_only_the_former_owner_has_heard_of_reaches_the_new_host() {
+fn a_migration_and_end_that_the_owner_heard_reach_the_new_host() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((X, &mut x), (HOST, &mut host));
@@ -124,12 +125,13 @@ fn an_end_after_a_migration_that_only_the_former_owner_has_heard_of_reaches_the_
     host.destroy(id).unwrap();
     tell((HOST, &mut host), (X, &mut x));
     host_is_gone(&[HOST], (A, &mut a), (X, &mut x));
-    assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "A believes in what its owner saw end");
+    assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "A has an object that its owner saw end");
 }
 
-/// The host changed its mind, but had no room to say so before the object ended: the first heir was told, and is honest.
+/// The host revoked a grant, but had no room to say so before the object ended: the first heir was told, and is
+/// honest.
 #[test]
-fn a_second_grant_that_dies_unsent_does_not_make_the_first_heir_a_liar() {
+fn the_first_heir_is_honest_after_an_unsent_second_grant() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((X, &mut x), (HOST, &mut host));
@@ -142,9 +144,9 @@ fn a_second_grant_that_dies_unsent_does_not_make_the_first_heir_a_liar() {
     assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(A));
 }
 
-/// X tells a newcomer of its object, and A, which was granted it, ends it before it knows of the newcomer.
+/// X tells a newcomer of its object; A, to which it was granted, ends it before it knows of the newcomer.
 #[test]
-fn a_newcomer_is_not_left_with_what_its_new_owner_ended_before_they_met() {
+fn a_newcomer_drops_an_object_that_its_unmet_owner_ended() {
     let newcomer = PeerId(4);
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
@@ -165,12 +167,13 @@ fn a_newcomer_is_not_left_with_what_its_new_owner_ended_before_they_met() {
     tell((X, &mut x), (newcomer, &mut new));
     tell((HOST, &mut host), (newcomer, &mut new));
     assert!(x.get(id).is_none());
-    assert!(new.get(id).is_none(), "the newcomer takes it for X's for ever");
+    assert!(new.get(id).is_none(), "the newcomer believes for ever that X owns it");
 }
 
-/// The former host admitted A, and only X heard of that before both were gone: nobody inherits what nobody else knows.
+/// The former host admitted A, and only X heard of that before both were gone: an object that only X knows is
+/// dropped.
 #[test]
-fn an_object_of_a_member_that_the_new_host_never_knew_does_not_stay_with_one_member() {
+fn an_object_of_an_owner_unknown_to_the_new_host_is_dropped() {
     let (mut a, mut x) = (machine(A), machine(X));
     let next = PeerId(4);
     let mut new = Objects::new(next, HOST, Term(1), Schemas::new());
@@ -182,9 +185,9 @@ fn an_object_of_a_member_that_the_new_host_never_knew_does_not_stay_with_one_mem
     assert_eq!(new.get(id).is_some(), x.get(id).is_some());
 }
 
-/// The host changes its mind while the first heir's announcement is under way, and has no room to say so before it comes.
+/// The host revokes a grant while the heir's announcement is in flight, and has no room to say so before it arrives.
 #[test]
-fn a_grant_that_waits_is_not_lost_when_the_heir_before_announces_itself() {
+fn an_earlier_heirs_announcement_keeps_the_waiting_grant() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((X, &mut x), (HOST, &mut host));
@@ -195,13 +198,13 @@ fn a_grant_that_waits_is_not_lost_when_the_heir_before_announces_itself() {
     tell((A, &mut a), (X, &mut x));
     tell((HOST, &mut host), (X, &mut x));
     tell((X, &mut x), (HOST, &mut host));
-    assert_eq!(host.granted_to(id), None, "the host waits for ever for somebody whom it did not tell");
+    assert_eq!(host.granted_to(id), None, "the host waits for ever for a peer that it did not tell");
     assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(X));
 }
 
-/// The host ended what a peer left that the newcomer never met; a former word of it is still under way to the newcomer.
+/// The host ended the object of a peer that the newcomer never met; an old message of that peer is still in flight.
 #[test]
-fn a_newcomer_believes_the_host_about_the_end_of_what_it_never_knew() {
+fn a_newcomer_believes_the_host_about_an_unknown_object() {
     let (newcomer, old) = (PeerId(4), PeerId(9));
     let (mut host, mut a) = (machine(HOST), machine(A));
     let mut creator = Objects::new(old, HOST, Term(1), Schemas::new());
@@ -225,12 +228,12 @@ fn a_newcomer_believes_the_host_about_the_end_of_what_it_never_knew() {
     tell((HOST, &mut host), (newcomer, &mut new));
     new.handle_message(A, MessageKind::Migrate, &late[1..]).unwrap();
     assert!(a.get(id).is_none() && host.get(id).is_none());
-    assert!(new.get(id).is_none(), "the newcomer keeps it for ever");
+    assert!(new.get(id).is_none(), "the newcomer keeps the object for ever");
 }
 
-/// The same when it was a member that ended it, which the newcomer cannot believe at once and must not forget either.
+/// The same when a member ended the object; the newcomer cannot believe that at once and must not forget it either.
 #[test]
-fn a_newcomer_remembers_an_end_of_what_it_never_knew_until_the_late_word_comes() {
+fn a_newcomer_remembers_the_end_of_an_unknown_object() {
     let (newcomer, old) = (PeerId(4), PeerId(9));
     let (mut host, mut a) = (machine(HOST), machine(A));
     let mut creator = Objects::new(old, HOST, Term(1), Schemas::new());
@@ -254,10 +257,10 @@ fn a_newcomer_remembers_an_end_of_what_it_never_knew_until_the_late_word_comes()
     new.handle_message(HOST, MessageKind::Migrate, &late[1..]).unwrap();
     tell((HOST, &mut host), (newcomer, &mut new));
     assert!(a.get(id).is_none() && host.get(id).is_none());
-    assert!(new.get(id).is_none(), "the newcomer keeps it for ever");
+    assert!(new.get(id).is_none(), "the newcomer keeps the object for ever");
 }
 
-/// Two heirs were told, one after the other; the object ended, and the second heir is gone. The first is honest still.
+/// Two heirs were told in turn; the object ended, and the second heir is gone. The first is still honest.
 #[test]
 fn a_grant_is_not_forgotten_with_a_later_heir() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
@@ -273,9 +276,9 @@ fn a_grant_is_not_forgotten_with_a_later_heir() {
 }
 
 /// The heir was granted the object twice and is gone, and the host has forgotten it; X knows of the first grant. The
-/// host must not draw the second one's stamp again: the heir has spoken under it.
+/// host must not draw the second stamp again: the heir has used it.
 #[test]
-fn a_stamp_that_was_granted_is_not_drawn_again_when_its_heir_is_gone() {
+fn a_granted_stamp_is_not_reused_when_its_heir_is_gone() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = a.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((A, &mut a), (HOST, &mut host));
@@ -297,9 +300,9 @@ fn a_stamp_that_was_granted_is_not_drawn_again_when_its_heir_is_gone() {
     assert!(stamp(&host).is_none() || stamp(&host) != stamp(&a), "two owners under {:?}", stamp(&a));
 }
 
-/// The host hands over and stays as a member: what goes with the host is the next host's, and nothing else.
+/// The host hands over and stays as a member: the next host takes only the objects that are bound to the host.
 #[test]
-fn what_goes_with_the_host_is_taken_over_from_a_former_host_that_stays() {
+fn the_new_host_takes_host_bound_objects_of_a_former_host() {
     const CROWN: Traits = Traits { with_host: true, ..POT };
     const FLEETING: Traits = Traits { orphan: Orphan::Destroy, ..CROWN };
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
@@ -327,8 +330,8 @@ fn what_goes_with_the_host_is_taken_over_from_a_former_host_that_stays() {
     assert_eq!(a.get(crown).unwrap().stamp().counter, 1, "it is taken once");
 }
 
-/// A former host granted X's object to A, of which X, the host now, does not know. X grants it to a member that is cut off,
-/// ends it, and forgets the grant with that member. What A says late shall find the end with everybody, not only with X.
+/// A former host granted X's object to A, unknown to X, the host now. X grants it to a member that is cut off, ends
+/// it, and forgets the grant with that member. A's late announcement must meet the end at every peer, not only at X.
 fn late_word_of_a_former_grant(is_told: bool) {
     let far = PeerId(4);
     let mut machines = [HOST, A, X, far].map(machine);
@@ -372,7 +375,7 @@ fn late_word_of_a_former_grant(is_told: bool) {
     tell((X, &mut *x), (far, &mut *other));
     tell((X, &mut *x), (A, &mut *a));
     let has = [&*x, &*other, &*a].map(|machine| machine.get(id).is_some());
-    assert_eq!(has, [false; 3], "host, another, the one that was granted it");
+    assert_eq!(has, [false; 3], "host, another, its heir");
 }
 
 #[test]
@@ -385,9 +388,10 @@ fn what_the_host_remembers_of_an_end_whose_heir_was_not_told_it_tells() {
     late_word_of_a_former_grant(false);
 }
 
-/// The former owner ends the object before it hears of the grant, and so does the heir, before it has said that it took it.
+/// The former owner ends the object before it hears of the grant. The heir ends it as well, before it announced
+/// itself.
 #[test]
-fn an_heir_that_ends_what_it_has_not_announced_is_believed() {
+fn an_heir_may_end_an_object_before_announcing_itself() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((X, &mut x), (HOST, &mut host));
@@ -399,11 +403,11 @@ fn an_heir_that_ends_what_it_has_not_announced_is_believed() {
     assert_eq!(host.granted_to(id), Some(A));
     a.destroy(id).unwrap();
     tell((A, &mut a), (HOST, &mut host));
-    assert_eq!(host.granted_to(id), None, "nobody can bring it back");
+    assert_eq!(host.granted_to(id), None, "no peer can bring it back");
 }
 
-/// A host takes a member for gone and ends its object, tells one member so, and is gone; the next one has never heard of
-/// the object.
+/// A host takes a member for gone, ends its object, tells one member, and is gone; the next host never heard of the
+/// object.
 #[test]
 fn what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_lives_everywhere() {
     const NEXT: PeerId = PeerId(4);
@@ -419,7 +423,7 @@ fn what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_liv
     a.set_host(NEXT, Term(2));
     a.remove_peer(HOST);
     tell((A, &mut a), (X, &mut x));
-    assert!(x.get(id).is_none(), "it knows of the end, and not that its owner lives");
+    assert!(x.get(id).is_none(), "X knows of the end, and not that the owner lives");
     tell((A, &mut a), (NEXT, &mut next));
     tell((NEXT, &mut next), (A, &mut a));
     tell((A, &mut a), (NEXT, &mut next));
@@ -429,7 +433,7 @@ fn what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_liv
     }
 }
 
-/// X takes what A has created and ends it; B is not linked to X, and the next host has heard of nothing.
+/// X takes A's object and ends it; B is not linked to X, and the next host has heard of none of this.
 #[test]
 fn what_its_creator_reports_as_ended_ends_with_those_who_know_it_as_the_creators_still() {
     const NEXT: PeerId = PeerId(4);
@@ -455,11 +459,12 @@ fn what_its_creator_reports_as_ended_ends_with_those_who_know_it_as_the_creators
     [HOST, X].into_iter().for_each(|gone| b.remove_peer(gone));
     tell((A, &mut a), (NEXT, &mut next));
     tell((NEXT, &mut next), (B, &mut b));
-    assert!(b.get(id).is_none(), "nobody else could tell");
+    assert!(b.get(id).is_none(), "no other peer could tell B");
 }
 
-/// The host gives its object to B, to A, and to X, and ends it before it hears of that. X tells A and is gone, unheard by
-/// the host. A sees what X had before it hears of its own grant, which is below; the host sees what B had.
+/// The host gives its object to B, to A, and to X, and ends it before it hears of the last grant. X tells A and is
+/// gone, unheard by the host. A sees X's state before it hears of its own grant, which is lower; the host sees B's
+/// state.
 fn heir_that_has_seen_another() -> [Objects; 3] {
     const B: PeerId = PeerId(4);
     let (mut host, mut a, mut x, mut b) = (machine(HOST), machine(A), machine(X), machine(B));
@@ -497,7 +502,7 @@ fn a_promise_that_its_heir_has_seen_outbid_is_not_waited_for() {
 }
 
 #[test]
-fn who_makes_up_stamps_above_a_promise_draws_no_further_ones() {
+fn invented_stamps_above_a_promise_draw_no_new_ones() {
     let [mut host, mut a, _] = heir_that_has_seen_another();
     let object = a.iter().next().unwrap();
     let (id, drawn) = (object.id(), object.stamp());

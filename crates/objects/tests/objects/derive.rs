@@ -1,4 +1,4 @@
-//! What `#[derive(Replicate)]` makes of a game's types.
+//! The schemas and states that `#[derive(Replicate)]` makes of a game's types.
 
 use core::f32::consts::PI;
 use core::f64::consts::TAU;
@@ -81,7 +81,7 @@ struct Teapot {
     at: Time,
 }
 
-/// Random values, the awkward ones among them.
+/// Random values, edge cases among them.
 struct Random(Rng);
 
 impl Random {
@@ -159,7 +159,7 @@ fn read<T: Replicate>(state: &State) -> Result<T, StateError> {
     T::read(&mut state.reader())
 }
 
-/// The value that arrives, which must arrive unchanged when it is sent on.
+/// The value that arrives; it must arrive unchanged when it is sent on.
 fn sent<T: Replicate + Debug>(value: &T) -> T {
     let state = written(value);
     let arrived = read::<T>(&state).unwrap();
@@ -176,7 +176,7 @@ fn state(numbers: impl IntoIterator<Item = i32>, texts: &[&[u8]]) -> State {
 }
 
 #[test]
-fn the_schema_is_what_the_attributes_say() {
+fn the_schema_follows_the_attributes() {
     let schema = Teapot::schema();
     let grid =
         |width, limit: i32, step, motion| Coding::Grid { width, min: -limit, max: limit, step, motion };
@@ -258,7 +258,7 @@ fn another_precision_makes_another_hash() {
 }
 
 #[test]
-fn a_value_is_written_as_the_same_numbers_and_bytes_on_every_machine() {
+fn a_value_has_the_same_numbers_and_bytes_on_every_machine() {
     let teapot = Teapot {
         name: "Brown Betty".to_owned(),
         body: Body {
@@ -303,7 +303,7 @@ fn a_value_is_written_as_the_same_numbers_and_bytes_on_every_machine() {
 }
 
 #[test]
-fn any_value_arrives_as_a_possible_one_and_arrives_unchanged_from_then_on() {
+fn any_value_arrives_as_a_valid_one_that_stays_unchanged() {
     let mut random = Random(Rng::new(1));
     for _ in 0..5_000 {
         let teapot = random.teapot();
@@ -325,7 +325,7 @@ fn any_value_arrives_as_a_possible_one_and_arrives_unchanged_from_then_on() {
 }
 
 #[test]
-fn what_is_packed_takes_one_text_of_the_fewest_bits() {
+fn packed_fields_take_one_text_of_the_fewest_bits() {
     #[derive(Debug, PartialEq, Replicate)]
     #[replicate(kind = 4)]
     struct Parcel {
@@ -367,7 +367,7 @@ fn a_value_in_range_arrives_within_half_a_step() {
         let (aimed, aim) = (arrived.aim.unwrap(), teapot.aim.unwrap());
         (0..2).for_each(|i| near(aimed[i], aim[i], 0.01));
         let (Order::Go { to: went, gear: 3 }, Order::Go { to, .. }) = (arrived.order, teapot.order) else {
-            panic!("the order is another");
+            panic!("the order differs");
         };
         (0..2).for_each(|i| near(went[i], to[i], 0.5));
     }
@@ -474,7 +474,7 @@ fn random_numbers_are_refused_or_arrive_unchanged() {
 }
 
 #[test]
-fn tuple_structs_and_unit_structs_and_other_paths_to_the_crate_work() {
+fn tuple_and_unit_structs_and_other_crate_paths_work() {
     mod elsewhere {
         pub(crate) use samovar_objects as objects;
     }

@@ -1,9 +1,9 @@
 //! Every order in which an observer can hear CREATE, MIGRATE and DESTROY (docs/sources.md, "Bitsquid") ends in the
 //! state of PROTOCOL §4.2.
 //!
-//! The messages are composed by real machines of the other peers. What the lanes promise is checked, and more: also
-//! every order without any promise at all, with updates lost, doubled and late. The same search runs over the protocol
-//! without stamps, which must fail it: a check that nothing can fail proves nothing.
+//! Real machines of the other peers compose the messages. The search covers the orders that the lanes promise, and
+//! also all orders without any promise, with updates lost, doubled and late. The same search must fail on the
+//! protocol without stamps: a check that nothing can fail proves nothing.
 
 mod naive;
 mod scenarios;
@@ -48,7 +48,7 @@ fn without_stamps_every_scenario_has_an_order_that_ends_wrong() {
     }
 }
 
-/// Prints a figure although the test passes: a harness keeps what is printed by the macros to itself.
+/// Prints a figure even when the test passes, which the macros do not under a harness.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! Frames over a bad network, by a sender that lies, and byte for byte.
+//! Frames over a bad network, from a lying sender, and byte for byte.
 
 use samovar_objects::{Coding, Motion, ObjectError, Objects, Place, SchemaBuilder, Schemas, State};
 use samovar_wire::object::{FrameHead, MessageKind, Traits};
@@ -64,13 +64,13 @@ fn frame(from: &mut Objects, now: u64, packet: u64) -> Vec<u8> {
     bytes
 }
 
-/// A pair with some objects, and a network that is as bad as its dice.
+/// A pair with some objects, and a network that loses by dice.
 struct Pair {
     owner: Objects,
     other: Objects,
     ids: Vec<ObjectId>,
     dice: Entropy,
-    /// When, which packet, what.
+    /// Packets in flight: arrival time, number, bytes.
     air: Vec<(u64, u64, Vec<u8>)>,
     fates: Vec<(u64, u64, bool)>,
 }
@@ -127,7 +127,7 @@ impl Pair {
             if !is_lost {
                 self.air.push((due, tick, bytes));
             }
-            // A packet that comes late may count as lost before.
+            // A late packet may have been declared lost.
             let told = !is_lost && self.roll(100) >= loss;
             let at = if told { due + 1 + self.roll(delay + 1) } else { tick + 2 * delay };
             self.fates.push((at, tick, told));
@@ -143,7 +143,7 @@ impl Pair {
 }
 
 #[test]
-fn whatever_is_lost_and_overtaken_the_last_state_arrives_to_the_last_bit() {
+fn the_last_state_arrives_exactly_on_any_network() {
     for seed in 0..if cfg!(target_arch = "wasm32") { 6 } else { 40 } {
         let mut pair = Pair::new(seed);
         let (loss, delay) = (pair.roll(51), pair.roll(60));
@@ -160,12 +160,15 @@ fn whatever_is_lost_and_overtaken_the_last_state_arrives_to_the_last_bit() {
         for (a, b) in pair.owner.iter().zip(pair.other.iter()) {
             assert_eq!((a.id(), a.numbers(), a.field(0)), (b.id(), b.numbers(), b.field(0)), "seed {seed}");
         }
-        assert!(frame(&mut pair.owner, tick * 16_667 + 1, tick).is_empty(), "what is at rest costs nothing");
+        assert!(
+            frame(&mut pair.owner, tick * 16_667 + 1, tick).is_empty(),
+            "an object at rest costs nothing"
+        );
     }
 }
 
 #[test]
-fn mutated_frames_end_with_a_reason_or_change_what_their_sender_owns() {
+fn mutated_frames_fail_or_change_objects_of_their_sender() {
     let mut pair = Pair::new(1);
     let (mut refused, mut accepted) = (0, 0);
     for tick in 1..400 {
@@ -186,7 +189,7 @@ fn mutated_frames_end_with_a_reason_or_change_what_their_sender_owns() {
             Ok(()) => accepted += 1,
         }
         let before: Vec<_> = pair.other.iter().map(|object| object.numbers().to_vec()).collect();
-        // A stranger's word is read at most, and changes nothing.
+        // A stranger's datagram is at most read, and changes nothing.
         let _ = pair.other.handle_datagram(PeerId(9), &bytes);
         assert!(pair.other.iter().map(|object| object.numbers().to_vec()).eq(before));
         for object in pair.other.iter() {
@@ -198,7 +201,7 @@ fn mutated_frames_end_with_a_reason_or_change_what_their_sender_owns() {
 }
 
 #[test]
-fn a_state_that_builds_on_what_was_never_sent_is_malformed() {
+fn a_state_built_on_an_unsent_baseline_is_malformed() {
     let mut pair = Pair::new(2);
     pair.change(1);
     let honest = frame(&mut pair.owner, 16_667, 1);
@@ -206,7 +209,7 @@ fn a_state_that_builds_on_what_was_never_sent_is_malformed() {
     let head = FrameHead::decode(&mut reader).unwrap();
     let rest = reader.rest();
     let mut forged = Vec::new();
-    // The announcement was frame 1: this one claims to lie far behind it.
+    // The announcement was frame 1: this baseline claims to lie far before it.
     FrameHead { frame: head.frame + 7, ..head }.encode(&mut Writer::new(&mut forged));
     forged.extend_from_slice(rest);
     assert_eq!(pair.other.handle_datagram(OWNER, &forged), Err(CloseCode::Malformed));
@@ -214,10 +217,10 @@ fn a_state_that_builds_on_what_was_never_sent_is_malformed() {
 }
 
 #[test]
-fn a_clock_that_is_not_known_yet_or_set_back_spoils_no_prediction() {
+fn an_unknown_or_reset_clock_spoils_no_prediction() {
     let mut pair = Pair::new(9);
     let id = pair.ids[0];
-    // What is sampled by a clock that runs ahead of the one that frames are stamped with, which then leaps.
+    // Samples by a clock that runs ahead of the frames' clock and then leaps.
     for tick in 1..80_u64 {
         let (sampled, stamped) = match tick {
             ..20 => (900_000 + tick * 16_667, 0),
@@ -241,7 +244,7 @@ fn a_text_beyond_its_bound_is_neither_sent_nor_taken() {
     let long = [b'a'; 21];
     assert_eq!(pair.owner.set(Time::ZERO, id, 0, &long), Err(ObjectError::BadField));
     assert_eq!(pair.owner.set(Time::ZERO, id, 1, &[]), Err(ObjectError::BadField), "it has one text");
-    // Whoever took it could not announce the object to anybody, should it be given to them.
+    // A peer that took it could never announce the object as its owner.
     let mut liar = Objects::new(OWNER, OWNER, Term::FIRST, wider_schemas());
     liar.add_peer(OTHER);
     let mut victim = machine(OTHER);

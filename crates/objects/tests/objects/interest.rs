@@ -1,4 +1,4 @@
-//! What an owner tells whom of objects that have a place, and claims: what a peer does before it owns.
+//! Interest: which objects an owner tells to which peer; and claims, a peer's changes before it owns.
 
 use samovar_objects::{Focus, Kinded, ObjectError, ObjectEvent, Objects, Place, Replicate, Schemas};
 use samovar_wire::object::{MessageKind, Traits};
@@ -33,7 +33,7 @@ fn peers() -> (Objects, Objects) {
     (host, a)
 }
 
-/// Carries all that is reliable from one to the other; the kinds of what it was.
+/// Delivers all reliable messages; returns their kinds.
 fn tell(from: (PeerId, &mut Objects), to: (PeerId, &mut Objects)) -> Vec<MessageKind> {
     let mut kinds = Vec::new();
     let mut bytes = Vec::new();
@@ -47,7 +47,7 @@ fn tell(from: (PeerId, &mut Objects), to: (PeerId, &mut Objects)) -> Vec<Message
     kinds
 }
 
-/// Carries a datagram from the host; how long it was.
+/// Delivers a datagram from the host; returns its length.
 fn frame(host: &mut Objects, a: &mut Objects, packet: u64) -> usize {
     let mut bytes = Vec::new();
     let place = Place { now: Time::from_micros(20_000 * packet), peer: A, packet, room: 1_000 };
@@ -64,7 +64,7 @@ fn focus(x: f32) -> Option<Focus> {
 }
 
 #[test]
-fn what_is_out_of_sight_waits_without_a_datagram_and_goes_on_where_it_was() {
+fn an_object_out_of_sight_costs_nothing_and_resumes() {
     let (mut host, mut a) = peers();
     let id = host.create_as(Time::ZERO, BOAT, &boat(0.0)).unwrap();
     tell((HOST, &mut host), (A, &mut a));
@@ -106,7 +106,7 @@ fn a_focus_that_is_known_before_the_objects_counts_for_them() {
 }
 
 #[test]
-fn only_the_owner_says_what_is_seen() {
+fn only_the_owner_tells_visibility() {
     let (mut host, mut a) = peers();
     let id = host.create_as(Time::ZERO, BOAT, &boat(0.0)).unwrap();
     tell((HOST, &mut host), (A, &mut a));
@@ -127,7 +127,7 @@ fn only_the_owner_says_what_is_seen() {
 }
 
 #[test]
-fn a_claim_is_seen_by_nobody_else_and_becomes_the_state_with_the_grant() {
+fn a_claim_is_private_until_the_grant_makes_it_the_state() {
     let (mut host, mut a) = peers();
     let id = host.create_as(Time::ZERO, BOAT, &boat(0.0)).unwrap();
     tell((HOST, &mut host), (A, &mut a));
@@ -135,7 +135,7 @@ fn a_claim_is_seen_by_nobody_else_and_becomes_the_state_with_the_grant() {
     a.claim(id).unwrap();
     host.write(Time::from_micros(1), id, &boat(1.0)).unwrap();
     frame(&mut host, &mut a, 1);
-    assert_eq!(a.read::<Boat>(id).unwrap(), boat(1.0), "what it has not changed is the owner's");
+    assert_eq!(a.read::<Boat>(id).unwrap(), boat(1.0), "fields without a change are the owner's");
     a.write(Time::ZERO, id, &boat(9.0)).unwrap();
     a.set(Time::ZERO, id, 0, b"Mine").unwrap();
     host.write(Time::from_micros(2), id, &boat(2.0)).unwrap();
@@ -154,7 +154,7 @@ fn a_claim_is_seen_by_nobody_else_and_becomes_the_state_with_the_grant() {
 }
 
 #[test]
-fn a_claim_in_vain_shows_the_truth_and_returns_what_was_made_of_it() {
+fn a_claim_in_vain_restores_the_state_and_returns_changes() {
     let (mut host, mut a) = peers();
     let id = host.create_as(Time::ZERO, BOAT, &boat(0.0)).unwrap();
     tell((HOST, &mut host), (A, &mut a));

@@ -1,4 +1,4 @@
-//! What keeps an honest peer from sending what others refuse, whatever a liar or bad luck has left it.
+//! Limits that keep an honest peer from sending what others refuse, whatever a liar or bad luck left it with.
 
 use samovar_objects::{ObjectError, Objects, Place, Schemas};
 use samovar_wire::limits::OBJECTS_PER_PEER_MAX;
@@ -18,7 +18,7 @@ fn peer(me: PeerId) -> Objects {
     objects
 }
 
-/// Carries everything that `from` wants to tell `to` reliably now.
+/// Delivers all reliable messages that `from` has for `to` now.
 fn tell(from: (PeerId, &mut Objects), to: (PeerId, &mut Objects)) -> Result<(), CloseCode> {
     let mut bytes = Vec::new();
     while let Some(pending) = from.1.poll_message(Time::ZERO, to.0, &mut bytes) {
@@ -38,7 +38,7 @@ fn announcement(id: ObjectId, owner: PeerId, stamp: Stamp) -> Vec<u8> {
 }
 
 #[test]
-fn an_owner_keeps_to_the_limit_of_a_state_and_its_heir_can_announce_whatever_it_was() {
+fn an_heir_can_announce_a_state_beyond_the_limit() {
     let (mut host, mut a) = (peer(HOST), peer(A));
     let id = a.create(Time::ZERO, Traits { reliable: true, ..POT }, &[&[][..]; 64]).unwrap();
     tell((A, &mut a), (HOST, &mut host)).unwrap();
@@ -50,19 +50,19 @@ fn an_owner_keeps_to_the_limit_of_a_state_and_its_heir_can_announce_whatever_it_
         out.u8(field);
         out.prefixed(&[1; 255]);
     }
-    // Who does not keep to the limit of an honest owner is taken at its word: all of it can be announced.
+    // A state beyond the limit of an honest owner is accepted: all of it can be announced.
     assert_eq!(host.handle_message(A, MessageKind::Update, &bytes), Ok(()));
     host.grant(id, HOST).unwrap();
     let mut b = peer(B);
     assert_eq!(tell((HOST, &mut host), (B, &mut b)), Ok(()));
     assert_eq!(b.get(id).unwrap().field(63), [1; 255]);
-    assert_eq!(host.set(Time::ZERO, id, 0, &[2; 255]), Ok(()), "what is no larger than before is set");
+    assert_eq!(host.set(Time::ZERO, id, 0, &[2; 255]), Ok(()), "a value no larger than before can be set");
     let refused = (0..64).filter(|&i| a.set(Time::ZERO, id, i, &[1; 255]) == Err(ObjectError::BadField));
     assert_eq!(refused.count(), 32);
 }
 
 #[test]
-fn a_large_change_goes_in_as_many_datagrams_as_it_takes_and_holds_nothing_up() {
+fn a_large_change_is_split_and_delays_nothing_else() {
     let (mut a, mut b) = (peer(A), peer(B));
     let large = a.create(Time::ZERO, POT, &[&[][..]; 20]).unwrap();
     let small = a.create(Time::ZERO, POT, &[b"0"]).unwrap();
@@ -78,7 +78,7 @@ fn a_large_change_goes_in_as_many_datagrams_as_it_takes_and_holds_nothing_up() {
             b.handle_datagram(A, &bytes[1..]).unwrap();
             a.on_fate(B, packet, true);
         }
-        assert!(packet > 0 || b.get(small).unwrap().field(0) == b"1", "what is small does not wait");
+        assert!(packet > 0 || b.get(small).unwrap().field(0) == b"1", "a small object does not wait");
     }
     assert!((0..20).all(|field| b.get(large).unwrap().field(field) == [7; 255]));
     assert_eq!(b.get(small).unwrap().field(0), b"1");
@@ -90,7 +90,7 @@ fn the_host_wins_over_a_stamp_that_cannot_grow() {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((HOST, &mut host), (B, &mut b)).unwrap();
-    // A liar at the end of the counter, whom a member cannot check, is removed.
+    // A liar at the end of the counter is removed, even though a member cannot check it.
     let last = Stamp { term: Term(1), counter: u32::MAX };
     b.handle_message(A, MessageKind::Migrate, &announcement(id, A, last)).unwrap();
     assert_eq!(b.get(id).unwrap().owner(), A);
@@ -108,7 +108,7 @@ fn the_host_wins_over_a_stamp_that_cannot_grow() {
 }
 
 #[test]
-fn a_grant_that_crosses_the_end_of_its_object_makes_nobody_a_liar() {
+fn a_grant_that_crosses_an_end_blames_no_peer() {
     for creator in [B, HOST] {
         let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
         let id = if creator == B { &mut b } else { &mut host }.create(Time::ZERO, POT, &[b"pot"]).unwrap();
@@ -124,8 +124,8 @@ fn a_grant_that_crosses_the_end_of_its_object_makes_nobody_a_liar() {
             host.destroy(id).unwrap();
         }
         assert_eq!(tell((A, &mut a), (HOST, &mut host)), Ok(()));
-        assert_eq!(host.get(id).unwrap().owner(), A, "what is granted lives on");
-        // And a grant that was never sent dies with its object.
+        assert_eq!(host.get(id).unwrap().owner(), A, "a granted object lives on");
+        // A grant that was never sent dies with its object.
         host.grant(id, B).unwrap();
         a.destroy(id).unwrap();
         tell((A, &mut a), (HOST, &mut host)).unwrap();
@@ -134,7 +134,7 @@ fn a_grant_that_crosses_the_end_of_its_object_makes_nobody_a_liar() {
 }
 
 #[test]
-fn only_the_host_writes_the_session_object_while_the_new_one_is_silent() {
+fn only_the_host_writes_the_session_object() {
     let traits = Traits { reliable: true, ..Traits::of(Kind::SESSION) };
     let announce = |owner, term, counter| {
         let mut bytes = Vec::new();
@@ -168,7 +168,7 @@ fn a_peer_that_has_enough_ignores_a_grant() {
 }
 
 #[test]
-fn a_newcomer_is_not_left_with_what_ended_while_its_snapshot_was_under_way() {
+fn a_newcomer_hears_of_ends_during_its_snapshot() {
     let gone = PeerId(9);
     let (mut host, mut b) = (peer(HOST), Objects::new(B, HOST, Term(1), Schemas::new()));
     b.add_peer(HOST);

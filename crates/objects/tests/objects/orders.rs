@@ -1,4 +1,4 @@
-//! What an observer makes of each order of CREATE, MIGRATE and DESTROY (docs/sources.md, "Bitsquid"), and of lies
+//! The observer's state after each order of CREATE, MIGRATE and DESTROY (docs/sources.md, "Bitsquid"), and after lies
 //! about objects.
 
 use samovar_objects::{Objects, Place, Schemas};
@@ -19,7 +19,7 @@ fn peer(me: PeerId) -> Objects {
     objects
 }
 
-/// Everything that `from` wants to tell `to` reliably now.
+/// All reliable messages that `from` has for `to` now.
 fn messages(from: &mut Objects, to: PeerId) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     loop {
@@ -141,18 +141,18 @@ fn a_grant_counts_under_the_term_of_its_host_and_not_when_that_is_over() {
     messages(&mut a, B).iter().for_each(|m| tell(&mut b, A, m).unwrap());
     host.grant(id, B).unwrap();
     let grant = messages(&mut host, B).remove(0);
-    // The host handed over and stays; what it granted before arrives late.
+    // The former host stays as a member; its grant arrives late.
     let mut later = b.clone();
     later.set_host(A, Term(2));
     assert_eq!(tell(&mut later, HOST, &grant), Ok(()));
-    assert_eq!(later.get(id).unwrap().owner(), A, "its successor may have given it to somebody else");
+    assert_eq!(later.get(id).unwrap().owner(), A, "its successor may have granted it to another");
     assert_eq!(tell(&mut b, HOST, &grant), Ok(()));
     assert_eq!(b.get(id).unwrap().owner(), B);
 }
 
 #[test]
 fn a_state_is_the_owners_word_and_nobody_elses_under_the_same_stamp() {
-    // Each of the two was granted the object by a host, by the same stamp; the observer knows of one of them.
+    // Two hosts granted the object to one peer each, by the same stamp; the observer knows one of the grants.
     let granted_to = |heir| {
         let (mut host, mut owner) = (peer(HOST), peer(heir));
         let id = host.create(Time::ZERO, POT, &[b"created"]).unwrap();
@@ -218,7 +218,7 @@ fn an_update_goes_once_in_each_frame_until_one_arrived() {
 }
 
 #[test]
-fn nobody_speaks_for_somebody_else() {
+fn no_peer_may_speak_for_another() {
     let (id, from_a, from_b) = reign_of_two(false);
     let mut x = peer(X);
     assert_eq!(tell(&mut x, B, &from_a[0].1), Err(CloseCode::NotYours), "a CREATE of another's object");

@@ -1,8 +1,8 @@
 //! Long random lives of groups of 2 to 16 peers over a network that loses, doubles, delays and reorders.
 //!
-//! The promises of docs/recovery.md, promises 2 and 3 are checked after every step, convergence (§5.1) to the last
-//! bit when all is quiet. `SAMOVAR_SEED=n` replays one life and tells it step by step, `SAMOVAR_SEEDS=n` lives that
-//! many; a seed that ever failed belongs into `seeds.txt`, which is lived first.
+//! The promises of docs/recovery.md, promises 2 and 3, are checked after every step; convergence (§5.1) to the last
+//! bit when all is quiet. `SAMOVAR_SEED=n` replays one life and prints every step, `SAMOVAR_SEEDS=n` runs that many
+//! lives. A seed that ever failed belongs into `seeds.txt`, which runs first.
 
 mod members;
 mod network;
@@ -14,10 +14,10 @@ mod world;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{Tally, World};
 
-/// Seeds of lives that went wrong once, one a line behind which may stand a remark.
+/// Seeds of lives that once failed, one a line, with an optional remark.
 const FAILED_ONCE: &str = include_str!("random/seeds.txt");
 
-/// How many lives a run has unless told otherwise. A browser is slower and sees the same code.
+/// The number of lives in a run by default. A browser is slower and runs the same code.
 const LIVES: u64 = if cfg!(target_arch = "wasm32") { 60 } else { 300 };
 
 fn number(variable: &str) -> Option<u64> {

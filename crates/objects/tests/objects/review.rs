@@ -1,4 +1,4 @@
-//! What a review found: bad luck that ended honest links, and lies that were believed.
+//! Defects that a review found: bad luck that ended honest links, and lies that were believed.
 
 use samovar_objects::{Coding, Motion, Objects, Place, SchemaBuilder, Schemas, State};
 use samovar_wire::object::{Announcement, Deaths, MessageKind, Traits, encode_announcement};
@@ -36,7 +36,7 @@ fn craft(place: i32, velocity: i32) -> State {
     state
 }
 
-/// Carries everything that `from` wants to tell `to` reliably now; how many messages that was.
+/// Delivers all reliable messages that `from` has for `to` now; returns their number.
 fn tell(from: (PeerId, &mut Objects), to: (PeerId, &mut Objects)) -> usize {
     let (mut bytes, mut count) = (Vec::new(), 0);
     while let Some(pending) = from.1.poll_message(Time::ZERO, to.0, &mut bytes) {
@@ -98,7 +98,7 @@ fn a_packet_that_two_hundred_others_overtake_harms_nobody() {
 }
 
 #[test]
-fn a_sample_that_is_newer_than_the_time_of_its_packet_arrives_as_it_is() {
+fn a_sample_newer_than_its_packet_arrives_unchanged() {
     let (mut a, mut b) = (peer(A), peer(B));
     let id = a.create_state(Time::from_micros(40_000), CRAFT, &craft(0, 5_000)).unwrap();
     tell((A, &mut a), (B, &mut b));
@@ -115,7 +115,7 @@ fn a_sample_that_is_newer_than_the_time_of_its_packet_arrives_as_it_is() {
 }
 
 #[test]
-fn what_lives_between_a_thousand_graves_is_not_buried_with_them() {
+fn objects_between_a_thousand_tombstones_survive() {
     let (mut host, mut a) = (peer(HOST), peer(A));
     for _ in 0..2 {
         let ids: Vec<_> = (0..1_000).map_while(|_| host.create(Time::ZERO, POT, &[b"x"]).ok()).collect();
@@ -127,7 +127,7 @@ fn what_lives_between_a_thousand_graves_is_not_buried_with_them() {
     host.add_peer(newcomer);
     tell((HOST, &mut host), (newcomer, &mut new));
     assert!(new.iter().map(|o| o.id()).eq(host.iter().map(|o| o.id())), "{}", new.iter().count());
-    // A new host tells everybody of all ends; nobody loses what lives.
+    // A new host tells every member of all ends; no living object is lost.
     tell((HOST, &mut host), (A, &mut a));
     let count = a.iter().count();
     let mut fresh = peer(HOST);
@@ -150,7 +150,7 @@ fn an_orphan_report_does_not_take_what_a_member_owns() {
     let gone = PeerId(7);
     host.add_peer(gone);
     host.remove_peer(gone);
-    // A liar says that the one who is gone had them, under stamps of this term that the host has never drawn.
+    // A liar reports that the gone peer owned them, under stamps of this term that the host has never drawn.
     for id in [id, own] {
         let forged = announcement(id, gone, stamp(50));
         assert_eq!(host.handle_message(B, MessageKind::Orphan, &forged), Ok(()));
@@ -160,11 +160,11 @@ fn an_orphan_report_does_not_take_what_a_member_owns() {
 }
 
 #[test]
-fn what_died_with_an_owner_whom_few_had_heard_of_does_not_stay_with_those_who_had_not() {
+fn an_object_that_died_with_a_little_known_owner_is_dropped() {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = a.create(Time::ZERO, POT, &[b"mine"]).unwrap();
     tell((A, &mut a), (B, &mut b));
-    // Only its creator hears that it is the former host's, who is gone before a newcomer hosts.
+    // Only its creator hears that the former host took it, which is gone before a newcomer hosts.
     let former = PeerId(77);
     a.set_host(former, Term(1));
     a.add_peer(former);
@@ -188,14 +188,14 @@ fn what_the_host_knows_as_a_members_stays_where_it_was_owned_by_somebody_whom_th
     let id = a.create(Time::ZERO, POT, &[b"mine"]).unwrap();
     tell((A, &mut a), (HOST, &mut host));
     tell((A, &mut a), (B, &mut b));
-    // While the host slept another host gave it to a newcomer, which only B has heard of.
+    // While the host slept, another host gave the object to a newcomer, which only B has heard of.
     let stranger = PeerId(77);
     b.set_host(PeerId(9), Term(1));
     b.add_peer(stranger);
     let later = announcement(id, stranger, stamp(3));
     assert_eq!(b.handle_message(stranger, MessageKind::Migrate, &later), Ok(()));
     assert_eq!(b.get(id).unwrap().owner(), stranger);
-    // Then the host is host again, and the newcomer is no member of its view.
+    // Then the host hosts again, and the newcomer is no member of its view.
     for objects in [&mut host, &mut a, &mut b] {
         objects.set_host(HOST, Term(2));
     }
@@ -213,7 +213,7 @@ fn what_the_host_knows_as_a_members_stays_where_it_was_owned_by_somebody_whom_th
 }
 
 #[test]
-fn who_ends_much_does_not_make_others_look_slow() {
+fn a_peer_that_ends_many_objects_makes_none_look_slow() {
     let mut host = peer(HOST);
     // B reads slowly: nothing is sent to it for now.
     for number in 1..=40_000 {
@@ -222,14 +222,14 @@ fn who_ends_much_does_not_make_others_look_slow() {
     }
     assert!(!host.is_overdue(B), "the host would close the link of a peer that did nothing");
     let mut b = peer(B);
-    assert!(tell((HOST, &mut host), (B, &mut b)) < 5_000, "what is much is told in runs");
+    assert!(tell((HOST, &mut host), (B, &mut b)) < 5_000, "many ends are told in runs");
     let late = announcement(ObjectId { creator: A, number: 17 }, A, stamp(0));
     b.handle_message(A, MessageKind::Create, &late).unwrap();
     assert_eq!(b.iter().count(), 0, "it ended");
 }
 
 #[test]
-fn who_is_linked_again_is_told_again_and_understands() {
+fn a_peer_that_is_linked_again_is_told_again() {
     let (mut a, mut b) = (peer(A), peer(B));
     let id = a.create_state(Time::ZERO, CRAFT, &craft(0, 100)).unwrap();
     tell((A, &mut a), (B, &mut b));
@@ -251,7 +251,7 @@ fn who_is_linked_again_is_told_again_and_understands() {
 }
 
 #[test]
-fn a_report_of_ends_that_nobody_can_know_does_not_use_up_the_stamps() {
+fn a_report_of_impossible_ends_uses_up_no_stamps() {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = a.create(Time::ZERO, POT, &[b"x"]).unwrap();
     tell((A, &mut a), (HOST, &mut host));
@@ -299,7 +299,7 @@ fn numbers_anywhere_in_32_bits_are_coded() {
 }
 
 #[test]
-fn an_owner_at_its_limit_is_not_refused_for_what_it_gave_away() {
+fn objects_given_away_do_not_count_against_the_limit() {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let ids: Vec<_> = (0..1_024).map(|_| a.create(Time::ZERO, POT, &[b"x"]).unwrap()).collect();
     tell((A, &mut a), (HOST, &mut host));
@@ -327,7 +327,7 @@ fn a_clock_that_steps_back_holds_nothing_up() {
 }
 
 #[test]
-fn what_grows_may_arrive_before_what_shrinks() {
+fn a_growing_text_may_arrive_before_a_shrinking_one() {
     for reliable in [false, true] {
         let (mut a, mut b) = (peer(A), peer(B));
         let fields: Vec<&[u8]> = (0..64).map(|i| if i < 32 { &[][..] } else { &[7; 255][..] }).collect();
@@ -348,7 +348,7 @@ fn what_grows_may_arrive_before_what_shrinks() {
 }
 
 #[test]
-fn a_state_that_is_set_keeps_to_the_same_limit_as_one_that_is_created() {
+fn a_set_state_has_the_limit_of_a_created_one() {
     let mut builder = SchemaBuilder::default();
     builder.field("number", Coding::Exact { width: 4 });
     (0..40).for_each(|_| builder.field("text", Coding::Text { max: 255 }));

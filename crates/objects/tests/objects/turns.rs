@@ -1,4 +1,4 @@
-//! Who is sent how often: by priority where not all that changed fits, and no more often than an owner wants.
+//! Turns: objects are sent by priority when not all changes fit, and no more often than an owner wants.
 
 use samovar_objects::{Objects, Place, Schemas};
 use samovar_wire::object::{MessageKind, Traits};
@@ -13,7 +13,7 @@ const TICK: u64 = 16_667;
 /// A text of which two fit into one state, and three do not.
 const LONG: usize = 250;
 
-/// An owner whose objects all change in every tick, and somebody who is told.
+/// An owner whose objects all change in every tick, and a receiver.
 struct Pair {
     owner: Objects,
     other: Objects,
@@ -26,7 +26,7 @@ impl Pair {
         Self::with_texts(count, 1)
     }
 
-    /// With objects of so many texts each.
+    /// A pair whose objects have `texts` texts each.
     fn with_texts(count: usize, texts: usize) -> Self {
         let mut owner = Objects::new(OWNER, OWNER, Term(1), Schemas::new());
         let mut other = Objects::new(OTHER, OWNER, Term(1), Schemas::new());
@@ -45,7 +45,7 @@ impl Pair {
         Self { owner, other, ids, tick: 0 }
     }
 
-    /// Changes all objects, sends one datagram of at most `room` bytes, and tells which objects came.
+    /// Changes all objects, sends one datagram of at most `room` bytes, and returns the objects that came.
     fn step(&mut self, room: usize) -> Vec<ObjectId> {
         self.tick += 1;
         let now = Time::from_micros(self.tick * TICK);
@@ -85,7 +85,7 @@ impl Pair {
         }
     }
 
-    /// How often each object came in so many ticks, by its number.
+    /// How often each object came in `ticks` ticks, by its number.
     fn counts(&mut self, ticks: usize, room: usize) -> Vec<u32> {
         let mut counts = vec![0; self.ids.iter().map(|id| id.number as usize).max().unwrap_or(0)];
         for _ in 0..ticks {
@@ -97,14 +97,14 @@ impl Pair {
     }
 }
 
-/// Equals are sent about equally often.
+/// Checks that equal objects are sent about equally often.
 fn assert_fair(counts: &[u32]) {
     let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
     assert!(*least > 0 && *most <= least * 2, "equals are sent {least} to {most} times");
 }
 
 #[test]
-fn what_counts_four_times_as_much_goes_about_four_times_as_often_and_nothing_starves() {
+fn four_times_the_priority_is_sent_four_times_as_often() {
     let mut pair = Pair::new(200);
     for &id in &pair.ids[..100] {
         pair.owner.set_priority(id, 64).unwrap();
@@ -117,7 +117,7 @@ fn what_counts_four_times_as_much_goes_about_four_times_as_often_and_nothing_sta
     assert_fair(&sent[100..]);
 }
 
-/// Where an average says that all fit, and the last one does not.
+/// By the average size all fit, but the last one does not.
 #[test]
 fn nothing_starves_however_many_objects_there_are_for_the_room() {
     for count in 20..60 {
@@ -126,7 +126,7 @@ fn nothing_starves_however_many_objects_there_are_for_the_room() {
 }
 
 #[test]
-fn what_is_too_large_for_the_room_keeps_nothing_else_waiting() {
+fn an_object_too_large_for_the_room_delays_no_other() {
     let mut pair = Pair::new(40);
     let large = pair.ids.remove(20);
     let mut counts = vec![0; 40];
@@ -140,7 +140,7 @@ fn what_is_too_large_for_the_room_keeps_nothing_else_waiting() {
 }
 
 #[test]
-fn texts_of_one_object_that_do_not_fit_into_one_packet_take_turns() {
+fn texts_that_do_not_fit_into_one_packet_take_turns() {
     for texts in 3..10 {
         let mut counts = vec![0; texts];
         let mut pair = Pair::with_texts(1, texts);
@@ -149,7 +149,7 @@ fn texts_of_one_object_that_do_not_fit_into_one_packet_take_turns() {
     }
 }
 
-/// Where the room is for one object in a packet, so that each is often chosen and does not go.
+/// The room is for one object in a packet, so that objects are often chosen and not sent.
 #[test]
 fn texts_that_were_chosen_and_did_not_go_keep_their_turn() {
     for (objects, texts) in (2..6).flat_map(|objects| (3..7).map(move |texts| (objects, texts))) {
@@ -161,7 +161,7 @@ fn texts_that_were_chosen_and_did_not_go_keep_their_turn() {
 }
 
 #[test]
-fn an_object_is_sent_no_more_often_than_its_owner_wants_and_arrives_in_the_end() {
+fn an_object_keeps_its_interval_and_arrives() {
     let mut pair = Pair::new(2);
     let (slow, fast) = (pair.ids[0], pair.ids[1]);
     pair.owner.set_interval(slow, Duration::from_millis(100)).unwrap();
@@ -174,7 +174,7 @@ fn an_object_is_sent_no_more_often_than_its_owner_wants_and_arrives_in_the_end()
         }
     }
     assert_eq!(count_of_fast, 120);
-    // Six ticks are the first that are not less than the interval.
+    // Six ticks are the fewest that last at least the interval.
     assert!(ticks_of_slow.windows(2).all(|pair| pair[1] - pair[0] == 6), "{ticks_of_slow:?}");
     pair.ids.clear();
     (0..6).for_each(|_| drop(pair.step(1_000)));

@@ -1,5 +1,5 @@
-//! Sixty-four objects in motion, seen by sixteen observers over a network that loses: what it costs, and that all see
-//! the same in the end (issue workload W).
+//! Sixty-four objects in motion, seen by sixteen observers over a network that loses: the cost, and that all agree in
+//! the end (workload W).
 
 use samovar_objects::schema::{Coding, Motion};
 use samovar_objects::{Objects, Place, SchemaBuilder, Schemas, State};
@@ -10,12 +10,12 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const OWNER: PeerId = PeerId(1);
 const CRAFT: Traits = Traits::of(Kind(1));
-/// What a link adds to a datagram: its header, the acks, and the frame around it.
+/// A link's overhead on a datagram: its header, the acks, and the frame around it.
 const LINK_OVERHEAD: usize = 16;
 const TICK: u64 = 16_667;
-/// How long all move.
+/// How long the objects move, in ticks.
 const TICKS: usize = 300;
-/// Ticks on the way.
+/// The delay, in ticks.
 const DELAY: usize = 2;
 
 fn schemas() -> Schemas {
@@ -67,7 +67,7 @@ impl World {
         let crafts = (0..crafts)
             .map(|_| {
                 let amplitude = [0; 3].map(|_| 10.0 + 10.0 * unit());
-                // Up to 15 m/s together.
+                // Up to 15 m/s in all.
                 let pulse = amplitude.map(|amplitude| (3.0 + 5.6 * unit()) / amplitude);
                 let (phase, axis) =
                     ([0; 3].map(|_| core::f64::consts::TAU * unit()), [0; 3].map(|_| unit() - 0.5));
@@ -147,7 +147,7 @@ impl World {
         let craft = &self.crafts[index];
         let (sine, cosine) = (craft.spin * time / 2.0).sin_cos();
         let mut q = [craft.axis[0] * sine, craft.axis[1] * sine, craft.axis[2] * sine, cosine];
-        // Half the small angle is added to the vector part, as good as a turn by it.
+        // Adding half the small angle to the vector part approximates a turn by it.
         (0..3).for_each(|axis| q[axis] += wobble[axis] / 2.0);
         numbers.extend(smallest_three(q, 162));
         numbers.extend(craft.axis.map(|axis| (axis * craft.spin / 0.02).round() as i32));
@@ -194,7 +194,7 @@ impl World {
             self.heard[n].push(packet);
         }
         for n in 0..self.observers.len() {
-            // An ack is repeated in later packets for as long as it takes.
+            // A lost ack is repeated in later packets.
             if self.dice.number() % 100 >= self.loss_percent {
                 let heard = core::mem::take(&mut self.heard[n]);
                 self.up[DELAY - 1].push((n, heard));
@@ -226,7 +226,7 @@ fn smallest_three(q: [f64; 4], limit: i32) -> [i32; 4] {
 /// Bytes per object update, and ticks until all agree.
 fn cost(seed: u8, noise: f64) -> (f64, u64) {
     let mut world = World::new(seed, 64, 16, noise);
-    // Until the first acks there is little to build on; that is part of it.
+    // The figure includes the start, when there is little to build on.
     (0..TICKS).for_each(|_| world.step(64));
     let bytes = world.bytes as f64 / (TICKS * 64 * 16) as f64;
     let last = world.tick;

@@ -1,11 +1,12 @@
 //! Causal order by barriers, in a mesh (docs/sources.md, "Fujimoto": barriers).
 //!
-//! Time is divided into rounds. What a member says is delivered when *everybody* has said that it has ended the round,
-//! so what it says in a round can only follow from what was delivered in earlier ones; and these all have had before.
-//! Within a round messages are delivered by their senders' ids, the same for everybody: all members deliver what they
+//! Time is divided into rounds. A round's messages are delivered when *all* members have ended the round. So a
+//! message can only depend on messages of earlier rounds, and these all members have delivered. Within a round
+//! messages are delivered in the order of their senders' ids, so all members deliver in one order, apart from their
+//! own messages.
 //! are not the senders of in one order.
-//!
-//! A round costs a frame from each member to each other, and a message waits for the slowest. Without anything to say
+//! A round costs a frame from each member to each other, and a message waits for the slowest. Without messages there
+//! are no rounds.
 //! there are no rounds.
 
 use samovar_wire::{CloseCode, DecodeError, PeerId};
@@ -16,25 +17,25 @@ use crate::order::{Delivery, Event, Order, SendError, Transmit, View, check_size
 const MESSAGE: u8 = 0;
 const END: u8 = 1;
 
-/// When a round is over.
+/// The state of the rounds.
 #[derive(Clone, Debug, Default)]
 struct Rounds {
     members: Vec<PeerId>,
     me: Option<usize>,
     /// The round whose messages are delivered next.
     round: u64,
-    /// How many rounds each member is known to have ended.
+    /// By member: the rounds that it is known to have ended.
     ended: Vec<u64>,
-    /// How many of each member's ends had their turn.
+    /// By member: its round ends that have had their turn.
     passed: Vec<u64>,
-    /// Who is still a member when the epoch ends.
+    /// By member: it is still a member when the epoch ends.
     stays: Vec<bool>,
-    /// This peer has said something since it ended a round.
+    /// This peer has sent something since it ended a round.
     has_spoken: bool,
 }
 
 impl Rounds {
-    /// Whether this peer has to end its round: it has spoken in it, or others wait for its end.
+    /// Whether this peer must end its round: it has sent something in it, or others wait for its end.
     fn is_end_due(&self) -> bool {
         let Some(me) = self.me else { return false };
         let most = self.ended.iter().copied().max().unwrap_or(0);
@@ -78,9 +79,9 @@ impl Rule for Rounds {
 
     fn is_due(&self, owner: usize, _item: &[u8], turn: Turn) -> bool {
         let over = self.ended.iter().copied().min().unwrap_or(0);
-        // At the end of an epoch nobody else can end a round. What a member said in one that all before were over for
-        // follows from nothing that is lost. Behind that, one who is gone may have seen what nobody else has; one who is
-        // still here has not.
+        // At the end of an epoch no further round ends arrive. In the round after the last complete one, a member's
+        // messages depend on nothing that is lost. In later rounds a member that is gone may have seen messages that
+        // no survivor has; a survivor has not.
         let is_last = turn.is_ending && (self.round == over || self.stays[owner]);
         (over > self.round || is_last) && self.passed[owner] <= self.round
     }

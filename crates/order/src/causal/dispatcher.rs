@@ -1,8 +1,8 @@
 //! Causal order by a central dispatcher, the host (docs/sources.md, "Fujimoto": central dispatcher).
 //!
-//! Everything goes to the host, which passes it on in the order in which it comes. A message that depends on another
-//! was sent by who had that from the host already, so the host gets it after it passed that one on; and since the way
-//! from the host to each member keeps its order, nobody gets it earlier.
+//! Every message goes to the host, which passes messages on in the order of arrival. The sender of a dependent
+//! message had the other from the host, so the host gets the dependent one later. The way from the host to each
+//! member keeps its order, so every member does as well.
 
 use samovar_wire::{CloseCode, PeerId};
 

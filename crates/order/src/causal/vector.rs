@@ -1,32 +1,32 @@
 //! Causal order by vector time stamps, in a mesh (docs/sources.md, "Fujimoto": vector clocks).
 //!
-//! Process i's clock counts what it has sent and what it has delivered of each other process. A message carries its
-//! sender's clock, as what has grown since the sender's last message (all of a stream reach everybody in order, so one
-//! encoding serves all). Message M of S with the stamp T is delivered at R when
+//! Process i's clock counts the messages that it has sent and those that it has delivered of each other process. A
+//! message carries its sender's clock, as the growth since the sender's last message (all members get a stream in
+//! order, so one encoding serves all). Message M of S with the stamp T is delivered at R when
 //!
 //! 1. `T[S] = C[S] + 1`: it is S's next one; its place in S's stream says so;
-//! 2. `T[j] <= C[j]` for each other j: what S had delivered before it sent M has been delivered here.
+//! 2. `T[j] <= C[j]` for each other j: the messages that S had delivered before it sent M have been delivered here.
 //!
-//! When nothing is missing both hold on arrival, so that this order adds no delay to what the network has.
+//! When nothing is missing both hold on arrival, so this order adds no delay to the network's.
 
 use samovar_wire::{CloseCode, DecodeError, PeerId, Reader, increments};
 
 use crate::group::{Group, Rule, Turn};
 use crate::order::{Delivery, Event, Order, SendError, Transmit, View, check_size, order_by_inner};
 
-/// The two rules.
+/// The clocks for the two rules.
 #[derive(Clone, Debug, Default)]
 struct Clocks {
     members: Vec<PeerId>,
     me: Option<usize>,
-    /// How much of each member's stream was delivered here; of this peer's own, how much it sent.
+    /// By member: the length of its stream that was delivered here; for this peer, that it sent.
     clock: Vec<u64>,
-    /// The stamp of the last message of each member that was delivered here; this peer's is of the last it sent.
+    /// By member: the stamp of its last message delivered here; for this peer, of the last it sent.
     stamps: Vec<Vec<u64>>,
 }
 
 impl Clocks {
-    /// The stamp of an owner's next message, and what is behind it.
+    /// The stamp of an owner's next message, and the payload behind it.
     fn stamp<'a>(&self, owner: usize, item: &'a [u8]) -> Result<(Vec<u64>, &'a [u8]), DecodeError> {
         let mut reader = Reader::new(item);
         let mut stamp = self.stamps[owner].clone();

@@ -1,11 +1,11 @@
-//! Frames of an epoch that begins here only later: who has begun it already may be faster than the host's word.
+//! Frames of an epoch that begins here later: a member that began it already may be faster than the host's INSTALL.
 
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::{CloseCode, PeerId, SortedMap};
 
 use crate::order::{UNSTABLE_BYTES_MAX, UNSTABLE_MAX};
 
-/// Frames by their senders, each within what a sender may have under way.
+/// Frames by sender, each within the bound of a sender's unacked items.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Early(SortedMap<PeerId, Vec<(u64, Vec<u8>)>>);
 
@@ -13,13 +13,13 @@ impl Early {
     /// Keeps a frame of an epoch.
     ///
     /// # Errors
-    /// `LimitExceeded` when its sender says more than it may before it knows that it is heard.
+    /// `LimitExceeded` when its sender sends more than it may before an ack.
     pub(super) fn keep(&mut self, from: PeerId, epoch: u64, bytes: &[u8]) -> Result<(), CloseCode> {
         if self.0.len() >= MEMBERS_MAX && !self.0.contains_key(&from) {
             return Ok(());
         }
         let frames = self.0.entry(from).or_default();
-        // Who is in a later epoch knows that this peer goes to that one, if to any, without those in between.
+        // A sender in a later epoch knows that this peer goes to that one, if to any, and skips those in between.
         if frames.last().is_some_and(|&(of, _)| of < epoch) {
             frames.clear();
         }
@@ -31,7 +31,7 @@ impl Early {
         Ok(())
     }
 
-    /// What is of this epoch, each sender's in its order. What is of earlier ones is forgotten.
+    /// The frames of this epoch, each sender's in its order. Frames of earlier ones are dropped.
     pub(super) fn take(&mut self, epoch: u64) -> Vec<(PeerId, Vec<u8>)> {
         let mut due = Vec::new();
         for (&from, frames) in self.0.iter_mut() {

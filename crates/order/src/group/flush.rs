@@ -1,4 +1,4 @@
-//! The end of an epoch, as the host brings it about, and the beginning of the next.
+//! The flush: how the host ends an epoch, and how the next begins.
 
 use samovar_wire::order::{Frame, Install, Report, Want};
 use samovar_wire::{PeerId, SortedMap, SortedSet};
@@ -6,20 +6,20 @@ use samovar_wire::{PeerId, SortedMap, SortedSet};
 use super::{Epoch, Group, Mate, Past, Rule, Stream};
 use crate::order::{Event, View, ViewId};
 
-/// How often somebody is told on one link of an epoch that it is behind.
+/// How often a member is told on one link that it is behind an epoch.
 const ANSWERS_MAX: u8 = 8;
 
-/// What a host has heard since it was told of the newest view, and whom it has asked what.
+/// The reports that a host has heard since the newest view, and its questions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flush {
     reports: SortedMap<PeerId, Report>,
-    /// Who was asked for an epoch that this peer does not know.
+    /// The member that was asked for an epoch that this peer does not know.
     asked_up: Option<PeerId>,
-    /// Streams, by their places, and whom they were asked of.
+    /// Streams, by their index, and the members they were asked of.
     wanted: SortedSet<(usize, PeerId)>,
 }
 
-/// At the host: who waits to be let into the present epoch, and for whom.
+/// At the host: newcomers that wait to be let into the present epoch, and the members they wait for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Admission {
     awaited: SortedSet<PeerId>,
@@ -41,7 +41,7 @@ impl Flush {
         self.asked(peer) || self.wanted.contains(&(at, peer))
     }
 
-    /// Who was asked for items has given what it has of them.
+    /// A member that was asked for items has sent all it has.
     pub(super) fn has_no_more(&mut self, at: usize, peer: PeerId, received: u64) {
         if self.wanted.remove(&(at, peer))
             && let Some(count) = self.reports.get_mut(&peer).and_then(|report| report.counts.get_mut(at))
@@ -50,7 +50,7 @@ impl Flush {
         }
     }
 
-    /// A link is new: answers on it may be lost.
+    /// A link is new: answers on it may be lost, so its questions are forgotten.
     pub(super) fn forget_questions(&mut self, peer: PeerId) {
         self.asked_up.take_if(|asked| *asked == peer);
         self.wanted.retain(|&(_, holder)| holder != peer);
@@ -58,7 +58,7 @@ impl Flush {
 }
 
 impl Group<dyn Rule> {
-    /// Says how far this peer is, or hears it when it hosts the view.
+    /// Reports what this peer has, or collects the reports when it hosts the view.
     pub(super) fn begin_flush(&mut self) {
         let Some(host) = self.told.as_ref().map(|told| told.host) else { return };
         if host == self.me {
@@ -68,8 +68,8 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// At the host: members that have not said yet what they have, or have not given what they said, or are not known
-    /// to be in the epoch that newcomers wait to be let into.
+    /// At the host: members that have not reported yet, or have not given what they reported, or are not known to be
+    /// in the epoch that newcomers wait for.
     pub(crate) fn awaited(&self) -> SortedSet<PeerId> {
         let mut awaited = SortedSet::new();
         let Some(told) = self.told.as_ref().filter(|told| told.host == self.me) else { return awaited };
@@ -91,7 +91,7 @@ impl Group<dyn Rule> {
         members.filter(|peer| self.known.contains(peer) && !(is_silent && has_spoken(*peer))).collect()
     }
 
-    /// The host looks whether it can end the epoch, and does what is still to be done for that.
+    /// The host checks whether it can end the epoch, and does what is missing for that.
     pub(super) fn evaluate(&mut self) {
         let is_open = !self.is_frozen();
         let Some(told) = self.told.as_ref().filter(|told| told.host == self.me && !is_open).cloned() else {
@@ -105,7 +105,7 @@ impl Group<dyn Rule> {
             |group: &Self, peer: PeerId| group.flush.reports.get(&peer).map_or(0, |report| report.epoch);
         let top = expected.iter().map(|&peer| epoch_of(self, peer)).max().unwrap_or(0);
         if top > self.epoch.number {
-            // Step by step: who is one epoch behind the others needs what this peer learns on its way.
+            // One epoch at a time: a member behind the others needs what this peer learns on its way.
             let ahead = expected.iter().map(|&peer| (epoch_of(self, peer), peer));
             let ahead = ahead.filter(|&(epoch, _)| epoch > self.epoch.number && epoch + 1 >= top).min();
             if let Some((_, holder)) = ahead.filter(|_| self.flush.asked_up.is_none()) {
@@ -119,7 +119,7 @@ impl Group<dyn Rule> {
         };
         let behind: Vec<_> = expected.iter().filter(behind).copied().collect();
         for &peer in &behind {
-            // It reports again when it is here.
+            // It reports again when it is in this epoch.
             if let Some(report) = self.flush.reports.remove(&peer) {
                 self.bring(peer, &report);
             }
@@ -129,9 +129,9 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// A former host was lost before it let in newcomers of this epoch, for whom all have kept everything they said in it.
-    /// Whether there are any; they report again when they are here. Also a host that ends the epoch for others only lets
-    /// them in: what was said in it was said to them.
+    /// A former host was lost before it let in newcomers of this epoch. All members have kept everything they sent in
+    /// it for these. Lets them in; whether there are any. They report again when they are here. Also a host that ends
+    /// the epoch for others only lets them in, because the items in it were sent to them.
     fn let_in(&mut self, expected: &[PeerId]) -> bool {
         let is_new = |peer: &&PeerId| self.flush.reports.get(*peer).is_some_and(|report| report.epoch == 0);
         let is_begun = self.epoch.number > 0;
@@ -148,7 +148,7 @@ impl Group<dyn Rule> {
         !new.is_empty()
     }
 
-    /// All who can be are in this epoch: it ends when this peer has everything that anybody has.
+    /// All members that can be are in this epoch: ends it when this peer has everything that any member has.
     fn try_end(&mut self, told: &View, expected: &[PeerId]) {
         let is_here = |peer: &&PeerId| {
             let report = self.flush.reports.get(*peer);
@@ -164,7 +164,7 @@ impl Group<dyn Rule> {
             let received = *most;
             let mut holder = None;
             let owner = self.epoch.owners[at];
-            // Of its own stream nobody knows more than who is here.
+            // If a stream's owner is here, no other member has more of it.
             let is_asked = |peer: &&PeerId| match here.contains(&owner) {
                 true => **peer == owner,
                 false => owner != self.me,
@@ -213,8 +213,8 @@ impl Group<dyn Rule> {
         self.ending = Some(install);
     }
 
-    /// A member is in the present epoch. When all are who were in the former one, newcomers may come, too: were they
-    /// let in earlier, and all others lost who know how the former one ended, they could not tell those who do not.
+    /// A member is in the present epoch. When all members of the former one are, newcomers may come too. If newcomers
+    /// came earlier, and all members that know how the former epoch ended were lost, nobody could tell the rest.
     pub(super) fn confirm(&mut self, peer: PeerId) {
         self.admission.awaited.remove(&peer);
         self.admit();
@@ -229,20 +229,21 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Tells somebody of the present epoch, and how the former one ended if it was in that.
+    /// Tells a member of the present epoch, and how the former one ended if it was in that.
     fn install_at(&mut self, peer: PeerId, asked: u64, cut: Option<Vec<u64>>) {
         let Epoch { number: epoch, view, host: Some(host), ref members, .. } = self.epoch else { return };
         let install = Install { epoch, view, host, members: members.clone(), asked, cut };
         self.push(peer, &Frame::Install(install));
     }
 
-    /// Whether somebody can be told how the epoch before this one ended.
+    /// Whether a member can be told how the epoch before this one ended.
     fn can_bring(&self, peer: PeerId, epoch: u64) -> bool {
         let is_kept = self.past.as_ref().is_some_and(|past| past.number == epoch);
         is_kept && (self.has_member(peer) || self.is_told_host(peer))
     }
 
-    /// As [`Group::bring`], some times on each link: who did not believe an answer yet, or has a new link to another, asks again.
+    /// As [`Group::bring`], a few times per link: a member that did not believe an answer yet, or has a new link,
+    /// asks again.
     pub(super) fn bring_again(&mut self, peer: PeerId, report: &Report) {
         let answers = self.brought.entry(peer).or_default();
         if *answers < ANSWERS_MAX {
@@ -251,7 +252,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Brings who is behind to this epoch: with all that it lacks of the former one, or without.
+    /// Brings a member to this epoch: with all items that it lacks of the former one, or without.
     pub(super) fn bring(&mut self, peer: PeerId, report: &Report) {
         if self.admission.newcomers.contains(&peer) {
             return;
@@ -269,7 +270,8 @@ impl Group<dyn Rule> {
         self.install_at(peer, report.epoch, cut);
     }
 
-    /// A host that was in no epoch, or left behind, ends the others' for them: it holds what they may lack.
+    /// A host that was in no epoch, or left behind, ends the others' epoch for them: it holds the items they may
+    /// lack.
     pub(super) fn adopt_shell(&mut self, install: Install) {
         if self.epoch.number > 0 && !self.epoch.is_shell {
             self.events.push_back(Event::Behind);
@@ -286,8 +288,8 @@ impl Group<dyn Rule> {
         self.evaluate();
     }
 
-    /// The streams of an epoch that this peer was not in: from where somebody lacks them. Who has still to come to that
-    /// epoch lacks everything, and so everything is still kept.
+    /// The streams of an epoch that this peer was not in, from the first item that some member lacks. A member that
+    /// has still to come to that epoch lacks everything, so everything is still kept.
     fn shell_streams(&self, install: &Install, owners: usize) -> Vec<Stream> {
         let reports = &self.flush.reports;
         let comes = |peer, report: &Report| {
@@ -301,12 +303,12 @@ impl Group<dyn Rule> {
         (0..owners).map(|at| Stream::starting_behind(if is_coming { 0 } else { least(at) })).collect()
     }
 
-    /// Who has a stream in the epoch that begins.
+    /// The owners of streams in the epoch that begins.
     fn owners_in(&self, install: &Install) -> Vec<PeerId> {
         if self.rule.has_one_stream() { vec![install.host] } else { install.members.clone() }
     }
 
-    /// The next epoch: everything of the former one had its turn.
+    /// Begins the next epoch: all items of the former one had their turn.
     pub(super) fn begin_epoch(&mut self, install: Install) {
         let owners = self.owners_in(&install);
         let is_shell = install.members.binary_search(&self.me).is_err();
@@ -351,7 +353,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Members of views beyond this one stay known to who has heard of those views.
+    /// Members of later views stay known to the members that have heard of those views.
     fn known_beyond(&self, view: ViewId) -> Vec<PeerId> {
         let is_last = self.told.as_ref().is_some_and(|told| told.id == view);
         if is_last { Vec::new() } else { self.known.iter().copied().collect() }

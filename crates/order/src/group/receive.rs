@@ -1,4 +1,4 @@
-//! What others say.
+//! Receiving frames of other members.
 
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::order::{Frame, Install, NUMBER_BITS, Report, Run, ViewId, Want};
@@ -8,10 +8,10 @@ use super::stream::Arrival;
 use super::{Group, Rule};
 use crate::order::UNSTABLE_MAX;
 
-/// Nobody has more of a stream than this above what another member has: its owner waits for all.
+/// The most that one member can have of a stream beyond another's: its owner waits for all.
 const AHEAD_MAX: u64 = 4 * UNSTABLE_MAX as u64;
 
-/// How a peer breaks the rules that sends what does not decode.
+/// The close code for a peer that sends bytes that do not decode.
 pub(crate) const fn blame(error: DecodeError) -> CloseCode {
     match error {
         DecodeError::TooLarge => CloseCode::TooLarge,
@@ -20,10 +20,10 @@ pub(crate) const fn blame(error: DecodeError) -> CloseCode {
 }
 
 impl Group<dyn Rule> {
-    /// Takes one frame; those of SUBMIT are of no concern here.
+    /// Handles one frame other than SUBMIT.
     ///
     /// # Errors
-    /// How the peer broke the rules.
+    /// The code for the rule that the peer broke.
     pub(crate) fn handle_frame(&mut self, from: PeerId, bytes: &[u8]) -> Result<(), CloseCode> {
         let result = self.hear(from, bytes);
         self.settle();
@@ -39,7 +39,7 @@ impl Group<dyn Rule> {
         match frame {
             Frame::Item(..) => match self.lanes.get(&from) {
                 Some(&epoch) => self.hear_items(from, epoch, bytes),
-                // From before the link was renewed; it is sent again.
+                // A frame from before the link was renewed; it is sent again.
                 None => Ok(()),
             },
             Frame::Items { run, .. } => {
@@ -54,7 +54,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// What a peer says from now on is of this epoch.
+    /// A peer's items on this link are of this epoch from now on.
     fn open_lane(&mut self, from: PeerId, epoch: u64) {
         if self.lanes.len() >= 4 * MEMBERS_MAX {
             let (epoch, told) = (&self.epoch, &self.told);
@@ -93,7 +93,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Items of somebody's stream: the host's word counts, and that of whom this peer asked.
+    /// Items of another member's stream: believed from the host and from a peer that this one asked.
     fn on_fill(&mut self, from: PeerId, owner: PeerId, run: &Run<'_>) -> Result<(), CloseCode> {
         let Some(at) = self.owner(owner).filter(|_| run.epoch == self.epoch.number) else { return Ok(()) };
         if !(self.is_told_host(from) || from == owner || self.flush.wants(at, from)) {
@@ -127,7 +127,7 @@ impl Group<dyn Rule> {
                 let is_backup = self.told.as_ref().is_some_and(|told| told.backups.contains(&self.me));
                 self.is_report_due |= is_backup && self.rule.is_urgent(item);
                 self.epoch.streams[at].push(item.to_vec());
-                // The host may have waited for just this one before it ends the epoch.
+                // The host may have waited for this item to end the epoch.
                 self.evaluate();
             }
         }
@@ -137,7 +137,7 @@ impl Group<dyn Rule> {
     fn on_report(&mut self, from: PeerId, report: Report) -> Result<(), CloseCode> {
         let is_told = self.told.as_ref().is_some_and(|told| told.members.binary_search(&from).is_ok());
         if !is_told && !self.has_member(from) {
-            return Ok(()); // Who is gone may have been in an epoch of the same number, with others.
+            return Ok(()); // A gone member may have been in another epoch of the same number.
         }
         let is_present = report.epoch == self.epoch.number && report.epoch > 0;
         if is_present {
@@ -170,8 +170,8 @@ impl Group<dyn Rule> {
         Ok(())
     }
 
-    /// The number of the last epoch that anybody can be in: as long as this peer hosts no other ends one, and each has a view of
-    /// its own, with another term or number.
+    /// The last epoch number that any member can be in. While this peer hosts, no other host ends an epoch, and each
+    /// epoch has a view of its own, with another term or number.
     fn last_possible_epoch(&self) -> u64 {
         let Some(told) = &self.told else { return 0 };
         let ViewId { term, number } = told.id;
@@ -179,7 +179,7 @@ impl Group<dyn Rule> {
         if is_reign && told.host == self.me { self.epoch.number } else { number.saturating_add(term.0) }
     }
 
-    /// Whether somebody can have what it says it has.
+    /// Whether a member can have what it reports.
     fn check_counts(&self, report: &Report) -> Result<(), CloseCode> {
         if report.counts.len() != self.epoch.streams.len() {
             return Err(CloseCode::Malformed);
@@ -205,13 +205,13 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// The host of the newest view needs what its former members held.
+    /// The host of the newest view asks for items that former members hold.
     fn on_want(&mut self, from: PeerId, want: Want) -> Result<(), CloseCode> {
         if self.is_told_host(from) {
             let Want { owner, epoch, first, last } = want;
             let is_there = self.fill(from, epoch, owner, (first, last));
             if !is_there {
-                // Its owner may have said that all have it, and the host shall not wait for it here.
+                // Its owner may have announced that all have it, and the host must not wait for it here.
                 self.push(from, &Frame::Fill(owner, Run { epoch, first, encoded: &[] }));
             }
         }
@@ -230,7 +230,7 @@ impl Group<dyn Rule> {
         }
         let Some(cut) = &install.cut else {
             let is_wanted = self.told.as_ref().is_some_and(|told| told.id == install.view);
-            // Who was in no epoch has missed nothing of one that counts on it.
+            // A peer that was in no epoch has missed nothing of the first one that counts.
             let is_first = self.epoch.number == 0 && install.asked == 0;
             if is_member && (is_wanted || is_first) {
                 self.ending = Some(install);
@@ -249,7 +249,7 @@ impl Group<dyn Rule> {
             return Err(CloseCode::Malformed);
         }
         let mut pairs = cut.iter().zip(&self.epoch.streams);
-        // What filled the gaps may have come before its sender was to be believed. It is asked, or told, again then.
+        // Items for the gaps may have come before their sender was believed. They are asked for, or sent, again.
         if pairs.any(|(&cut, stream)| cut > stream.received()) {
             return Ok(());
         }

@@ -6,8 +6,8 @@ use samovar_wire::CloseCode;
 
 use crate::order::{UNSTABLE_BYTES_MAX, UNSTABLE_MAX};
 
-/// An owner may have so many items that are not known to be with everybody. Who receives them hears later than the
-/// owner that they are, and must have room for what is sent meanwhile.
+/// A receiver hears later than the owner that all have an item, and needs room for the items sent meanwhile: this
+/// many times the owner's bound.
 const SLACK: usize = 2;
 
 /// Items in order, without a gap: numbers above `trimmed` up to `received`.
@@ -17,11 +17,11 @@ pub(super) struct Stream {
     bytes: usize,
     trimmed: u64,
     taken: u64,
-    /// The owner was asked to send again what is missing.
+    /// The owner was asked to send missing items again.
     pub(super) is_asked: bool,
 }
 
-/// What became of an item that arrived.
+/// The result of an item's arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// It is the next one, and stored.
@@ -33,7 +33,7 @@ pub(super) enum Arrival {
 }
 
 impl Stream {
-    /// A stream whose first items are of no interest here.
+    /// A stream whose first items are not needed here.
     pub(super) fn starting_behind(number: u64) -> Self {
         Self { trimmed: number, taken: number, ..Self::default() }
     }
@@ -43,7 +43,7 @@ impl Stream {
         self.trimmed + self.items.len() as u64
     }
 
-    /// The number of the last item that is not stored any more.
+    /// The number of the last item that was dropped.
     pub(super) const fn trimmed(&self) -> u64 {
         self.trimmed
     }
@@ -57,7 +57,7 @@ impl Stream {
         self.bytes
     }
 
-    /// Whether the owner may add to it.
+    /// Whether the owner may append an item.
     pub(super) fn has_room(&self) -> bool {
         self.items.len() < UNSTABLE_MAX && self.bytes < UNSTABLE_BYTES_MAX
     }
@@ -68,10 +68,10 @@ impl Stream {
         self.items.push_back(item);
     }
 
-    /// What becomes of the item of this number.
+    /// How the item of this number would be received.
     ///
     /// # Errors
-    /// `LimitExceeded` when more is stored than an honest owner lets be.
+    /// `LimitExceeded` when more is stored than an honest owner causes.
     pub(super) fn admit(&self, number: u64) -> Result<Arrival, CloseCode> {
         let next = self.received() + 1;
         if number != next {
@@ -104,7 +104,7 @@ impl Stream {
         self.taken = self.received().min(self.taken + 1);
     }
 
-    /// Forgets items that everybody has, by their owner's word; never one whose turn is still to come.
+    /// Forgets items that all have, by their owner's word; never one whose turn is still to come.
     pub(super) fn trim(&mut self, stable: u64) {
         while self.trimmed < stable.min(self.taken) {
             let Some(item) = self.items.pop_front() else { return };
@@ -113,7 +113,7 @@ impl Stream {
         }
     }
 
-    /// Forgets everything behind the last item that counts.
+    /// Forgets everything after the last item that counts.
     pub(super) fn cut(&mut self, last: u64) {
         while self.received() > last {
             let Some(item) = self.items.pop_back() else { return };

@@ -1,4 +1,4 @@
-//! What this peer sends: its own items to all, what it has to those who need to know, and what others ask for.
+//! Sending: this peer's items to all members, acks, and items that others ask for.
 
 use samovar_wire::order::{Frame, ITEMS_BYTES_MAX, Run};
 use samovar_wire::{PeerId, Writer};
@@ -6,10 +6,10 @@ use samovar_wire::{PeerId, Writer};
 use super::{Group, Mate, Past, Rule, Stream};
 use crate::order::Transmit;
 
-/// Turns of others' items, and their bytes, after which a peer that says nothing itself says how far it is.
+/// Turns of others' items, and their bytes, after which a peer without messages of its own sends an ack.
 const UNSAID_MAX: usize = 32;
 const UNSAID_BYTES_MAX: usize = 64 * 1_024;
-/// Items, and bytes, that all were found to have, after which an owner says so.
+/// Items, and bytes, that all were found to have, after which an owner announces that.
 const STABLE_STEP: u64 = 64;
 const STABLE_BYTES_STEP: usize = 64 * 1_024;
 
@@ -45,18 +45,18 @@ impl Group<dyn Rule> {
         self.outbox.pop_front()
     }
 
-    /// Queues a frame behind what was said before it.
+    /// Queues a frame behind the earlier ones.
     pub(super) fn push(&mut self, to: PeerId, frame: &Frame<'_>) {
         self.push_items(to);
         self.outbox.push_back(Transmit { to, bytes: frame.to_bytes() });
     }
 
-    /// Queues a frame that this peer's order says on its own.
+    /// Queues a frame of this peer's order.
     pub(crate) fn tell(&mut self, to: PeerId, frame: &Frame<'_>) {
         self.push(to, frame);
     }
 
-    /// Queues the items of this peer's stream that a member was not sent yet, and what has become safe for it.
+    /// Queues the items of this peer's stream that a member was not sent yet, and the new safe number.
     fn push_items(&mut self, to: PeerId) {
         let has_one_stream = self.rule.has_one_stream();
         let (epoch, safe, last_urgent) = (self.epoch.number, self.safe, self.last_urgent);
@@ -65,7 +65,7 @@ impl Group<dyn Rule> {
         let Some(mate) = self.mates.get_mut(&to).filter(|mate| !mate.is_paused) else { return };
         let stream = &self.epoch.streams[at];
         let last = stream.received();
-        // What is not stored any more everybody has, so this member does, whatever it lacked before.
+        // All members have the items that are no longer stored, so this one does.
         mate.sent = mate.sent.max(stream.trimmed());
         while mate.sent < last {
             let first = mate.sent + 1;
@@ -99,7 +99,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Tells members which items of its stream this peer keeps no longer, now and then.
+    /// Announces from time to time which items of its stream this peer no longer keeps.
     fn say_stable(&mut self) {
         let (stable, freed) = (self.own_stable(), self.freed);
         let is_due = |mate: &Mate| {
@@ -119,13 +119,13 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Says in another way how far this peer is in the host's stream: the number of items that it has.
+    /// How far this peer is in the host's stream, for another kind of frame: the number of items that it has.
     pub(crate) fn say_count(&mut self) -> u64 {
         self.unsaid = (0, 0);
         self.epoch.streams.first().map_or(0, Stream::received)
     }
 
-    /// A member has said in another way how much of this peer's stream it has.
+    /// A member has acked this peer's stream in another kind of frame.
     pub(crate) fn hear_count(&mut self, from: PeerId, count: u64) {
         let received = self.own().map_or(0, Stream::received);
         if let Some(mate) = self.mates.get_mut(&from).filter(|_| count <= received) {
@@ -140,7 +140,7 @@ impl Group<dyn Rule> {
         self.mates.values().map(|mate| mate.known).fold(own, u64::min)
     }
 
-    /// Somebody has more of this peer's stream, or the stream has grown.
+    /// A member has more of this peer's stream, or the stream has grown.
     pub(super) fn update_stable(&mut self) {
         let stable = self.own_stable();
         let Some(at) = self.owner(self.me) else { return };
@@ -157,7 +157,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Sends items of the present or the former epoch to who lacks them; whether there were any.
+    /// Sends items of the present or the former epoch to a member that lacks them; whether there were any.
     pub(super) fn fill(&mut self, to: PeerId, epoch: u64, owner: PeerId, numbers: (u64, u64)) -> bool {
         let find = |owners: &[PeerId]| owners.binary_search(&owner).ok();
         let (streams, at) = match &self.past {

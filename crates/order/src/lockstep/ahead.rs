@@ -1,4 +1,4 @@
-//! Frames that came before one that is missing: when that comes they follow at once.
+//! Frames that arrived before a missing one; they follow at once when that arrives.
 
 use samovar_wire::SortedMap;
 use samovar_wire::limits::LOCKSTEP_RUN_MAX;
@@ -7,7 +7,7 @@ use samovar_wire::lockstep::{Change, FrameChanges, Frames, SeatChange};
 use super::Players;
 use super::log::Log;
 
-/// A frame, as it was told.
+/// A frame as it was sent.
 #[derive(Clone, Debug)]
 enum Told {
     Changes(FrameChanges),
@@ -15,7 +15,7 @@ enum Told {
     Inputs(Vec<u8>),
 }
 
-/// Frames of a host behind the last that is known, which is less than a run away.
+/// Frames of a host after the last known one, less than a run ahead.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ahead(SortedMap<u64, Told>);
 
@@ -24,7 +24,8 @@ impl Ahead {
         self.0.clear();
     }
 
-    /// Takes a run up to the frame `last`, and gives the log what follows there. Whether the host can have decided that.
+    /// Takes a run up to the frame `last`, and appends to the log what follows there. Whether the host can have
+    /// decided that.
     pub(super) fn take(&mut self, log: &mut Log, last: u64, frames: Frames) -> bool {
         let Some(before) = last.checked_sub(frames.count() as u64) else { return false };
         let known = log.last();
@@ -59,7 +60,7 @@ impl Ahead {
     }
 }
 
-/// What changes when all players have these inputs, of as many bytes each as before.
+/// The changes that give all players these inputs, of as many bytes each as before.
 fn changes_to(players: &Players, mut inputs: &[u8]) -> FrameChanges {
     let mut changes = FrameChanges::new();
     for (&seat, before) in players.iter() {

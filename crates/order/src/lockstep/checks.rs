@@ -1,4 +1,4 @@
-//! Checksums of the game's states, and the chain that they make: who differs once differs from then on.
+//! Checksums of the game's states, and the chain of them: states that differ once have different chains from then on.
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ const SPREAD: u64 = 0xbf58_476d_1ce4_e5b9;
 pub(super) struct Checks {
     /// The last frame that the game has stepped.
     last: u64,
-    /// The chain behind it.
+    /// The chain up to it.
     chain: u64,
     /// Checksum and chain of the newest frames, up to the last.
     known: VecDeque<(u64, u64)>,
 }
 
 impl Checks {
-    /// Goes on behind a state that was loaded.
+    /// Continues from a state that was loaded.
     pub(super) const fn resumed(frame: u64, chain: u64) -> Self {
         Self { last: frame, chain, known: VecDeque::new() }
     }

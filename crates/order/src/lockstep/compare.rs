@@ -1,7 +1,7 @@
-//! Whose game is in another state, since which frame, and in which field.
+//! Finds the member whose game state differs, the first such frame, and the field.
 //!
-//! Members say the chain of their checksums with each input. Where it differs the host tells its own checksums; the member
-//! finds the first frame of which its own is another one, and says the hashes of all fields in that; the host names the
+//! Members send the chain of their checksums with each input. When it differs, the host sends its own checksums; the
+//! member finds the first frame with a different one, and sends the hashes of all fields in it; the host names the
 //! first that differs. Then the member loads the host's state.
 
 use samovar_wire::limits::{LOCKSTEP_FIELD_NAME_MAX, LOCKSTEP_FIELDS_MAX, LOCKSTEP_TOLD_MAX};
@@ -12,7 +12,7 @@ use super::hosting::{Comparison, Standing};
 use super::{Event, Lockstep, Request, Role};
 
 impl Lockstep {
-    /// A member says its chain behind a frame.
+    /// A member sends its chain up to a frame.
     pub(super) fn compare(&mut self, from: PeerId, frame: u64, check: u16) {
         let Role::Host(hosting) = &mut self.role else { return };
         let Some(follower) = hosting.followers.get_mut(&from) else { return };
@@ -32,7 +32,7 @@ impl Lockstep {
         self.say(from, Lane::SESSION, &LockstepMessage::Compare(compare));
     }
 
-    /// The host's checksums: which is the first that is another one here?
+    /// The host's checksums: finds the first that differs here.
     pub(super) fn on_compare(&mut self, compare: &Compare) {
         let theirs = (compare.first..).zip(&compare.checksums);
         let mut differing = theirs
@@ -42,7 +42,7 @@ impl Lockstep {
                 self.compared = Some(frame);
                 self.requests.push(Request::Fields { frame });
             }
-            // What differs is further back than what is kept.
+            // The difference is older than the kept checksums.
             None => self.say_fields(compare.first, Vec::new()),
         }
     }
@@ -52,9 +52,9 @@ impl Lockstep {
         self.say(self.host, Lane::SESSION, &LockstepMessage::Fields(fields));
     }
 
-    /// The hashes of the fields of the game's state behind `frame`, in an order that all members have in common; none
-    /// when the game does not have that state any more. At most 64, with names of at most 32 bytes: of more the first
-    /// are told, longer names are cut.
+    /// The hashes of the fields of the game's state after `frame`, in an order that is the same at all members; none
+    /// when the game no longer has that state. At most 64, with names of at most 32 bytes: further fields are
+    /// dropped, longer names are cut.
     pub fn answer_fields(&mut self, now: Time, frame: u64, mut fields: Vec<FieldHash>) {
         fields.truncate(LOCKSTEP_FIELDS_MAX);
         for field in &mut fields {
@@ -70,7 +70,7 @@ impl Lockstep {
         self.act(now);
     }
 
-    /// A member's fields: now the host's game is asked for the same.
+    /// A member's fields arrive: the host's game is asked for the same.
     pub(super) fn on_fields(&mut self, from: PeerId, answer: Fields) {
         let Role::Host(hosting) = &mut self.role else { return };
         let Some(follower) = hosting.followers.get_mut(&from) else { return };
@@ -106,7 +106,7 @@ impl Lockstep {
         }
     }
 
-    /// The host says what differed here.
+    /// The host names the difference.
     pub(super) fn on_differs(&mut self, frame: u64, field: Option<String>) {
         self.events.push(Event::Desync { peer: self.me, frame, field });
     }

@@ -1,11 +1,11 @@
-//! What a game says to lockstep and what it is told.
+//! The configuration of lockstep, and its requests and events.
 
 use samovar_wire::limits::LOCKSTEP_INPUT_MAX;
 use samovar_wire::{Duration, Lane, PeerId, SeatId, Term};
 
 use super::Players;
 
-/// How a game wants lockstep. Agreed: all members have the same.
+/// A game's parameters of lockstep. Agreed: all members have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LockstepConfig {
     tick: Duration,
@@ -31,8 +31,9 @@ impl LockstepConfig {
         self
     }
 
-    /// How long players that are slow or lost hold up a frame at most; 80 ms unless set. With less, a player whose packets
-    /// are late for once is more often taken for unchanged. A player that uses this up gets it back an eighth of the time.
+    /// How long slow or lost players delay a frame at most; 80 ms unless set. With less, a player whose packets are
+    /// late once more often counts as unchanged. A player that uses this up regains it at an eighth of the passing
+    /// time.
     #[must_use]
     pub const fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -51,7 +52,7 @@ impl LockstepConfig {
         self.input_size
     }
 
-    /// How long a player holds up a frame at most.
+    /// How long a player delays a frame at most.
     #[must_use]
     pub const fn patience(&self) -> Duration {
         self.patience
@@ -63,20 +64,20 @@ impl LockstepConfig {
 pub struct Player {
     /// The member.
     pub peer: PeerId,
-    /// Its seat: what the game knows it by, whichever peer sits there.
+    /// Its seat, by which the game knows it whichever peer sits there.
     pub seat: SeatId,
     /// Whether it has inputs; otherwise it watches.
     pub plays: bool,
 }
 
-/// Who is there and who decides.
+/// The members and the host.
 #[derive(Clone, Copy, Debug)]
 pub struct LockstepView<'a> {
     /// The term.
     pub term: Term,
     /// Its host.
     pub host: PeerId,
-    /// All members, this peer among them. Who is away is none.
+    /// All members, this peer among them, without those that are away.
     pub members: &'a [Player],
 }
 
@@ -85,69 +86,69 @@ pub struct LockstepView<'a> {
 pub struct Frame {
     /// Its number; the first has 1.
     pub number: u64,
-    /// The input of everybody who plays.
+    /// The input of each player.
     pub inputs: Players,
-    /// Who plays from this frame on; its input is zeros in it.
+    /// Players from this frame on; their input in it is zeros.
     pub joined: Vec<SeatId>,
-    /// Who does not play any more.
+    /// Seats that no longer play.
     pub left: Vec<SeatId>,
 }
 
-/// What the game has to do.
+/// A task for the game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Step the game, and tell the checksum of its state by [`super::Lockstep::stepped`].
     Step(Frame),
-    /// Take this state, which a game somewhere else answered [`Request::Save`] with, for that behind `frame`.
+    /// Load this state as the one after `frame`; another member's game answered [`Request::Save`] with it.
     Load {
-        /// Behind which frame.
+        /// The frame that the state follows.
         frame: u64,
-        /// Who plays there, and with which input.
+        /// The players after it, with their inputs.
         players: Players,
-        /// The game's own.
+        /// The game's own bytes.
         state: Vec<u8>,
     },
-    /// Tell the present state by [`super::Lockstep::answer_state`]: somebody needs it.
+    /// Give the present state by [`super::Lockstep::answer_state`]: a member needs it.
     Save,
-    /// Tell the fields of the state that was there behind `frame`, by [`super::Lockstep::answer_fields`], or none when the
-    /// game does not have that state any more. It is one of the last 255; a game that wants to name what differs keeps
-    /// so many states, or one of them and the inputs since.
+    /// Give the fields of the state after `frame`, by [`super::Lockstep::answer_fields`], or none when the game no
+    /// longer has that state. It is one of the last 255; a game that wants to name differences keeps that many
+    /// states, or one of them and the inputs since.
     Fields {
-        /// Behind which frame.
+        /// The frame that the state follows.
         frame: u64,
     },
 }
 
-/// What happened.
+/// An event of lockstep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
     /// At the host: this player's input comes too late from this frame on, and counts as unchanged.
     Late {
-        /// Whose.
+        /// The player's seat.
         seat: SeatId,
-        /// From which frame on.
+        /// The first such frame.
         frame: u64,
     },
     /// At the host: this player's inputs come in time, from this frame on.
     OnTime {
-        /// Whose.
+        /// The player's seat.
         seat: SeatId,
-        /// From which frame on.
+        /// The first such frame.
         frame: u64,
     },
-    /// At the host and at the member: the member's game is in another state than the host's, with the same inputs. It will
+    /// At the host and at the member: the member's game state differs from the host's, with the same inputs. It will
     /// load the host's.
     Desync {
         /// The member.
         peer: PeerId,
-        /// The first frame behind which their checksums differ, as far as these are kept.
+        /// The first frame after which their checksums differ, as far as these are kept.
         frame: u64,
-        /// The first field whose hash differs; `None` when one of the games does not have that state any more.
+        /// The first field whose hash differs; `None` when one of the games no longer has that state.
         field: Option<String>,
     },
-    /// At the host: nobody that it hears has a state of the game, since who had one is gone. It goes on when somebody comes
-    /// back who has one, or when the game begins anew by [`super::Lockstep::begin_anew`].
+    /// At the host: no member that it hears has a state of the game. It goes on when a member with a state comes
+    /// back, or when the game begins anew by [`super::Lockstep::begin_anew`].
     NoState,
     /// At the host: a member has other frames than this host, or none, and loads a state.
     Loads {
@@ -159,7 +160,7 @@ pub enum Event {
 /// Bytes for another member: the body of LOCKSTEP (PROTOCOL §4.15).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// For whom.
+    /// The receiver.
     pub to: PeerId,
     /// [`Lane::Unreliable`], [`Lane::SESSION`] or [`Lane::Bulk`].
     pub lane: Lane,
@@ -167,16 +168,16 @@ pub struct Transmit {
     pub bytes: Vec<u8>,
 }
 
-/// What was counted.
+/// Counters of one member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Frames decided as host.
     pub decided: u64,
-    /// Inputs that were taken for unchanged because they were late.
+    /// Inputs that counted as unchanged because they were late.
     pub predicted: u64,
-    /// How long frames were held up for inputs.
+    /// How long frames waited for inputs.
     pub waited: Duration,
-    /// The longest that one was.
+    /// The longest wait of one frame.
     pub longest_wait: Duration,
     /// States given to others.
     pub states: u64,
@@ -198,7 +199,7 @@ impl core::error::Error for WrongSize {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StateError {
-    /// It has more than `LOCKSTEP_STATE_MAX` bytes: who needs it cannot join.
+    /// It has more than `LOCKSTEP_STATE_MAX` bytes, so the member that needs it cannot join.
     TooLarge,
     /// The game has been given a frame that it has not stepped.
     NotStepped,

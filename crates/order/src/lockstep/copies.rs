@@ -1,28 +1,28 @@
-//! How often something is said: what is new a few times in a row, and everything that is not acked when that was in vain.
+//! How often a frame is sent: new ones in a few packets in a row, all unacked ones again when their acks are late.
 
-/// In how many packets in a row a frame goes at least: of a path that loses one in a thousand two in a row are rare, of one
-/// that loses one in twenty so are four.
+/// In how many packets in a row a frame goes at least. On a path that loses one in a thousand, two losses in a row
+/// are rare; on one that loses one in twenty, so are four.
 const COPIES: usize = 2;
 const COPIES_IF_LOSSY: usize = 4;
-/// When so many more frames are without an ack than at the least of late, some are lost that will not come any more.
+/// When this many more frames are unacked than the least of late, some are lost.
 const LATE: u64 = 2;
-/// Packets from one in which everything is said again to the next.
+/// Packets from one with all unacked frames to the next.
 const AGAIN: u32 = 3;
-/// Acks from which the least is taken, and the least of as many before.
+/// The least is taken over this many acks and as many before.
 const WINDOW: u32 = 90;
-/// What is said besides what has to be, if it needs no more bytes: most frames change little.
+/// Older frames are sent along when they need no more bytes than this: most frames change little.
 pub(super) const CHEAP: usize = 6;
 
-/// What was said in the packets to one peer.
+/// The frames that were sent in packets to one peer.
 #[derive(Clone, Debug)]
 pub(super) struct Copies {
     /// The last frame of each of the latest packets, the newest first.
     marks: [u64; COPIES_IF_LOSSY],
     is_lossy: bool,
-    /// The fewest frames that were without an ack when one came, of late; and how many acks that is of.
+    /// The fewest unacked frames when an ack came, of late; and the number of these acks.
     least: [u64; 2],
     seen: u32,
-    /// Packets since everything was said.
+    /// Packets since all unacked frames were sent.
     since: u32,
 }
 
@@ -32,7 +32,7 @@ impl Copies {
         Self { marks, is_lossy: true, least, seen: 0, since: 0 }
     }
 
-    /// Another one hears, or the same from another frame on.
+    /// Another receiver, or the same from another frame on.
     pub(super) const fn begin_anew(&mut self) {
         *self = Self { is_lossy: self.is_lossy, ..Self::new() };
     }
@@ -41,7 +41,7 @@ impl Copies {
         self.is_lossy = is_lossy;
     }
 
-    /// An ack came, and so many frames are without one.
+    /// An ack came, which leaves `open` frames unacked.
     pub(super) fn on_ack(&mut self, open: u64) {
         if self.seen == WINDOW {
             (self.least, self.seen) = ([u64::MAX, self.least[0]], 0);
@@ -50,7 +50,7 @@ impl Copies {
         self.seen += 1;
     }
 
-    /// From which frame on the next packet has to speak, which ends with `last`; all up to `known` are acked.
+    /// The first frame of the next packet, which ends with `last`; all up to `known` are acked.
     pub(super) fn first(&mut self, known: u64, last: u64) -> u64 {
         let least = self.least[0].min(self.least[1]);
         let is_late = last.saturating_sub(known) > least.saturating_add(LATE);
@@ -81,7 +81,7 @@ mod tests {
         // An ack takes six frames.
         let firsts: Vec<_> = (11..16).map(|last| copies.first(last - 6, last)).collect();
         assert_eq!(firsts, [6, 11, 12, 13, 14]);
-        // None comes any more.
+        // No ack comes any more.
         let firsts: Vec<_> = (16..24).map(|last| copies.first(9, last)).collect();
         assert_eq!(firsts.iter().filter(|first| **first == 10).count(), 2, "{firsts:?}");
     }

@@ -1,4 +1,4 @@
-//! The host: which input of each player belongs to which frame.
+//! The host decides the frames: which input of each player belongs to which frame.
 
 use samovar_wire::limits::LOCKSTEP_RUN_MAX;
 use samovar_wire::lockstep::{Change, Datagram, FrameChanges, SeatChange};
@@ -10,7 +10,7 @@ use super::{Event, Lockstep, Request, Role, Transmit};
 
 /// The most bytes of frames in a packet.
 const RUN_BYTES: usize = 1_000;
-/// A player on time regains this part of the time that passes, for later.
+/// A player on time regains this fraction of the passing time as patience.
 const REGAINED: u64 = 8;
 
 impl Lockstep {
@@ -32,7 +32,7 @@ impl Lockstep {
         self.give_states(now);
     }
 
-    /// Whether the next frame is due, and everybody's input is here or was waited for long enough.
+    /// Whether the next frame is due, and all inputs are here or were waited for long enough.
     fn is_decidable(&mut self, now: Time) -> bool {
         let next = self.log.last() + 1;
         let Role::Host(hosting) = &mut self.role else { return false };
@@ -93,7 +93,7 @@ impl Lockstep {
         hosting.has_news = true;
     }
 
-    /// What changes in the next frame: who plays, and whose input is another one.
+    /// The changes of the next frame: its players, and the inputs that differ.
     fn next_changes(&mut self) -> FrameChanges {
         let own = self.pace.take(self.log.last() + 1).unwrap_or_else(|| self.input.clone());
         let Role::Host(hosting) = &mut self.role else { return Vec::new() };
@@ -104,7 +104,7 @@ impl Lockstep {
                 None => Some(own.clone()),
                 Some(follower) => {
                     let input = follower.inputs.pop_front();
-                    // Who has nothing to step yet does not begin to play.
+                    // A member with nothing to step yet does not begin to play.
                     let is_ready = matches!(follower.standing, Standing::InStep { .. });
                     if !is_ready && !players.contains_key(&player.seat) {
                         continue;
@@ -146,7 +146,7 @@ impl Lockstep {
         for (&to, follower) in hosting.followers.iter_mut() {
             let Standing::InStep { known } = follower.standing else { continue };
             if known < self.log.base() {
-                // It is too far behind for what is kept.
+                // It is further behind than the kept frames.
                 follower.standing = Standing::NeedsState;
                 continue;
             }
@@ -160,7 +160,7 @@ impl Lockstep {
         }
     }
 
-    /// Asks the game for its state when somebody needs it and may have it.
+    /// Asks the game for its state when a member needs it and may have it.
     fn give_states(&mut self, now: Time) {
         let Role::Host(hosting) = &mut self.role else { return };
         let mut needs = hosting
@@ -182,7 +182,7 @@ impl Lockstep {
         let Standing::InStep { known } = &mut follower.standing else { return };
         let newest = samovar_wire::link_frame::expand(heard.newest, last);
         let has = newest.saturating_add_signed(-i64::from(heard.ahead));
-        // Packets overtake each other; nobody has frames that were not decided, or gives inputs so far ahead.
+        // Packets overtake each other; no member has frames that were not decided, or gives inputs so far ahead.
         let is_far = newest > last + 1 + LOCKSTEP_RUN_MAX as u64;
         if heard.term != self.term || newest < follower.newest || has > last || is_far {
             return;

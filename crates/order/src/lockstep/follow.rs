@@ -1,4 +1,4 @@
-//! A member: gives its inputs, and takes frames from the host.
+//! A member gives its inputs, and takes frames from the host.
 
 use samovar_wire::lockstep::{Datagram, Frames, LockstepMessage, Run};
 use samovar_wire::{CloseCode, DecodeError, Lane, PeerId, Reader, Term, Time, Writer};
@@ -6,7 +6,7 @@ use samovar_wire::{CloseCode, DecodeError, Lane, PeerId, Reader, Term, Time, Wri
 use super::decide::Heard;
 use super::{Lockstep, Role, Transmit};
 
-/// Ticks that a member makes up for at once when it was late.
+/// Ticks that a late member makes up for at once.
 const BEHIND_MAX: u64 = 4;
 
 pub(super) const fn code_of(error: DecodeError) -> CloseCode {
@@ -17,7 +17,7 @@ pub(super) const fn code_of(error: DecodeError) -> CloseCode {
 }
 
 impl Lockstep {
-    /// A datagram came from a member. What is of another term, or not for this peer's role, is ignored.
+    /// Handles a member's datagram. It is ignored when it is of another term, or not for this peer's role.
     ///
     /// # Errors
     /// The code that ends the link to its sender.
@@ -36,7 +36,7 @@ impl Lockstep {
         Ok(())
     }
 
-    /// A message came from a member, reliably.
+    /// Handles a member's reliable message.
     ///
     /// # Errors
     /// The code that ends the link to its sender.
@@ -63,7 +63,7 @@ impl Lockstep {
         Ok(())
     }
 
-    /// Gives the inputs that are due, and says what is known.
+    /// Gives the inputs that are due, and acks frames.
     pub(super) fn member_acts(&mut self, now: Time) {
         let Role::Member { tick_at, told_at } = &mut self.role else { return };
         if now < *tick_at {
@@ -78,14 +78,14 @@ impl Lockstep {
         }
         let has_answer = *told_at == Time::FAR;
         if *told_at <= now {
-            // The host may not have known yet that it is one.
+            // The host may not have known yet that it is the host.
             self.say_told(now);
         }
         if !self.has_state || !self.members.contains_key(&self.me) {
             return;
         }
         (0..ticks).for_each(|_| self.pace.tick(self.log.last(), &self.input));
-        // Before, the host does not know yet whether both have the same frames, and takes nothing.
+        // Before, the host does not know whether both have the same frames, and takes no inputs.
         if has_answer {
             self.send_inputs();
         }
@@ -107,7 +107,7 @@ impl Lockstep {
         self.out.push(Transmit { to: self.host, lane: Lane::Unreliable, bytes });
     }
 
-    /// Frames of the host. It tells them only to who has the same frames as itself.
+    /// Frames of the host, which it sends only to members with the same frames.
     fn on_frames(
         &mut self,
         from: PeerId,

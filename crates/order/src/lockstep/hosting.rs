@@ -1,4 +1,4 @@
-//! What a host knows of the others: their inputs, how much of the frames they have, and how patient it still is with each.
+//! A host's knowledge of the others: their inputs, the frames they have, and its remaining patience with each.
 
 use std::collections::VecDeque;
 
@@ -9,34 +9,34 @@ use samovar_wire::{Duration, PeerId, SeatId, SortedMap, SortedSet, Time};
 use super::copies::Copies;
 use super::{LockstepConfig, Player};
 
-/// How long a new host waits for the members that it hears to say what they have.
+/// How long a new host waits for the members that it hears to tell their frames.
 pub const COLLECTS_FOR: Duration = Duration::from_millis(1_000);
-/// Frames that a host makes up for at once when it was late itself; of more the game's time stands still.
+/// Frames that a late host makes up for at once; beyond them the game's time stands still.
 pub(super) const BEHIND_MAX: u64 = 4;
-/// Ticks behind which a packet goes though nothing was decided.
+/// Ticks without a decision after which a packet goes anyway.
 const SILENT_MAX: u64 = 3;
 /// A member is given a state on one link no more often than this.
 pub(super) const STATE_AGAIN: Duration = Duration::from_millis(5_000);
 
-/// What a host knows of what a member has.
+/// A host's knowledge of a member's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It has not said anything under this term.
+    /// It has sent nothing under this term.
     Silent,
-    /// It says that it has the frames up to this one, with this digest.
+    /// It reports the frames up to this one, with this digest.
     Told { last: u64, digest: u64 },
-    /// It has none, or others than this host.
+    /// It has no frames, or others than this host.
     NeedsState,
     /// It was sent a state.
     Loading,
-    /// It has the same as this host, up to this frame at least.
+    /// It has the same frames as this host, at least up to this one.
     InStep { known: u64 },
 }
 
 /// A comparison of a member's states with the host's.
 #[derive(Clone, Debug)]
 pub(super) enum Comparison {
-    /// The member was told the host's checksums.
+    /// The member was sent the host's checksums.
     Asked,
     /// It has answered with its fields in this frame; the host's game is asked for its own.
     Answered { frame: u64, fields: Vec<FieldHash> },
@@ -48,23 +48,23 @@ pub(super) struct Follower {
     pub(super) seat: SeatId,
     pub(super) plays: bool,
     pub(super) standing: Standing,
-    /// The newest frame that it has given an input for: which of its packets is the newest.
+    /// The newest frame that it has given an input for; identifies its newest packet.
     pub(super) newest: u64,
     /// The newest frame whose input is here.
     pub(super) heard: u64,
     /// Inputs of the frames that are not decided yet.
     pub(super) inputs: VecDeque<Vec<u8>>,
-    /// Inputs behind a gap.
+    /// Inputs after a gap.
     pub(super) early: SortedMap<u64, Vec<u8>>,
-    /// What it was told in the last packets.
+    /// The frames in the last packets to it.
     pub(super) copies: Copies,
-    /// Its inputs come too late; nobody waits for them.
+    /// Its inputs come too late; no frame waits for them.
     pub(super) is_late: bool,
-    /// It holds up the present frame.
+    /// The present frame waits for it.
     pub(super) is_holding: bool,
-    /// How long it may still hold up frames.
+    /// How long frames may still wait for it.
     pub(super) credit: Duration,
-    /// The last frame behind which its state was the same.
+    /// The last frame after which its state was the same.
     pub(super) agreed: u64,
     pub(super) comparison: Option<Comparison>,
     /// When it may be given a state.
@@ -91,8 +91,8 @@ impl Follower {
         }
     }
 
-    /// Takes inputs up to the frame `newest`, which is not far ahead; of what is decided or known it takes nothing. They are ignored as a whole
-    /// when they are not what a member says.
+    /// Takes inputs up to the frame `newest`, which is not far ahead, but none of decided or known frames. If an
+    /// honest member cannot have sent them, all are ignored.
     pub(super) fn take(&mut self, decided: u64, newest: u64, frames: Vec<FrameChanges>) {
         let first = newest + 1 - (frames.len() as u64).min(newest);
         if frames.is_empty() {
@@ -121,36 +121,36 @@ impl Follower {
             self.inputs.push_back(input);
             last += 1;
         }
-        // What came for frames that were decided without it tells how late it is.
+        // Inputs for frames that were decided without it tell how late it is.
         let is_any_here = last > known || newest <= known;
         self.heard = self.heard.max(if is_any_here { last.min(newest) } else { 0 });
     }
 }
 
-/// What a host does at present.
+/// The host's phase.
 #[derive(Clone, Debug)]
 pub(super) enum Phase {
-    /// It hears what the members have.
+    /// It collects the members' frames.
     Collecting {
-        /// Who has not said it.
+        /// Members that have not told theirs.
         awaited: SortedSet<PeerId>,
         /// When it goes on without them.
         until: Time,
-        /// Who was asked for a state, since this host has none.
+        /// The member that was asked for a state, since this host has none.
         asked: Option<PeerId>,
     },
     /// It decides frames.
     Deciding,
 }
 
-/// All that only a host has.
+/// The state of a host only.
 #[derive(Clone, Debug)]
 pub(super) struct Hosting {
     pub(super) phase: Phase,
     pub(super) followers: SortedMap<PeerId, Follower>,
     /// When the next frame is to be decided.
     pub(super) due: Time,
-    /// Since when that has been held up.
+    /// Since when that frame has waited.
     pub(super) held_since: Option<Time>,
     /// Something was decided that has not been sent.
     pub(super) has_news: bool,
@@ -198,7 +198,7 @@ impl Hosting {
         }
     }
 
-    /// The link to a member begins anew, so it says again what it has.
+    /// The link to a member begins anew, so the member tells its frames again.
     pub(super) fn begin_anew(&mut self, peer: PeerId) {
         if let Some(follower) = self.followers.get_mut(&peer) {
             follower.standing = Standing::Silent;
@@ -222,7 +222,7 @@ impl Hosting {
         }
     }
 
-    /// When something is due, behind the frame `last`.
+    /// When something is due, after the frame `last`.
     pub(super) fn timeout(&self, config: &LockstepConfig, last: u64) -> Time {
         if let Phase::Collecting { until, .. } = &self.phase {
             return *until;
@@ -243,14 +243,14 @@ impl Hosting {
     /// When the next packets go.
     pub(super) fn send_at(&self, config: &LockstepConfig) -> Time {
         if self.has_news {
-            // The clock of frames is that of `due`; this only joins what was decided at once.
+            // Frames follow the clock of `due`; this only joins frames that are decided together.
             return self.sent_at + config.tick().half();
         }
         let ticks = if self.held_since.is_some() { SILENT_MAX } else { SILENT_MAX + 1 };
         self.sent_at + config.tick().times(ticks)
     }
 
-    /// Who has told the most frames.
+    /// The member that told the most frames.
     pub(super) fn longest(&self) -> Option<(u64, PeerId)> {
         let told = self.followers.iter().filter_map(|(&peer, follower)| match follower.standing {
             Standing::Told { last, .. } => Some((last, peer)),

@@ -1,4 +1,4 @@
-//! The frames that were decided, as what changed in each, and who plays with which input behind the last.
+//! The decided frames, as the changes in each, and the players with their inputs after the last.
 
 use std::collections::VecDeque;
 
@@ -6,19 +6,19 @@ use samovar_wire::limits::{LOCKSTEP_RUN_MAX, LOCKSTEP_TOLD_MAX, SEATS_MAX};
 use samovar_wire::lockstep::{Change, FrameChanges, Run, SeatChange};
 use samovar_wire::{SeatId, SortedMap};
 
-/// Frames that are kept for who is behind: ten seconds at 60 a second. Who is further behind loads a state.
+/// Frames that are kept for members behind: ten seconds at 60 a second. A member further behind loads a state.
 const KEPT: usize = 600;
-/// What a member tells a new host has room in one message with this many bytes of frames.
+/// The most bytes of frames that a member tells a new host in one message.
 const TOLD_BYTES: usize = 48 * 1_024;
 
 /// The parameters of FNV-1a with 64 bits (G. Fowler, L. C. Noll, K.-P. Vo).
 const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
-/// Who plays, and with which input.
+/// The players, with their inputs.
 pub type Players = SortedMap<SeatId, Vec<u8>>;
 
-/// Carries out what changes in a frame; whether all of it could be. Nothing is carried out otherwise.
+/// Applies the changes of a frame; all of them, or none and returns `false`.
 pub(super) fn apply(changes: &[SeatChange], players: &mut Players, input_size: usize) -> bool {
     let is_possible = changes.iter().all(|change| match change.change {
         Change::Joins => !players.contains_key(&change.seat),
@@ -51,7 +51,7 @@ pub(super) struct Log {
     base: u64,
     base_digest: u64,
     entries: VecDeque<Entry>,
-    /// Behind the last frame.
+    /// The players after the last frame.
     players: Players,
     /// All inputs of the last frames, in ascending order of seats.
     inputs: VecDeque<Vec<u8>>,
@@ -59,12 +59,12 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// No frame yet, and nobody plays.
+    /// No frame yet, and no player.
     pub(super) const fn new(input_size: usize) -> Self {
         Self::resumed(0, FNV_BASIS, Players::new(), input_size)
     }
 
-    /// What is known behind `frame`, and nothing of the frames before.
+    /// The players after `frame`, without the frames before.
     pub(super) const fn resumed(frame: u64, digest: u64, players: Players, input_size: usize) -> Self {
         Self {
             base: frame,
@@ -115,7 +115,7 @@ impl Log {
         self.entries.get(usize::try_from(index).ok()?)
     }
 
-    /// What changed in a frame that is kept.
+    /// The changes of a frame that is kept.
     pub(super) fn changes(&self, frame: u64) -> Option<&[SeatChange]> {
         self.entry(frame).map(|entry| entry.changes.as_slice())
     }
@@ -125,8 +125,8 @@ impl Log {
         if frame == self.base { Some(self.base_digest) } else { self.entry(frame).map(|entry| entry.digest) }
     }
 
-    /// What to tell of the frames behind `known`: those from `needed` to `last`, as far as there is room for, and the ones before
-    /// if that is cheap. And the last that is told of.
+    /// The frames to send after `known`: from `needed` to `last`, as many as there is room for, and earlier ones if
+    /// that is cheap. Returns the last of them as well.
     pub(super) fn run(
         &self,
         (known, needed, last): (u64, u64, u64),
@@ -151,8 +151,8 @@ impl Log {
         (full.unwrap_or(run), told)
     }
 
-    /// The frames from `first` to `last` by all their inputs, if that takes less than `most` bytes and nobody has joined or left
-    /// since the frame behind `known`.
+    /// The frames from `first` to `last` by all their inputs, if that takes less than `most` bytes and no player has
+    /// joined or left since the frame after `known`.
     fn full(&self, (known, first, last): (u64, u64, u64), most: usize) -> Option<Run> {
         let count = usize::try_from((last + 1).checked_sub(first)?).ok()?;
         let size: usize = self.players.values().map(Vec::len).sum();
@@ -167,7 +167,7 @@ impl Log {
         Some(Run::full(count, inputs))
     }
 
-    /// As many of the newest frames as a new host is told.
+    /// The newest frames, as many as a new host is told.
     pub(super) fn newest(&self) -> Vec<FrameChanges> {
         let per_change = 8 + self.input_size;
         let mut room = TOLD_BYTES;
@@ -183,7 +183,7 @@ impl Log {
     }
 }
 
-/// The digest behind a frame: FNV-1a over its changes, encoded as a run of one frame, and over how many bytes these are.
+/// The digest after a frame: FNV-1a over its changes, encoded as a run of one frame, and over the length of that.
 fn digest(before: u64, changes: &[SeatChange]) -> u64 {
     let mut run = Run::new();
     run.push(changes, usize::MAX);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_follow_changes_nothing() {
+    fn a_frame_that_cannot_follow_changes_nothing() {
         let mut log = Log::new(1);
         assert!(!log.push(change(1, Change::Leaves)));
         assert!(!log.push(change(1, Change::Input(vec![1]))));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_differ_behind_the_first_difference_and_outlive_what_is_forgotten() {
+    fn digests_differ_after_the_first_difference() {
         let (mut a, mut b) = (Log::new(1), Log::new(1));
         assert!(a.push(change(1, Change::Joins)) && b.push(change(1, Change::Joins)));
         for frame in 2..2_000 {

@@ -1,8 +1,9 @@
-//! A player's own inputs, and for which frames it gives them: early enough for the host, and not earlier.
+//! Pacing of a player's own inputs: the frames they are for, early enough for the host and not earlier.
 //!
-//! Each tick gives one more frame its input. The host says with each packet how far it has a player's inputs ahead of what it
-//! has decided. The least that this was for a while is what is steered: below one frame the player gives two inputs in a
-//! tick, above it skips ticks. So the delay follows the round trip, its jitter and what is lost, whatever the clocks do.
+//! Each tick gives one more frame its input. The host reports with each packet the lead: how far a player's inputs
+//! are ahead of the decided frames. The least lead of late is controlled: below one frame the player gives two inputs
+//! in a tick, above it skips ticks. So the delay follows the round trip, its jitter and losses, whatever the clocks
+//! do.
 
 use std::collections::VecDeque;
 
@@ -14,16 +15,16 @@ use super::copies::{CHEAP, Copies};
 
 /// The furthest ahead of the last decided frame that an input is given: one datagram can hold all of them.
 const AHEAD_MAX: u64 = LOCKSTEP_RUN_MAX as u64 - 3;
-/// Frames ahead before the host has said anything: a round trip of 50 ms at 60 Hz.
+/// Frames ahead before the host has reported: a round trip of 50 ms at 60 Hz.
 const AHEAD_FIRST: u64 = 4;
-/// The least lead that is wanted at the host: one packet may be lost.
+/// The least lead wanted at the host: one packet may be lost.
 const LEAD: i32 = 1;
-/// How many packets of the host must agree that less delay would do.
+/// How many packets of the host must agree that less delay suffices.
 const WINDOW: u32 = 90;
 /// The most bytes of inputs in a packet.
 const RUN_BYTES: usize = 1_000;
 
-/// What a player has given and the host may not have.
+/// Inputs that a player has given and the host may not have.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     /// The newest frame that has an input.
@@ -35,17 +36,17 @@ pub(super) struct Pace {
     /// Frames to be given at the next tick besides one, or ticks to be skipped.
     more: u32,
     skip: u32,
-    /// The least lead of late, and of how many packets.
+    /// The least lead of late, and the number of packets it is over.
     least: i32,
     seen: u32,
-    /// Until the host has this frame, what it says is from before the last correction.
+    /// Until the host has this frame, its reports are from before the last correction.
     settled: u64,
     /// How far ahead inputs were given when the host was heard last.
     usual: u64,
     has_begun: bool,
-    /// The host of this term was told some.
+    /// The host of this term was sent some inputs.
     is_told: bool,
-    /// What it was told in the last packets.
+    /// The frames in the last packets to it.
     pub(super) copies: Copies,
 }
 
@@ -67,8 +68,8 @@ impl Pace {
         }
     }
 
-    /// A new host has heard nothing: what was given for frames behind `last` is given anew, as far ahead as was usual. Of
-    /// what piled up meanwhile no input is lost, each counts for fewer frames.
+    /// A new host has no inputs yet: those for frames after `last` are given anew, as far ahead as usual. No input
+    /// that piled up meanwhile is lost, but each counts for fewer frames.
     pub(super) fn begin_anew(&mut self, last: u64) {
         let usual = if self.has_begun { self.usual } else { AHEAD_FIRST };
         let mut inputs = core::mem::take(&mut self.inputs);
@@ -92,8 +93,8 @@ impl Pace {
             Self { newest, inputs, more, settled, usual, has_begun: self.has_begun, copies, ..Self::new() };
     }
 
-    /// The host goes on behind `last`, or a state was loaded that does. What the host was told already for a frame is not
-    /// told anew for another one: it may still be on its way, and would be taken for later than what is said now.
+    /// The host goes on after `last`, or a state was loaded that does. An input that was sent for a frame is not sent
+    /// again for another one: the first may still be in flight, and would be taken for newer.
     pub(super) fn resume(&mut self, last: u64) {
         if self.is_told {
             self.heard = 0;
@@ -132,7 +133,7 @@ impl Pace {
         self.forget(last);
     }
 
-    /// A host's own input for the next frame, if it was given before it became host. It gives none ahead as one.
+    /// A host's own input for the next frame, if it gave one before it became the host. As host it gives none ahead.
     pub(super) fn take(&mut self, frame: u64) -> Option<Vec<u8>> {
         while self.inputs.len() as u64 > (self.newest + 1).saturating_sub(frame) {
             self.inputs.pop_front();
@@ -148,7 +149,7 @@ impl Pace {
         }
     }
 
-    /// The host says how far it has the inputs, and how far that is ahead of what it has decided.
+    /// The host reports which inputs it has, and their lead over the decided frames.
     pub(super) fn on_heard(&mut self, last: u64, heard: u64, lead: i32) {
         self.usual = self.delay(last);
         self.heard = self.heard.max(heard.min(self.newest));
@@ -170,14 +171,14 @@ impl Pace {
         (self.least, self.seen) = (i32::MAX, 0);
     }
 
-    /// The inputs that the host may not have, of a seat; the newest frame that has room.
+    /// The inputs of a seat that the host may not have; the newest frame that has room.
     pub(super) fn run(&mut self, seat: SeatId) -> (Run, u64) {
         self.is_told = true;
         let mut run = Run::new();
         let behind = self.newest - self.inputs.len() as u64;
         let needed = self.copies.first(behind, self.newest) - behind - 1;
         let mut skipped = (needed as usize).min(self.inputs.len());
-        // The first is stated in any case, so that nothing needs to be known of the frame before.
+        // The first is always stated, so that the receiver need not know the frame before.
         let size = self.inputs.front().map_or(0, |input| 1 + input.len());
         let changes =
             |at: usize| self.inputs.get(at).is_some() && self.inputs.get(at) != self.inputs.get(at - 1);
@@ -207,7 +208,7 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    /// A host that decides a frame per tick and is `way` ticks away; the delay at the end, and the least lead behind
+    /// A host that decides a frame per tick and is `way` ticks away; the delay at the end, and the least lead after
     /// the first 300 ticks.
     fn steer(ticks: u64, way: impl Fn(u64) -> u64) -> (u64, i32) {
         let mut pace = Pace::new();
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_piles_up_without_a_host_is_given_in_order_and_as_soon_as_usual() {
+    fn inputs_without_a_host_pile_up_and_keep_their_order() {
         let mut pace = Pace::new();
         for tick in 0..40_u8 {
             // Pressed for a moment, twice.

@@ -1,4 +1,4 @@
-//! What members and a new host tell each other reliably: who has which frames, and states for who has others, or none.
+//! Reliable messages between members and a new host: the frames that each has, and states.
 
 use samovar_wire::limits::LOCKSTEP_STATE_MAX;
 use samovar_wire::lockstep::{Loading, LockstepMessage, Told};
@@ -10,7 +10,7 @@ use super::log::Log;
 use super::{Event, Lockstep, Players, Request, Role, StateError, TOLD_AGAIN};
 
 impl Lockstep {
-    /// Tells the host what this member has. Until the host answers with frames the member says nothing else.
+    /// Tells the host this member's frames. Until the host answers with frames the member sends nothing else.
     pub(super) fn say_told(&mut self, now: Time) {
         if let Role::Member { told_at, .. } = &mut self.role {
             *told_at = now + TOLD_AGAIN;
@@ -25,7 +25,7 @@ impl Lockstep {
         self.say(self.host, Lane::SESSION, &LockstepMessage::Told(told));
     }
 
-    /// A member says what it has. A host that has less takes over what it lacks, as long as it has decided nothing.
+    /// A member tells its frames. A host with fewer appends the missing ones, as long as it has decided nothing.
     pub(super) fn on_told(&mut self, now: Time, from: PeerId, told: Told) {
         let Role::Host(hosting) = &mut self.role else { return };
         let Some(follower) = hosting.followers.get_mut(&from) else { return };
@@ -46,7 +46,7 @@ impl Lockstep {
         }
     }
 
-    /// Whether a member that has told what it has can go on with this host's frames.
+    /// Decides whether a member that told its frames can continue with this host's.
     fn judge(&mut self, now: Time, peer: PeerId) {
         let Role::Host(hosting) = &mut self.role else { return };
         let Some(follower) = hosting.followers.get_mut(&peer) else { return };
@@ -54,7 +54,7 @@ impl Lockstep {
             let is_same = self.log.digest_at(last) == Some(digest);
             follower.standing = if is_same { Standing::InStep { known: last } } else { Standing::NeedsState };
             follower.copies.begin_anew();
-            // Who is in step is told at once what it lacks.
+            // A member in step is sent its missing frames at once.
             hosting.has_news |= is_same;
         }
         if follower.standing == Standing::NeedsState {
@@ -62,7 +62,7 @@ impl Lockstep {
         }
     }
 
-    /// A new host that has heard everybody, or has waited for long enough, begins to decide.
+    /// A new host that has heard all members, or has waited long enough, begins to decide.
     pub(super) fn end_collecting(&mut self, now: Time) {
         let term = self.term;
         let Role::Host(hosting) = &mut self.role else { return };
@@ -72,7 +72,8 @@ impl Lockstep {
             return;
         }
         if !self.has_state {
-            // This host was joining. Who has the most frames gives it a state; another one is asked when that is gone.
+            // This host was joining. The member with the most frames gives it a state; if that one leaves, another is
+            // asked.
             if now >= *until || *asked != longest.map(|(_, peer)| peer) {
                 *until = now + COLLECTS_FOR;
                 *asked = longest.map(|(_, peer)| peer);
@@ -97,7 +98,7 @@ impl Lockstep {
             follower.heard = own;
             let has_told = matches!(follower.standing, Standing::Told { .. });
             if has_told && players.contains_key(&follower.seat) {
-                // Its inputs are on the way: nobody is late because the host is another one.
+                // Its inputs are in flight: a change of host makes no player late.
                 (follower.is_late, follower.credit) = (false, patience);
             }
         }
@@ -112,10 +113,10 @@ impl Lockstep {
         }
     }
 
-    /// The game's state behind the frame that it has stepped last.
+    /// The game's state after the frame that it has stepped last.
     ///
     /// # Errors
-    /// See [`StateError`]; then nobody gets it, and the game is asked again when somebody needs one.
+    /// See [`StateError`]; then no member gets the state, and the game is asked again when one needs it.
     pub fn answer_state(&mut self, now: Time, state: &[u8]) -> Result<(), StateError> {
         let receivers = self.take_receivers(now);
         if state.len() > LOCKSTEP_STATE_MAX {
@@ -125,7 +126,7 @@ impl Lockstep {
         if frame != self.checks.last() {
             return Err(StateError::NotStepped);
         }
-        // What was given is in the log, unless the game was slower than what is kept.
+        // Given frames are in the log, unless the game was slower than the log is long.
         let Some(digest) = self.log.digest_at(frame) else { return Err(StateError::NotStepped) };
         let players = self.given_players.iter().map(|(&seat, input)| (seat, input.clone())).collect();
         let chain = self.checks.chain();
@@ -145,7 +146,7 @@ impl Lockstep {
         Ok(())
     }
 
-    /// Who needs the state that the game answers with; none of them is given another one soon.
+    /// The members that need the state from the game; none of them is given another one soon.
     fn take_receivers(&mut self, now: Time) -> Vec<PeerId> {
         let is_wanted = core::mem::take(&mut self.is_wanted);
         let Role::Host(Hosting { followers, is_saving, .. }) = &mut self.role else {
@@ -161,7 +162,7 @@ impl Lockstep {
         give.collect()
     }
 
-    /// A state came: from the host, or to a host from who was asked for it.
+    /// A state came: from the host, or to a host from the member it asked.
     pub(super) fn on_loading(&mut self, now: Time, from: PeerId, loading: Loading) {
         let is_due = match &self.role {
             Role::Member { .. } => from == self.host,
@@ -183,7 +184,7 @@ impl Lockstep {
         self.given_players = sorted.clone();
         self.has_state = true;
         self.compared = None;
-        // A state that the game has not been given yet is of no use any more; nor is an answer about what was.
+        // The loaded state replaces requests that the game has not been given, and answers about older states.
         self.requests.clear();
         self.requests.push(Request::Load { frame, players: sorted, state });
         if self.is_host() {
@@ -195,7 +196,7 @@ impl Lockstep {
     }
 }
 
-/// Appends what a member has and this host lacks, if it follows.
+/// Appends the frames that a member has and this host lacks, if they follow.
 fn adopt(log: &mut Log, (last, digest): (u64, u64), frames: Vec<samovar_wire::lockstep::FrameChanges>) {
     let own = log.last();
     let before = last.saturating_sub(frames.len() as u64);
@@ -208,7 +209,7 @@ fn adopt(log: &mut Log, (last, digest): (u64, u64), frames: Vec<samovar_wire::lo
             return;
         }
     }
-    // Otherwise it was told by another host than this one's: then it has to load a state.
+    // Otherwise the member followed another host, and has to load a state.
     if longer.digest_at(last) == Some(digest) {
         *log = longer;
     }

@@ -1,13 +1,13 @@
-//! What stands in the log.
+//! The entries of the log.
 
 use samovar_wire::{DecodeError, PeerId, Reader, Writer};
 
 /// It waits until the host's backups hold it.
 pub(crate) const STABLE: u8 = 1;
-/// What the log is for.
+/// The use of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Causal order: nobody reads what it wrote itself.
+    /// Causal order: no member reads its own messages.
     Dispatch,
     /// Total order.
     Sequence,
@@ -23,7 +23,7 @@ pub(super) const fn is_known(flags: u8) -> bool {
 pub(crate) struct Entry<'a> {
     pub(crate) flags: u8,
     pub(crate) origin: PeerId,
-    /// Which of its origin's messages.
+    /// The number of the message among its origin's.
     pub(crate) number: u64,
     pub(crate) payload: &'a [u8],
 }
@@ -40,7 +40,7 @@ impl<'a> Entry<'a> {
     }
 
     /// # Errors
-    /// Any [`DecodeError`], and `Invalid` for flags that there are not.
+    /// Any [`DecodeError`], and `Invalid` for unknown flags.
     pub(crate) fn decode(item: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(item);
         let flags = reader.u8()?;

@@ -1,4 +1,4 @@
-//! When an entry of the log has its turn: in the order in which it stands there.
+//! The rule of the log: entries have their turns in the order of the log.
 
 use samovar_wire::{DecodeError, PeerId};
 
@@ -11,7 +11,7 @@ use crate::order::Delivery;
 pub(super) struct Reading {
     me: PeerId,
     purpose: Purpose,
-    /// The number of the last message that this peer has said.
+    /// The number of this peer's last message.
     pub(super) said: u64,
     /// The number of this peer's last message that it has seen in a log.
     pub(super) seen: u64,

@@ -1,8 +1,8 @@
-//! What becomes of the messages of a member that is gone: some survivors may have received what others have not.
+//! Messages of a member that is gone: some survivors may have received messages that others lack.
 //!
-//! Each survivor tells each other one what it has, as soon as its view drops the member. Until all have told, or the
-//! member would have been late anyway, its last promise holds back what it always held back: so nobody delivers
-//! anything that belongs behind a message that is still to come from another survivor.
+//! Each survivor tells every other one which it has, as soon as its view drops the member. Until all have told, or
+//! the member would have been late anyway, its last promise still holds back messages. So no member delivers a
+//! message that belongs behind one still to come from another survivor.
 
 use samovar_wire::limits::{TIMED_HELD_MAX, TIMED_MAX};
 use samovar_wire::timed::{Timed, TimedMessage};
@@ -11,7 +11,7 @@ use samovar_wire::{PeerId, SortedSet, Time, Writer};
 use super::peer::Peer;
 use super::{FORMER_MAX, TimeOrder, Transmit};
 
-/// Messages that are told at once have no more bytes than this together.
+/// The most bytes of messages told in one message.
 const TOLD_BYTES: usize = 4 * TIMED_MAX;
 
 impl TimeOrder {
@@ -42,7 +42,7 @@ impl TimeOrder {
         }
     }
 
-    /// A survivor tells what it has of who is gone; this peer may not know yet that it is.
+    /// A survivor tells the messages of a gone member; this peer may not know yet that it is gone.
     pub(super) fn on_gone(&mut self, now: Time, from: PeerId, id: PeerId, told: (bool, Vec<Timed>)) {
         let (more, messages) = told;
         let is_member = self.peers.get(&from).is_some_and(|peer| !peer.is_gone());
@@ -78,7 +78,7 @@ impl TimeOrder {
         }
     }
 
-    /// Forgets who is gone when nothing of it can come any more, or it would have been late.
+    /// Forgets gone members when none of their messages can come any more, or they would be late.
     pub(super) fn drop_gone(&mut self, now: Time) {
         let (patience, former) = (self.config.patience, &mut self.former);
         self.peers.retain(|&id, peer| {
@@ -95,7 +95,7 @@ impl TimeOrder {
     }
 }
 
-/// What this peer has of another one's messages, in messages of their own; the last one says that it is all.
+/// This peer's share of another's messages, split into messages of their own; the last one marks the end.
 fn chunks(id: PeerId, peer: &Peer) -> Vec<Vec<u8>> {
     let mut chunks = Vec::new();
     let mut messages: Vec<Timed> = Vec::new();

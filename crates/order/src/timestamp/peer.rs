@@ -1,4 +1,4 @@
-//! What is known of one other member's promises and messages.
+//! The state of one other member: its promises and messages.
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,16 @@ use super::promising::Promising;
 /// Another member, or one that was.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Peer {
-    /// When it came, by this peer's session time: nobody is late from the beginning.
+    /// When it came, by this peer's session time: no member is late from the beginning.
     since: Time,
-    /// What it promised on the present link.
+    /// Its promises on the present link.
     pub(super) promises: Promises,
-    /// How it is promised something on the present link.
+    /// How this peer promises to it on the present link.
     pub(super) promising: Promising,
     /// The highest number of its messages that came.
     pub(super) newest: u64,
-    /// It has said where what it says to this peer begins. Of who has not, nothing is taken from others: they have messages
-    /// from before this peer came.
+    /// It has told where its messages to this peer begin. Before that, nothing of it is taken from others, which have
+    /// older messages.
     pub(super) has_begun: bool,
     /// The number of this peer's last message before it came.
     pub(super) begins_behind: u64,
@@ -29,11 +29,11 @@ pub(super) struct Peer {
     pub(super) sent: u64,
     /// Its latest messages, which others might miss if it goes.
     pub(super) recent: VecDeque<Timed>,
-    /// What others told of its messages before this peer knew that it is gone.
+    /// Its messages that others told before this peer knew that it is gone.
     pub(super) passed: Vec<Timed>,
-    /// Who has told everything that it knows of this one's messages.
+    /// Survivors that have told all its messages that they know.
     pub(super) told: SortedSet<PeerId>,
-    /// It is gone; these have not told everything yet.
+    /// It is gone; these survivors have not told everything yet.
     pub(super) awaited: Option<SortedSet<PeerId>>,
     pub(super) was_late: bool,
 }
@@ -60,7 +60,7 @@ impl Peer {
         self.awaited.is_some()
     }
 
-    /// From when on it holds up nobody, if nothing else is heard of it.
+    /// From when on it delays nothing, if nothing else is heard of it.
     pub(super) fn late_at(&self, patience: Duration) -> Time {
         self.promises.bound.max(self.since) + patience
     }
@@ -71,7 +71,7 @@ impl Peer {
         self.sent = 0;
     }
 
-    /// Remembers a message for those who may miss it.
+    /// Remembers a message for members that may miss it.
     pub(super) fn keep(&mut self, message: &Timed) {
         self.newest = message.number;
         self.recent.push_back(message.clone());

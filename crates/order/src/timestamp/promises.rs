@@ -1,28 +1,29 @@
-//! What one member has promised to another, and from when on that counts.
+//! One member's promises to another, and when they begin to count.
 
 use std::collections::VecDeque;
 
 use samovar_wire::Time;
 use samovar_wire::timed::Promise;
 
-/// Promises that wait for messages; of more the one before the last is replaced, which delays and never breaks.
+/// Promises that wait for messages; beyond this the second to last is replaced, which delays but never breaks the
+/// order.
 const PROMISES_MAX: usize = 32;
 
-/// The promises of one member: each counts when the messages are here that were sent before it.
+/// The promises of one member: each counts once the messages that were sent before it are here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Promises {
-    /// It says nothing older than this.
+    /// It sends nothing older than this.
     pub(crate) bound: Time,
-    /// Promises behind which messages are missing.
+    /// Promises that wait for missing messages.
     waiting: VecDeque<Promise>,
-    /// Up to where its messages came.
+    /// The number of its messages that arrived.
     received: u64,
     /// The most messages that a promise counted.
     counted: Option<u64>,
 }
 
 impl Promises {
-    /// What is said is counted anew; what was promised stands.
+    /// A new link counts messages anew; promises stand.
     pub(crate) fn begin_anew(&mut self) {
         self.waiting.clear();
         self.received = 0;

@@ -1,20 +1,21 @@
-//! How this peer's promises travel to one member: mostly by its updates, whose time says as much (PROTOCOL §4.14).
+//! How this peer's promises travel to one member: mostly by its updates, whose time implies a promise (PROTOCOL
+//! §4.14).
 
 use samovar_wire::{Duration, Time};
 
-/// A promise is stated in full so often at least: who could not hear the last one hears the next.
+/// The longest time between two full statements of a promise: a member that missed one hears the next.
 const STATED_AGAIN: Duration = Duration::from_millis(200);
 /// Packets with a promise and an update whose fate is awaited; more are not needed to know that one arrived.
 const AWAITED_MAX: usize = 64;
 
-/// What a member is known to have heard.
+/// The state of the promises to one member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Promising {
-    /// How many messages the promises count that were stated last.
+    /// How many messages the last stated promises count.
     sent: u64,
-    /// One of them has arrived.
+    /// One of these promises has arrived.
     is_known: bool,
-    /// Packets with one of them and an update.
+    /// Packets with one of these promises and an update.
     awaited: Vec<u64>,
     stated_at: Time,
     /// A packet went without a promise and without an update.
@@ -24,7 +25,8 @@ pub(super) struct Promising {
 }
 
 impl Promising {
-    /// Whether the next packet has to state a promise that counts so many messages; it will have an update or not.
+    /// Whether the next packet has to state a promise that counts `sent` messages; `has_update` says what else it
+    /// has.
     pub(super) fn states(&mut self, now: Time, sent: u64, has_update: bool) -> bool {
         if self.sent != sent {
             (self.sent, self.is_known) = (sent, false);
@@ -65,7 +67,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_promise_is_stated_until_it_arrived_and_whenever_an_update_does_not_say_it() {
+    fn a_promise_is_stated_until_it_arrives_or_an_update_implies_it() {
         let at = |ms: u64| Time::from_micros(ms * 1_000);
         let mut promising = Promising::default();
         for packet in 0..3 {

@@ -1,4 +1,4 @@
-//! The orders under random and exhaustive schedules, held to their definitions: see `history` for these.
+//! The orders under random and exhaustive schedules, checked against their definitions in `history`.
 mod anomalies;
 mod any;
 mod costs;

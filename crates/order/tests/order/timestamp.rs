@@ -1,5 +1,5 @@
 //! Time-stamp order: the anomalies of docs/sources.md, "Fujimoto", every schedule of a few messages, random groups,
-//! and what it costs.
+//! and the cost.
 
 mod anomalies;
 mod delay;

@@ -1,14 +1,14 @@
-//! What was signed and verified before, for tests that do so by the million: both are functions of bytes, so that nothing
-//! is other for remembering them but the time that it takes.
+//! A cache of signatures and verifications, for tests that make millions of them. Both are functions of bytes, so the
+//! cache changes nothing but the time.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::thread::LocalKey;
 
-/// What is remembered at most; then all of it is forgotten.
+/// The most results in the cache; then all are dropped.
 const KNOWN_MAX: usize = 4_096;
 
-/// Results by the bytes that they are functions of.
+/// Results by their input bytes.
 pub(super) type Known<T> = RefCell<BTreeMap<Vec<u8>, T>>;
 
 thread_local! {
@@ -16,7 +16,7 @@ thread_local! {
     pub(super) static SIGNED: Known<[u8; 64]> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// What is known of these bytes, or is found now.
+/// The cached result for these bytes, or a new one.
 pub(super) fn recall<T: Copy>(
     known: &'static LocalKey<Known<T>>,
     bytes: &[&[u8]],

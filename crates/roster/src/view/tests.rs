@@ -45,13 +45,13 @@ fn a_ticket_takes_its_seat_back_once_and_the_old_peer_yields() {
     view.name_backup(PeerId(1), None, |_| true);
     let back = admit(&mut view, 9, Some(ticket(2))).unwrap();
     assert_eq!((back.seat, back.yields), (admissions[1].seat, Some(PeerId(2))));
-    assert_eq!(view.backup(), None, "who yields is a backup no longer");
+    assert_eq!(view.backup(), None, "a peer that yields is no longer a backup");
     let thief = admit(&mut view, 10, Some(ticket(2))).unwrap();
     assert_ne!(thief.seat, back.seat, "a ticket works once");
 }
 
 #[test]
-fn who_asks_again_keeps_its_seat_whatever_ticket_it_shows() {
+fn a_seated_peer_keeps_its_seat_with_any_ticket() {
     let (mut view, admissions) = view(3);
     let back = admit(&mut view, 3, Some(ticket(2))).unwrap();
     assert_eq!((back.seat, back.yields), (admissions[2].seat, None));
@@ -147,7 +147,7 @@ fn a_member_that_stands_still_comes_last() {
 }
 
 #[test]
-fn the_electorate_follows_the_members_one_at_a_time_and_only_when_most_of_it_knows() {
+fn the_electorate_changes_by_one_known_member_at_a_time() {
     let (mut view, _) = view(3);
     view.begin_electorate(|_| true);
     admit(&mut view, 9, None).unwrap();
@@ -158,7 +158,7 @@ fn the_electorate_follows_the_members_one_at_a_time_and_only_when_most_of_it_kno
     assert!(!view.step_electorate(|peer| peer == PeerId(1)), "one of two is no majority");
     assert!(view.step_electorate(|_| true));
     assert_eq!(view.electorate().peers, [PeerId(1), PeerId(3), PeerId(9)]);
-    assert!(!view.step_electorate(|_| true), "it is as the members are");
+    assert!(!view.step_electorate(|_| true), "it equals the members");
     assert_eq!(view.electorate().number, 3);
 }
 
@@ -175,14 +175,14 @@ fn of_two_who_are_gone_the_electorate_drops_one_after_the_other() {
 }
 
 #[test]
-fn a_full_session_admits_nobody_but_keeps_seats_of_members_who_are_away() {
+fn a_full_session_admits_no_peer_but_keeps_seats_of_the_away() {
     let (mut view, admissions) = view(8);
     assert_eq!(admit(&mut view, 99, None), Err(CloseCode::Full));
     assert!(view.vacate(Time::ZERO, PeerId(3)));
     admit(&mut view, 99, None).unwrap();
     assert_eq!(admit(&mut view, 100, Some(ticket(3))).unwrap().seat, admissions[2].seat);
     let grace = Duration::from_millis(60_000);
-    assert!(!view.expire(Time::ZERO + grace, grace), "nobody is away any more");
+    assert!(!view.expire(Time::ZERO + grace, grace), "no member is away any more");
     assert!(view.vacate(Time::ZERO, PeerId(99)));
     assert!(!view.expire(Time::from_micros(59_999_999), grace) && view.expire(Time::ZERO + grace, grace));
 }

@@ -1,4 +1,4 @@
-//! Hosts without relay or majority, and whoever slept.
+//! Hosts without relay or majority, and peers that slept.
 
 use samovar_roster::{Act, Lives, Suspension, Verdict};
 use samovar_wire::control::Opinion;
@@ -19,7 +19,7 @@ fn a_host_without_relay_and_majority_is_suspended_when_its_lease_ends() {
     look(&mut host, 1_001, &[2]);
     assert_eq!(host.suspension(at(1_001)), None, "three of four");
     host.set_relay(at(1_002), true);
-    assert_eq!(claims(&look(&mut host, 2_001, &[2, 3])), [], "those who went on come first");
+    assert_eq!(claims(&look(&mut host, 2_001, &[2, 3])), [], "the members that went on come first");
     let renewal = claims(&look(&mut host, 2_002, &[2, 3]));
     assert_eq!(renewal, [(512, 1)], "a fresh term has a fresh electorate");
     assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
@@ -37,8 +37,8 @@ fn a_host_whose_relay_does_not_answer_is_suspended_as_if_it_had_none() {
     assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority), "the lease ends with the patience");
 }
 
-/// The connection is as silent as the relay for a while; that it is lost in the end says when it was noticed, not when the
-/// relay went.
+/// The connection is silent for a while before it is lost; the loss tells when the silence was noticed, not when it
+/// began.
 #[test]
 fn a_relay_that_owed_an_answer_when_it_was_lost_has_been_away_since_it_was_asked() {
     let mut host = roster(1);
@@ -50,9 +50,9 @@ fn a_relay_that_owed_an_answer_when_it_was_lost_has_been_away_since_it_was_asked
     assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
 }
 
-/// Or its members vote the next time, beside a relay that is there.
+/// Otherwise its members vote the next time, despite a relay that is there.
 #[test]
-fn a_relay_that_answered_late_is_not_taken_for_silent_the_next_time() {
+fn a_relay_that_answered_late_is_not_silent_the_next_time() {
     let mut member = roster(3);
     let missing = |term, host, relay| Act::Tell(Opinion { relay, ..misses(term, host) });
     look(&mut member, 0, &[1]);
@@ -62,7 +62,7 @@ fn a_relay_that_answered_late_is_not_taken_for_silent_the_next_time() {
 }
 
 #[test]
-fn a_suspended_host_that_reaches_the_relay_again_waits_for_its_word() {
+fn a_suspended_host_with_a_relay_again_awaits_its_answer() {
     let mut host = roster(1);
     host.set_relay(at(0), false);
     for ms in [0, 1_000] {
@@ -76,7 +76,7 @@ fn a_suspended_host_that_reaches_the_relay_again_waits_for_its_word() {
 }
 
 #[test]
-fn who_was_removed_for_its_silence_is_not_with_the_host() {
+fn a_member_removed_for_silence_does_not_support_the_host() {
     let mut host = roster(1);
     host.set_relay(at(0), false);
     let mut view = view();
@@ -91,7 +91,7 @@ fn who_was_removed_for_its_silence_is_not_with_the_host() {
 }
 
 #[test]
-fn who_hears_that_its_host_is_suspended_is_so_itself() {
+fn a_member_of_a_suspended_host_is_suspended() {
     let mut member = roster(4);
     member.handle_opinion(PeerId(1), misses(Term::FIRST, 1));
     assert_eq!(member.suspension(at(0)), Some(Suspension::NoMajority));
@@ -100,7 +100,7 @@ fn who_hears_that_its_host_is_suspended_is_so_itself() {
 }
 
 #[test]
-fn a_host_without_its_majority_renews_its_term_once_a_second_and_not_at_each_answer() {
+fn a_host_without_majority_renews_its_term_once_a_second() {
     let mut host = roster(1);
     let mut given = 1;
     for ms in 0..3_000 {
@@ -126,7 +126,7 @@ fn a_host_that_slept_asks_before_it_acts() {
     look(&mut host, 200, &[]);
     assert_eq!(host.suspension(at(200)), Some(Suspension::Slept));
     look(&mut host, 1_100, &[]);
-    assert_eq!(host.suspension(at(1_100)), None, "most of the others have been heard since");
+    assert_eq!(host.suspension(at(1_100)), None, "most others have been heard since");
 }
 
 #[test]
@@ -135,7 +135,11 @@ fn a_host_that_slept_does_not_take_what_was_granted_before_for_the_answer() {
     assert_eq!(claims(&look(&mut host, 0, &[2, 3])), [(512, 1)]);
     host.handle_wake(at(5_000));
     assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
-    assert_eq!(host.suspension(at(5_000)), Some(Suspension::Slept), "it had waited for this peer to wake");
+    assert_eq!(
+        host.suspension(at(5_000)),
+        Some(Suspension::Slept),
+        "the grant had waited for this peer to wake"
+    );
     assert_eq!(claims(&look(&mut host, 5_000, &[])), [(768, 1)]);
     assert_eq!(host.handle_warrant(&warrant(3, 1)), Verdict::Newer);
     assert_eq!(host.suspension(at(5_060)), None);
@@ -160,7 +164,7 @@ fn a_member_that_slept_asks_before_it_acts_on_what_made_it_host_meanwhile() {
 }
 
 #[test]
-fn where_each_side_goes_on_so_does_who_slept_and_is_alone() {
+fn with_forks_a_peer_that_slept_goes_on_alone() {
     let mut host = roster(1).with_forks(true);
     host.set_relay(at(0), false);
     host.handle_wake(at(0));
@@ -173,13 +177,13 @@ fn where_each_side_goes_on_so_does_who_slept_and_is_alone() {
     look(&mut member, 0, &[1, 3, 4]);
     member.handle_wake(at(2_900));
     look(&mut member, 3_100, &[1, 3, 4]);
-    assert_eq!(member.host(), PeerId(1), "it has waited for nobody while it slept");
+    assert_eq!(member.host(), PeerId(1), "its sleep was no waiting");
     look(&mut member, 6_100, &[1, 3, 4]);
     assert_eq!(member.host(), PeerId(2));
 }
 
 #[test]
-fn a_host_that_slept_has_to_hear_most_of_the_others_and_not_only_not_to_miss_them() {
+fn a_host_that_slept_must_hear_most_others_again() {
     let mut host = roster(1);
     host.set_relay(at(0), false);
     host.handle_wake(at(0));

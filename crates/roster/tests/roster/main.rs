@@ -45,7 +45,7 @@ fn at(ms: u64) -> Time {
     Time::from_micros(ms * 1_000)
 }
 
-/// Lets a peer look around at a time, with these peers gone; what it wants done.
+/// Lets a peer watch at a time, with these peers gone; returns its acts.
 fn look(roster: &mut Roster, ms: u64, gone: &[u32]) -> Vec<Act> {
     look_in(&view(), roster, ms, gone)
 }
@@ -57,17 +57,17 @@ fn look_in(view: &View, roster: &mut Roster, ms: u64, gone: &[u32]) -> Vec<Act> 
     core::iter::from_fn(|| roster.poll_act()).collect()
 }
 
-/// Of a member that misses its host, and does not reach the relay.
+/// The opinion of a member that misses its host, and does not reach the relay.
 fn misses(term: Term, host: u32) -> Opinion {
     Opinion { missed: true, ..lives_under(term, host) }
 }
 
-/// Of a member that is content with its host.
+/// The opinion of a member that hears its host.
 fn lives_under(term: Term, host: u32) -> Opinion {
     Opinion::content(term, PeerId(host))
 }
 
-/// The same with a vote for another host.
+/// The same opinion with a vote for another host.
 fn votes_for(opinion: Opinion, term: Term, candidate: u32) -> Opinion {
     let vote = Some(Vote { term, candidate: PeerId(candidate), electorate: 1 });
     Opinion { vote, ..opinion }
@@ -81,7 +81,7 @@ fn claims(acts: &[Act]) -> Vec<(u64, u32)> {
     acts.iter().filter_map(claim).collect()
 }
 
-/// Those of 1 to 4 that live miss the host and tell each other what they want, until nobody has news.
+/// The living members among 1 to 4 miss the host and exchange opinions until there is no news.
 fn elect(living: &[u32], gone: &[u32]) -> Vec<(u64, u32)> {
     let mut rosters: Vec<_> = living.iter().map(|&n| roster(n)).collect();
     rosters.iter_mut().for_each(|roster| roster.set_relay(at(0), false));

@@ -1,4 +1,4 @@
-//! Claims, hand-over, warrants in reserve, and hosts that are no members.
+//! Claims, hand-over, warrants in reserve, and excluded members.
 
 use samovar_roster::{Act, Roster, Verdict};
 use samovar_wire::control::Opinion;
@@ -19,7 +19,7 @@ fn all_claim_at_once_and_for_the_same() {
 }
 
 #[test]
-fn who_claimed_for_somebody_who_turns_out_to_be_dead_does_not_wait_to_claim_for_the_next() {
+fn a_claim_for_a_dead_peer_is_followed_at_once_by_another() {
     let mut roster = roster(4);
     let gone: [&[u32]; 5] = [&[1], &[1, 2], &[1, 2], &[1, 2, 3], &[1, 2]];
     let claimed = (0..).zip(gone).flat_map(|(n, gone)| claims(&look(&mut roster, n * 10, gone)));
@@ -41,7 +41,7 @@ fn a_host_that_goes_names_its_heir() {
     host.resign(at(0), PeerId(3));
     let opinion = Opinion { heir: Some(PeerId(3)), ..lives_under(Term::FIRST, 1) };
     assert_eq!(look(&mut host, 0, &[]), [Act::Appoint(PeerId(3), opinion)]);
-    assert_eq!(look(&mut host, 60, &[]), [], "nobody else knows before the heir does");
+    assert_eq!(look(&mut host, 60, &[]), [], "no other member knows before the heir does");
     assert_eq!(host.heir(), Some(PeerId(3)));
     let mut patient = host.clone();
     host.handle_heir_knows(at(60));
@@ -101,12 +101,16 @@ fn a_host_whose_heir_the_relay_does_not_reach_names_another() {
     assert!(acts.iter().any(told), "{acts:?}");
     assert_eq!(claims(&look(&mut host, 190, &[3])), [(512, 4)]);
     host.handle_denial(at(230), Term(512), Denial::NotAMember);
-    assert_eq!(claims(&look(&mut host, 500, &[3])), [(512, 4)], "there is nobody else, who may come back");
+    assert_eq!(
+        claims(&look(&mut host, 500, &[3])),
+        [(512, 4)],
+        "there is no other candidate, and it may come back"
+    );
 }
 
 #[test]
 fn who_is_alone_with_a_host_that_was_no_member_asks_to_go_on() {
-    // 9 was made host just when it left, and so did 1, 3 and 4.
+    // 9 was made host just when it left, and 1, 3 and 4 left as well.
     let all = [1, 3, 4, 9];
     let excluded = |mut member: Roster| {
         assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
@@ -116,7 +120,7 @@ fn who_is_alone_with_a_host_that_was_no_member_asks_to_go_on() {
     let mut left = roster(2);
     assert!(left.handle_gone(at(0), PeerId(9)));
     assert_eq!(claims(&look(&mut excluded(left), 0, &all)), [(768, 2)]);
-    // What said farewell does not come back, whatever the relay says of it, and before or after what.
+    // A peer that said farewell does not come back, whatever the relay reports of it, and in either order.
     for is_first in [false, true] {
         let mut farewell = roster(2);
         if is_first {
@@ -134,13 +138,13 @@ fn who_is_alone_with_a_host_that_was_no_member_asks_to_go_on() {
     back.handle_gone(at(0), PeerId(9));
     back.set_relay(at(0), false);
     back.set_relay(at(0), true);
-    // It was told again, when it was back itself: that is no sign that 9 has gone only now.
+    // It was told again after its own reconnect: that does not show that 9 left only now.
     let mut told = excluded(back.clone());
     assert!(!told.handle_gone(at(500), PeerId(9)));
-    assert!(told.handle_gone(at(500), PeerId(3)), "of others the relay does not say how it is");
+    assert!(told.handle_gone(at(500), PeerId(3)), "the relay does not report the state of others");
     assert_eq!(claims(&look(&mut told.clone(), 500, &all)), [(768, 2)]);
     assert!(told.handle_gone(at(501), PeerId(9)));
-    // Who hears nobody asks all the same: the relay knows whether 9 lives.
+    // A member without links asks all the same: the relay knows whether 9 lives.
     for member in [roster(2), back] {
         let mut member = excluded(member);
         assert_eq!(claims(&look(&mut member, 500, &all)), [(768, 2)]);
@@ -156,7 +160,7 @@ fn those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then() {
     assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
     member.exclude();
     member.set_relay(at(0), false);
-    // The others may have heard of another host: whether they are with 9 says nothing of whether it lives.
+    // The others may have heard of another host: being with 9 does not show that 9 lives.
     let opinions = [misses(Term(512), 9), lives_under(Term(512), 9)];
     for opinion in opinions {
         member.handle_opinion(PeerId(3), opinion);
@@ -166,7 +170,7 @@ fn those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then() {
             assert!(!acts.contains(&Act::Yield), "without the relay its ticket is of no use");
         }
     }
-    // Whom they were removed by may be on its way to the relay, as they were.
+    // The host that removed them may still be on its way back to the relay, as they were.
     member.set_relay(at(30_100), true);
     for (ms, asks) in [(30_100, false), (36_099, false), (36_100, true), (45_099, true)] {
         let acts = look(&mut member, ms, &[1, 4, 9]);
@@ -182,7 +186,7 @@ fn those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then() {
 }
 
 #[test]
-fn a_member_that_the_relay_knows_nothing_of_was_removed_when_it_has_missed_its_host_for_long() {
+fn a_member_unknown_to_the_relay_was_removed() {
     let mut member = roster(2);
     look(&mut member, 0, &[1]);
     while member.poll_act().is_some() {}
@@ -202,7 +206,7 @@ fn an_heir_that_is_gone_is_passed_over() {
 }
 
 #[test]
-fn a_warrant_in_reserve_counts_from_when_the_host_is_missed_and_nobody_is_asked() {
+fn a_warrant_in_reserve_begins_when_the_host_is_missed() {
     let mut roster = roster(2);
     roster.keep_in_reserve(warrant(2, 3));
     assert!(look(&mut roster, 0, &[]).is_empty());
@@ -210,12 +214,12 @@ fn a_warrant_in_reserve_counts_from_when_the_host_is_missed_and_nobody_is_asked(
     assert!(claims(&look(&mut roster, 100, &[1])).is_empty());
     assert_eq!((roster.term(), roster.host()), (Term(2 << 8), PeerId(3)));
     assert_eq!(roster.warrant(), &warrant(2, 3));
-    // Its host is missed, too: it was the last that was given.
+    // Its host is missed, too: it was the last warrant given.
     assert_eq!(claims(&look(&mut roster, 200, &[1, 3])), [(3 << 8, 2)]);
 }
 
 #[test]
-fn of_warrants_in_reserve_the_highest_counts_and_none_that_is_over() {
+fn the_highest_valid_warrant_in_reserve_counts() {
     let mut roster = roster(2);
     roster.keep_in_reserve(warrant(3, 4));
     roster.keep_in_reserve(warrant(2, 3));

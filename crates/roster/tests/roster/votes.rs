@@ -1,4 +1,4 @@
-//! Elections without the relay, and what the relay says of them afterwards.
+//! Elections without the relay, and the relay's answers afterwards.
 
 use samovar_roster::{Act, Lives, Roster, Verdict};
 use samovar_wire::control::{Opinion, Vote};
@@ -29,7 +29,7 @@ fn nobody_votes_while_a_member_that_lives_reaches_the_relay() {
 }
 
 #[test]
-fn who_misses_the_host_without_a_majority_does_not_vote() {
+fn a_member_that_misses_the_host_votes_only_with_a_majority() {
     let mut roster = roster(2);
     roster.set_relay(at(0), false);
     roster.handle_opinion(PeerId(3), misses(Term::FIRST, 1));
@@ -50,7 +50,8 @@ fn who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term() {
     assert_eq!(votes(&look(&mut roster, 1_000, &[])), [(258, 2)]);
 }
 
-/// The host and the first candidate of five die together: 3, 4 and 5 elect the dead one, and 3 counts to the end first.
+/// The host and the first candidate of five die together: 3, 4 and 5 elect the dead one, and 3 counts to the end
+/// first.
 #[test]
 fn opinion_about_a_term_counts_once_the_term_begins() {
     let view = view_of(5);
@@ -90,7 +91,7 @@ fn votes(acts: &[Act]) -> Vec<(u64, u32)> {
     acts.iter().filter_map(vote).collect()
 }
 
-/// The voter has voted in 257 and, when nothing came of that, in 258, both times for 2; then 257 is won by `host`.
+/// The voter has voted in 257 and, without a result, in 258, both times for 2; then `host` wins 257.
 fn who_votes_on_while_others_win(host: u32) -> Roster {
     let mut roster = roster(4);
     roster.set_relay(at(0), false);
@@ -120,7 +121,7 @@ fn who_voted_in_a_later_term_than_the_one_that_is_won_does_not_vote_in_it_again(
 fn whose_later_vote_may_make_another_host_acknowledges_nothing_of_the_one_that_won() {
     let mut roster = who_votes_on_while_others_win(3);
     assert!(look(&mut roster, 1_001, &[1]).contains(&Act::Yield));
-    // Also when the last vote was for that one.
+    // The same when the last vote was for the winner.
     let mut roster = self::roster(4);
     roster.set_relay(at(0), false);
     for peer in [2, 3] {
@@ -173,7 +174,7 @@ fn who_has_not_read_the_electorate_of_a_witnessed_term_neither_votes_nor_counts_
         voter.handle_opinion(PeerId(peer), lives_under(term, 1));
     }
     look(&mut voter, 2, &[2]);
-    assert_eq!((voter.term(), voter.host()), (term, PeerId(1)), "those who counted know");
+    assert_eq!((voter.term(), voter.host()), (term, PeerId(1)), "members that counted know");
 }
 
 #[test]
@@ -188,7 +189,7 @@ fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
     assert_eq!((voter.term(), voter.host()), (VOTED, PeerId(2)));
     voter.set_relay(at(0), true);
     assert_eq!(claims(&look(&mut voter, 0, &[])), [(512, 2)]);
-    // That one may hear of it yet, and hand over.
+    // That host may still hear of it, and hand over.
     voter.handle_denial(at(10), Term(512), Denial::HostIsAlive);
     assert_eq!(voter.poll_act(), None);
     let mut followed = voter.clone();
@@ -202,7 +203,7 @@ fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
 }
 
 #[test]
-fn who_voted_to_no_avail_gives_way_when_the_relay_answers() {
+fn a_voter_without_result_gives_way_to_the_relays_answer() {
     let voter = || {
         let mut voter = roster(2);
         voter.set_relay(at(0), false);
@@ -225,7 +226,7 @@ fn who_voted_to_no_avail_gives_way_when_the_relay_answers() {
 }
 
 #[test]
-fn a_former_host_does_not_take_for_its_removal_that_its_successor_cannot_host() {
+fn a_denial_of_its_heir_does_not_remove_a_former_host() {
     for (me, is_removed) in [(1, false), (3, true)] {
         let mut roster = roster(me);
         roster.set_relay(at(0), false);
@@ -245,7 +246,7 @@ fn a_former_host_does_not_take_for_its_removal_that_its_successor_cannot_host() 
 }
 
 #[test]
-fn where_each_side_goes_on_the_one_that_voted_gives_way_to_the_one_that_the_relay_knows() {
+fn with_forks_the_voting_side_gives_way_to_the_relays_side() {
     let apart = || {
         let mut roster = roster(2).with_forks(true);
         roster.set_relay(at(0), false);

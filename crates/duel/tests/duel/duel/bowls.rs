@@ -1,4 +1,4 @@
-//! The sugar bowl: who was first has it, not who is nearer, and a change of host loses and repeats no points.
+//! The sugar bowl: the first player has it, not the nearest, and a change of host loses and repeats no points.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::duel::world::World;
 
 const BOWLS: Stakes = Stakes { bowl_seconds: 2, ..Stakes::NONE };
 
-/// The bowls of a feed: which, whose, and the time of the touch.
+/// The bowls of a feed: number, player, and the time of the touch.
 fn bowls_of(world: &World, peer: PeerId) -> Vec<(u32, PlayerKey, u64)> {
     let taken = world.players[&peer].feed.iter().filter_map(|event| match *event {
         DuelEvent::BowlTaken { by, bowl, at, .. } => Some((bowl, by, at)),
@@ -25,8 +25,8 @@ fn bowls_of(world: &World, peer: PeerId) -> Vec<(u32, PlayerKey, u64)> {
     taken.collect()
 }
 
-/// In what order two touches of a bowl are told: B, which is far from everybody, comes first, C half a tenth of a second
-/// later. Returns whom each of the others is told of first.
+/// The order in which two touches of a bowl are delivered: B, which is far from all others, touches it first, C 50 ms
+/// later. Returns whose touch each of the others is told first.
 fn first_told(delivery: impl Fn(Time) -> Delivery) -> Vec<char> {
     let mut world = World::new(80, 0, 0);
     let (b, c, d) = (world.join(), world.join(), world.join());
@@ -55,22 +55,22 @@ fn first_told(delivery: impl Fn(Time) -> Delivery) -> Vec<char> {
 }
 
 #[test]
-fn in_total_order_the_nearer_connection_has_the_bowl_though_the_other_was_there_first() {
+fn total_order_gives_the_bowl_to_the_nearer_connection() {
     assert_eq!(first_told(|_| Delivery::Total), ['C', 'C'], "both agree, and both are wrong");
 }
 
 #[test]
-fn in_causal_order_what_was_done_later_is_seen_first() {
-    assert_eq!(first_told(|_| Delivery::Causal), ['C', 'C'], "nothing that was sent joins the two");
+fn causal_order_shows_the_later_touch_first() {
+    assert_eq!(first_told(|_| Delivery::Causal), ['C', 'C'], "no message joins the two");
 }
 
 #[test]
-fn in_time_stamp_order_whoever_was_there_first_has_the_bowl() {
+fn time_stamp_order_gives_the_bowl_to_the_first() {
     assert_eq!(first_told(Delivery::Timestamp), ['B', 'B']);
 }
 
 #[test]
-fn whoever_drove_over_it_first_has_it_on_every_screen() {
+fn the_first_driver_has_the_bowl_on_every_screen() {
     let mut by_far = 0;
     for (seed, loss) in [(81, 0), (82, 5)] {
         let mut world = World::with_stakes(seed, loss, 2, BOWLS);
@@ -111,7 +111,7 @@ fn whoever_drove_over_it_first_has_it_on_every_screen() {
             }
         }
     }
-    assert!(by_far >= 2, "being far away does not mean to lose");
+    assert!(by_far >= 2, "a far player can be first");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_bowl_is_worth_two_points_once_whenever_the_host_dies() {
 }
 
 #[test]
-fn nobody_has_a_bowl_that_is_not_there_or_that_is_far_away() {
+fn a_missing_or_distant_bowl_cannot_be_taken() {
     let mut world = World::with_stakes(85, 0, 0, BOWLS);
     let (a, b) = (world.join(), world.join());
     world.run(2_000);
@@ -173,7 +173,7 @@ fn nobody_has_a_bowl_that_is_not_there_or_that_is_far_away() {
         assert_eq!(bowls_of(&world, peer), []);
         assert_eq!(world.players[&peer].duel.score(player), Some(0));
     }
-    // Nor does anybody speak for another.
+    // A member cannot speak for another either.
     let other = world.key(b);
     let now = world.now;
     let session = &mut world.peer(a).session;

@@ -1,4 +1,4 @@
-//! Members that lie, and bytes that mean nothing.
+//! Members that lie, and meaningless bytes.
 
 use samovar_duel::cube::{COOLDOWN, Launch};
 use samovar_duel::game::{CUBE, SCOREBOARD, TEAPOT, kinematics, schemas};
@@ -83,7 +83,7 @@ fn random_bytes_in_objects_change_nothing() {
             let (numbers, [identity, phase]) = random_teapot(&mut rng);
             create_state(&mut world, a, &forged(&numbers, &identity, &phase)).unwrap();
             world.run(16);
-            // Fields that were good turn bad, too.
+            // Good fields turn bad as well.
             let now = world.now;
             let own = world.peer(a).session.objects().filter(|object| object.owner() == a);
             let ids: Vec<_> = own.map(samovar_session::Object::id).collect();
@@ -102,7 +102,7 @@ fn random_bytes_in_objects_change_nothing() {
     }
 }
 
-/// Other bytes here and there.
+/// Changes some bytes.
 fn spoil(rng: &mut Rng, field: &mut [u8]) {
     for _ in 0..rng.below(3) {
         let index = rng.below(field.len() as u32) as usize;
@@ -169,7 +169,7 @@ fn a_teapot_beyond_the_rim_or_too_fast_stays_where_it_was() {
     let (a, b) = (world.join(), world.join());
     world.run(2_500);
     let liar = world.key(b);
-    // Its page steps no more, so nothing but the lies below is said of it.
+    // Its page steps no more, so only the lies below are sent about it.
     world.peer(b).frame = Duration::from_millis(1_000_000);
     world.run(100);
     let place = world.players[&a].teapot(world.now, liar).unwrap().motion;
@@ -193,7 +193,7 @@ fn a_teapot_beyond_the_rim_or_too_fast_stays_where_it_was() {
     assert!(distance(shown.position, [1.0, 5.0]) < 0.1, "the truth is believed again: {shown:?}");
 }
 
-/// What a liar's teapots are made of: wider than agreed, and too long.
+/// The schema of a liar's teapots: wider than agreed, and too long.
 fn forged_schemas() -> Schemas {
     let agreed = schemas();
     let mut fields = SchemaBuilder::default();
@@ -214,14 +214,14 @@ fn forged_schemas() -> Schemas {
 }
 
 #[test]
-fn who_says_what_the_schema_cannot_is_hung_up_on_and_the_others_play_on() {
+fn a_state_beyond_the_schema_closes_only_its_senders_link() {
     for (seed, lie) in (72..).zip(["far", "turned", "long name", "long phase", "moved", "renamed"]) {
-        // Nobody moves: the liar would misread it, and go by itself.
+        // No teapot moves: the liar would misread it, and leave.
         let mut world = World::new(seed, 0, 0);
         let a = world.join();
         world.run(2_500);
         let liar = world.enter_with(forged_schemas(), None, 0);
-        // Its page steps no more: what it says is what follows, and nothing else.
+        // Its page steps no more: it sends only the lies below.
         world.peer(liar).frame = Duration::from_millis(1_000_000);
         world.run_until("a liar", 3_000, |world| world.players[&liar].session.is_member());
         let name = identity(world.key(liar)).encode();
@@ -244,7 +244,7 @@ fn who_says_what_the_schema_cannot_is_hung_up_on_and_the_others_play_on() {
         while world.now < end && world.players[&liar].ended.is_none() {
             let now = world.now;
             let state = match lie {
-                // Read with the agreed ranges this means anything, most of it beyond them.
+                // Read with the agreed ranges this means anything, mostly beyond them.
                 "moved" => {
                     let number = |place| rng.below(if place == 4 { 1 << 20 } else { 1 << 28 }) as i32;
                     forged(&std::array::from_fn::<_, 6, _>(number), &name, &phase)
@@ -266,7 +266,7 @@ fn who_says_what_the_schema_cannot_is_hung_up_on_and_the_others_play_on() {
 }
 
 #[test]
-fn a_host_with_a_broken_scoreboard_breaks_nobody_elses() {
+fn a_hosts_broken_scoreboard_breaks_no_other() {
     let mut world = World::new(65, 0, 2);
     let a = world.join();
     world.run(2_000);
@@ -290,7 +290,7 @@ fn a_host_with_a_broken_scoreboard_breaks_nobody_elses() {
 }
 
 #[test]
-fn nobody_speaks_for_others() {
+fn no_member_speaks_for_others() {
     let mut world = World::new(66, 0, 1);
     let (a, b) = (world.join(), world.join());
     world.run(2_500);
@@ -312,7 +312,7 @@ fn nobody_speaks_for_others() {
     assert!(scene.cubes.iter().all(|cube| matches!(cube.shooter, PlayerKey::Robot(_))), "{:?}", scene.cubes);
     let shown = scene.teapots.iter().find(|teapot| teapot.player == victim).unwrap();
     assert!(distance(shown.motion.position, place.position) < 0.5, "{shown:?} {place:?}");
-    // What the liar leaves behind is cleared away, and everybody else has one teapot.
+    // The liar's objects are cleared away, and all others have one teapot.
     world.kill(a);
     world.run(9_000);
     world.assert_agreed();
@@ -351,7 +351,7 @@ fn a_teapot_that_says_it_is_off_the_table_is_hit_all_the_same() {
     let (a, b) = (world.join(), world.join());
     world.run(2_500);
     let (shooter, struck) = (world.key(a), world.key(b));
-    // A cheat: its page steps no more, and its teapot says that it is out for ever.
+    // A cheat: its page steps no more, and its teapot claims to be out for ever.
     world.peer(b).frame = Duration::from_millis(1_000_000);
     world.run(100);
     let now = world.now;

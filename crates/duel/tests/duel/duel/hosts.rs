@@ -64,7 +64,7 @@ fn the_host_dies_in_the_middle_of_play_and_the_duel_goes_on() {
         world.assert_agreed();
         assert_eq!(world.host().drivers().len(), 5, "robots, survivors, and the ghost of the former host");
         let ghost = world.host().teapot(world.now, PlayerKey::Seat(1));
-        assert!(ghost.is_none(), "who has been away for so long is kept for, and not seen");
+        assert!(ghost.is_none(), "a long absent player is kept, and not shown");
     }
 }
 
@@ -130,13 +130,13 @@ fn a_cube_in_flight_scores_exactly_once_whenever_the_host_dies() {
 }
 
 #[test]
-fn a_cube_that_the_former_host_has_scored_does_not_score_for_the_next() {
+fn a_cube_scored_by_the_former_host_does_not_score_again() {
     let (mut world, a, b) = one_shot(0, false);
     let (shooter, struck) = (world.key(a), world.key(b));
     // The shooter's page sleeps, or it would clear the cube away at the news.
     world.peer(a).frame = Duration::from_millis(1_000_000);
     world.run(60);
-    // The host's decision differs from what everybody else will see: the cube has hit the host's own teapot.
+    // The host decides differently from what all others will see: the cube has hit the host's own teapot.
     let now = world.now;
     let host = world.warrant.host;
     let player = world.peer(host);
@@ -178,8 +178,8 @@ fn under_heavy_fire_no_cube_scores_twice_across_changes_of_host() {
     }
 }
 
-/// Over a stretch of play: for how long at most anything that moves stood still on a screen, in milliseconds, and how
-/// much farther than it can drive it went at most from one frame to the next.
+/// Over a stretch of play: the longest time that any moving thing stood still on a screen, in milliseconds, and how
+/// much farther than possible it moved at most from one frame to the next.
 fn stutter(world: &mut World, ms: u64) -> (f64, f32) {
     let mut shown: BTreeMap<(PeerId, PlayerKey), (Time, Vec2)> = BTreeMap::new();
     let (mut longest, mut farthest) = (Duration::ZERO, 0.0_f32);

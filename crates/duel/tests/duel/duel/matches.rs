@@ -1,4 +1,4 @@
-//! Matches: the same beginnings, endings and winners everywhere, whoever hosts.
+//! Matches: the same beginnings, endings and winners everywhere, whichever peer hosts.
 
 use samovar_duel::course::{Course, PAUSE, Stage, Stakes};
 use samovar_duel::game::DuelEvent;
@@ -13,7 +13,7 @@ use crate::duel::world::{World, total};
 
 const TO_THREE: Stakes = Stakes { points: 3, ..Stakes::NONE };
 
-/// The beginnings and endings of a feed: which match, when, and at the end who won.
+/// The beginnings and endings of a feed: number, time, and at the end the winner.
 fn matches_of(world: &World, peer: PeerId) -> Vec<(u32, u64, Option<Option<PlayerKey>>)> {
     let told = world.players[&peer].feed.iter().filter_map(|event| match *event {
         DuelEvent::MatchBegan { number, at } => Some((number, at, None)),
@@ -23,7 +23,8 @@ fn matches_of(world: &World, peer: PeerId) -> Vec<(u32, u64, Option<Option<Playe
     told.collect()
 }
 
-/// Two members end the same match at once, each with itself as the winner. Returns who two others believe has won.
+/// Two members end the same match at once, each with itself as the winner. Returns the winner that two others believe
+/// in.
 fn winners(delivery: Delivery) -> Vec<Option<PlayerKey>> {
     let mut world = World::new(90, 0, 0);
     let (a, b, c, d) = (world.join(), world.join(), world.join(), world.join());
@@ -61,7 +62,7 @@ fn a_match_begins_with_two_players_and_ends_with_the_points() {
     let mut world = World::with_stakes(91, 3, 0, TO_THREE);
     world.run(1_500);
     let host = world.warrant.host;
-    assert_eq!(world.host().duel.course().stage, Stage::Waiting, "nobody to play with");
+    assert_eq!(world.host().duel.course().stage, Stage::Waiting, "there is no other player");
     let a = world.join();
     world.run_until("a match", 3_000, |world| world.players[&a].duel.course().stage == Stage::Running);
     world.all_play();
@@ -72,10 +73,10 @@ fn a_match_begins_with_two_players_and_ends_with_the_points() {
     assert_eq!((course.number, world.players[&a].duel.score(winner)), (1, Some(3)));
     let board = world.host().duel.scoreboard().table();
     world.run(PAUSE / 1_000 - 1_500);
-    assert_eq!(world.host().duel.scoreboard().table(), board, "what is hit in the pause does not count");
+    assert_eq!(world.host().duel.scoreboard().table(), board, "hits in the pause do not count");
     let late = world.join();
     world.run(1_000);
-    assert_eq!(world.players[&late].duel.course().winner, Some(winner), "who comes late learns who won");
+    assert_eq!(world.players[&late].duel.course().winner, Some(winner), "a late joiner learns the winner");
     assert_eq!(matches_of(&world, late), [], "but that is no news");
     world.run_until("the next match", 4_000, |world| world.players[&late].duel.course().number == 2);
     world.all_rest();

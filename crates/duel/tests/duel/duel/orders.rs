@@ -1,5 +1,5 @@
-//! The anomalies of messages that come in the order of their arrival, as a duel shows them: each happens with the weaker
-//! order, and cannot with the one that the duel's rules name.
+//! The anomalies of receive order in a duel: each happens with the weaker order, and cannot with the one that the
+//! duel's rules name.
 
 use samovar_duel::game::{DuelEvent, rules};
 use samovar_session::{Causality, Orders, Rules};
@@ -11,7 +11,7 @@ use crate::duel::world::{Hands, World};
 
 const NO_ORDERS: Orders = Orders { causal: None, total: false, timestamp: None, lockstep: None };
 
-/// What the feeds say of one shot that hits: at the host, and at who watches and hears of the shooter late.
+/// The feeds about one shot that hits: at the host, and at a spectator that hears the shooter late.
 fn feeds_of_a_hit(rules: Rules, loss: u64) -> [Vec<&'static str>; 2] {
     let mut world = World::with_rules(60, loss, 0, rules);
     let (a, _, watcher) = (world.join(), world.join(), world.join());
@@ -35,7 +35,7 @@ fn shots_and_hits(world: &World, peer: PeerId) -> Vec<&'static str> {
 }
 
 #[test]
-fn by_the_order_of_each_sender_a_teapot_is_destroyed_before_anybody_fired() {
+fn sender_order_shows_destroyed_before_fired() {
     let weaker = Rules { orders: NO_ORDERS, ..rules() };
     let [host, watcher] = feeds_of_a_hit(weaker, 0);
     assert_eq!(host, ["fired", "destroyed"]);
@@ -62,7 +62,7 @@ fn the_host_as_dispatcher_sees_to_the_order() {
 }
 
 #[test]
-fn whenever_the_host_dies_every_feed_says_once_that_somebody_fired_and_once_that_it_hit() {
+fn every_feed_has_shot_and_hit_once_when_the_host_dies() {
     for loss in [0, 10] {
         for after in (0..700).step_by(70) {
             let mut world = World::new(30, loss, 0);

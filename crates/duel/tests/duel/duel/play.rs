@@ -74,7 +74,7 @@ fn mixed_frame_rates_play_together() {
 }
 
 #[test]
-fn a_host_that_steps_once_a_second_decides_and_drives_all_the_same() {
+fn a_host_that_steps_once_a_second_still_decides() {
     let mut world = World::new(6, 0, 2);
     let a = world.join();
     world.run(1_500);
@@ -127,7 +127,7 @@ fn a_late_joiner_sees_everything_and_no_old_news() {
     assert_eq!(player.drivers().len(), 5);
     let news =
         player.count(|event| matches!(event, DuelEvent::PlayerCame { .. } | DuelEvent::PlayerWent { .. }));
-    assert_eq!(news, 0, "who was here before has not come");
+    assert_eq!(news, 0, "earlier members have not just come");
     let came = |event: &DuelEvent| matches!(event, DuelEvent::PlayerCame { is_back: false, .. });
     assert_eq!(world.host().count(came), 2);
     world.all_rest();

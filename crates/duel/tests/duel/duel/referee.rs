@@ -19,7 +19,7 @@ fn a_spectator_hosts_and_decides_without_a_row_or_a_teapot() {
     world.all_play();
     world.run(30_000);
     assert_eq!(world.warrant.host, referee);
-    assert!(total(world.host().duel.scoreboard()) > 0, "nobody was hit");
+    assert!(total(world.host().duel.scoreboard()) > 0, "no player was hit");
     for peer in players {
         let keys = [PlayerKey::Seat(2), PlayerKey::Seat(3), PlayerKey::Robot(0)];
         assert_eq!(world.players[&peer].drivers(), keys);
@@ -54,12 +54,12 @@ fn the_players_of_a_referee_go_on_when_it_dies() {
         world.all_rest();
         world.run(6_000);
         world.assert_agreed();
-        assert_eq!(world.host().drivers().len(), 5, "three players, two robots, and nobody's ghost");
+        assert_eq!(world.host().drivers().len(), 5, "three players, two robots, and no ghost");
     }
 }
 
 #[test]
-fn a_spectator_comes_and_goes_without_a_word_and_a_teapot_of_its_own_does_not_count() {
+fn a_spectators_visit_is_silent_and_its_teapot_not_counted() {
     let mut world = World::new(116, 0, 0);
     let host = world.warrant.host;
     world.run(1_000);
@@ -67,7 +67,7 @@ fn a_spectator_comes_and_goes_without_a_word_and_a_teapot_of_its_own_does_not_co
     world.run(2_000);
     let seat = world.key(spectator);
     assert!(world.players[&spectator].session.is_member() && world.players[&spectator].drivers().len() == 1);
-    // It could fire at everybody and be hit by nobody.
+    // It could fire at all others and not be hit itself.
     create_teapot(&mut world, spectator, seat, Motion::default()).unwrap();
     world.run(1_000);
     assert_eq!(world.players[&host].drivers().len(), 2);
@@ -80,5 +80,5 @@ fn a_spectator_comes_and_goes_without_a_word_and_a_teapot_of_its_own_does_not_co
     let told =
         |event: &DuelEvent| matches!(event, DuelEvent::PlayerCame { .. } | DuelEvent::PlayerWent { .. });
     assert_eq!(world.players[&host].count(told), 0);
-    assert_eq!(world.players[&host].drivers(), [world.key(host)], "what it left is cleared away");
+    assert_eq!(world.players[&host].drivers(), [world.key(host)], "its objects are cleared away");
 }

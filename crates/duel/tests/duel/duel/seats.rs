@@ -1,4 +1,4 @@
-//! Seats: who comes back, who is away, who never comes back.
+//! Seats of members that come back, are away, or never come back.
 
 use samovar_duel::game::{CUBE, DuelEvent};
 use samovar_duel::plane::distance;
@@ -91,7 +91,7 @@ fn the_host_dies_while_a_member_reloads() {
 }
 
 #[test]
-fn who_is_away_is_a_ghost_that_nothing_touches() {
+fn an_absent_player_is_a_ghost_that_nothing_touches() {
     let mut world = World::new(55, 0, 0);
     let (a, b) = (world.join(), world.join());
     world.run(2_500);
@@ -129,7 +129,7 @@ fn a_ghost_goes_and_comes_back_with_its_player() {
     world.run(6_000);
     assert_eq!(world.host().teapot(world.now, key), None);
     let standings = world.host().duel.standings(&world.host().session);
-    assert!(standings.iter().any(|line| line.player == key && line.is_away), "its row says where it is");
+    assert!(standings.iter().any(|line| line.player == key && line.is_away), "its row says that it is away");
     let again = world.enter(ticket, 0);
     world.run(3_000);
     assert_eq!(world.key(again), key);
@@ -138,7 +138,7 @@ fn a_ghost_goes_and_comes_back_with_its_player() {
 }
 
 #[test]
-fn who_left_for_good_is_shown_no_more_until_it_sits_again() {
+fn a_player_that_left_for_good_is_hidden_until_it_returns() {
     for leaver_hosts in [false, true] {
         let mut world = World::new(59, 0, 0);
         let (a, b) = (world.join(), world.join());
@@ -169,7 +169,7 @@ fn who_left_for_good_is_shown_no_more_until_it_sits_again() {
 }
 
 #[test]
-fn whoever_stays_away_loses_row_and_teapot() {
+fn a_player_that_stays_away_loses_row_and_teapot() {
     let mut world = World::new(56, 0, 0);
     let a = world.join();
     world.run(2_000);
@@ -204,7 +204,7 @@ fn a_newcomer_drives_within_half_a_second() {
 }
 
 #[test]
-fn whatever_members_do_everybody_ends_up_with_one_teapot_and_one_row() {
+fn every_member_ends_up_with_one_teapot_and_one_row() {
     let first = std::env::var("SAMOVAR_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     for seed in first..first + 4 {
         let mut rng = Rng::new(u64::from(seed));
@@ -239,7 +239,7 @@ fn whatever_members_do_everybody_ends_up_with_one_teapot_and_one_row() {
                 world.all_play();
             }
             world.run(u64::from(rng.below(4_000)));
-            // Whoever knocked at a host that died with its welcome is out, as the page would say.
+            // A member that knocked at a host that died with its welcome is out, as the page would tell.
             world.players.retain(|_, player| player.ended.is_none());
         }
         world.run(8_000);

@@ -1,4 +1,4 @@
-//! What a duel costs on the wire.
+//! The cost of a duel on the wire.
 
 use samovar_duel::teapot::Controls;
 #[cfg(target_arch = "wasm32")]
@@ -9,7 +9,7 @@ use crate::duel::world::{Hands, World};
 const PLAYERS: u64 = 8;
 const SECONDS: u64 = 20;
 
-/// Bytes a second from one of eight peers to another: whole packets of the session, all of what a channel is given.
+/// Bytes a second from one of eight peers to another: whole packets of the session, all that a channel is given.
 fn bytes_a_second(seed: u8, loss_percent: u64, begin: impl Fn(&mut World)) -> u64 {
     let mut world = World::new(seed, loss_percent, 0);
     for _ in 1..PLAYERS {

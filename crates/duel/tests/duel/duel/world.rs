@@ -22,14 +22,14 @@ use samovar_wire::{
     CloseCode, Duration, Entropy, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant,
 };
 
-/// Who moves the controls.
+/// The driver of a player's controls.
 pub(crate) enum Hands {
     Idle,
     Held(Controls),
     Program(Box<Robot>),
-    /// Drives to the sugar bowl, and harms nobody.
+    /// Drives to the sugar bowl, and fires at no player.
     ForBowls,
-    /// Drives up to somebody, fires one cube, and lets go.
+    /// Drives up to another teapot, fires one cube, and stops.
     OneShotAt(PlayerKey),
 }
 
@@ -42,17 +42,17 @@ pub(crate) struct Player {
     pub(crate) next_frame: Time,
     pub(crate) feed: Vec<DuelEvent>,
     pub(crate) ended: Option<Event>,
-    /// Why hosts changed.
+    /// The causes of host changes.
     pub(crate) causes: Vec<Cause>,
-    /// The words of the duel that were delivered here, and how.
+    /// The words of the duel that were delivered here, and their orders.
     pub(crate) words: Vec<(Delivery, Word)>,
-    /// Whom this peer hung up on, or who did, and why.
+    /// Peers whose links were closed, by either end, and the codes.
     pub(crate) closed: Vec<(PeerId, CloseCode)>,
-    /// Every hit this player ever saw on its scoreboard: whom a cube hit, and when.
+    /// Every hit this player ever saw on its scoreboard: the struck player and the time, by cube.
     pub(crate) hits: BTreeMap<Shot, (PlayerKey, u64)>,
 }
 
-/// From whom, to whom, how, what.
+/// Sender, receiver, mode, bytes.
 type Parcel = (PeerId, PeerId, Mode, Vec<u8>);
 
 pub(crate) struct World {
@@ -63,19 +63,19 @@ pub(crate) struct World {
     /// By arrival.
     wire: BTreeMap<(Time, u64), Parcel>,
     sent: u64,
-    /// All that the peers have sent, lost or not.
+    /// All packets that the peers have sent, lost or not.
     pub(crate) bytes: u64,
     pub(crate) packets: u64,
     dice: Entropy,
     loss_percent: u64,
-    /// What all have agreed on.
+    /// The agreed rules.
     pub(crate) rules: Rules,
-    /// What founders play for.
+    /// The founder's stakes.
     pub(crate) stakes: Stakes,
-    /// By how much longer datagrams take from one peer to another.
+    /// The extra delay of datagrams from one peer to another.
     pub(crate) detours: BTreeMap<(PeerId, PeerId), Duration>,
     next_peer: u32,
-    /// Every cube that anybody ever saw score, the dead included.
+    /// Every cube that any peer ever saw score, dead peers included.
     scored: BTreeSet<Shot>,
 }
 
@@ -107,7 +107,7 @@ impl World {
         world
     }
 
-    /// A world in which there is something to play for.
+    /// A world with stakes.
     pub(crate) fn with_stakes(seed: u8, loss_percent: u64, robots: u8, stakes: Stakes) -> Self {
         let mut world = Self::empty(seed, loss_percent);
         world.stakes = stakes;
@@ -149,7 +149,7 @@ impl World {
         self.enter_as(SPECTATOR, schemas(), None, 0)
     }
 
-    /// With schemas that need not be those it claims to have.
+    /// Enters with schemas that need not be the claimed ones.
     pub(crate) fn enter_with(&mut self, schemas: Schemas, ticket: Option<Ticket>, robots: u8) -> PeerId {
         self.enter_as(0, schemas, ticket, robots)
     }
@@ -262,7 +262,7 @@ impl World {
         }
     }
 
-    /// Runs until something holds; panics when it takes longer than `ms`. Returns how long it took, in milliseconds.
+    /// Runs until `holds` is true; panics after `ms`. Returns how long it took, in milliseconds.
     pub(crate) fn run_until(&mut self, what: &str, ms: u64, holds: impl Fn(&Self) -> bool) -> u64 {
         let start = self.now;
         while !holds(self) {
@@ -300,7 +300,8 @@ impl World {
         self.players.values_mut().for_each(|player| player.hands = Hands::Idle);
     }
 
-    /// All members come to have the same scores, every row has one teapot everywhere, and no hit counted twice.
+    /// Checks that all members come to have the same scores, every row has one teapot everywhere, and no hit counted
+    /// twice.
     pub(crate) fn assert_agreed(&mut self) {
         // Robots never rest: their latest hit may be on its way.
         self.run_until("the same scores everywhere", 1_000, |world| {
@@ -318,7 +319,7 @@ impl World {
             let mut single = drivers.clone();
             single.dedup();
             assert_eq!(drivers, single, "one teapot each at {id}");
-            // Who left before its teapot was there has none.
+            // A player that left before its teapot was there has none.
             let is_unseen =
                 |key: &PlayerKey| away.iter().any(|line| line.player == *key) && !drivers.contains(key);
             let rows = player.duel.scoreboard().rows().map(|row| row.player);
@@ -329,7 +330,7 @@ impl World {
         self.assert_no_cube_scored_twice();
     }
 
-    /// Whatever anybody saw: a cube hit one teapot at one time, and each hit is one point.
+    /// Checks over all peers: a cube hit one teapot at one time, and each hit is one point.
     pub(crate) fn assert_no_cube_scored_twice(&self) {
         let mut all = BTreeMap::new();
         for (shot, hit) in self.players.values().flat_map(|player| &player.hits) {
@@ -409,7 +410,7 @@ impl Player {
                 let (from, to) = (own.motion.position, other.motion.position);
                 let is_clear = TEA_TABLE.is_line_clear(from, to, 0.5, 0.5);
                 let is_far = distance(from, to) > 9.0 || !is_clear;
-                // Round what is in the way, whichever it is.
+                // Drives round the obstacle.
                 let round = if is_clear { 0.0 } else { 0.9 };
                 let off = wrap_angle(heading_of(sub(to, from)) + round - own.motion.heading);
                 let is_still = own.motion.velocity[0].hypot(own.motion.velocity[1]) < 0.1;
@@ -423,7 +424,7 @@ impl Player {
         }
     }
 
-    /// The drivers of all teapot objects, sorted; twice whoever has two.
+    /// The drivers of all teapot objects, sorted; a driver with two comes twice.
     pub(crate) fn drivers(&self) -> Vec<PlayerKey> {
         let teapots = self.session.objects().filter(|object| object.traits().kind == TEAPOT);
         let drivers = teapots.filter_map(|object| Identity::decode(object.field(IDENTITY)).ok());

@@ -1,4 +1,4 @@
-//! The maze over sessions: members come late, hosts die, and all are in the same state behind the same frame.
+//! The maze over sessions: members come late, hosts die, and all are in the same state after the same frame.
 
 use samovar_duel::maze::Role;
 use samovar_duel::maze::game::{MazeGame, MazeNews, params};

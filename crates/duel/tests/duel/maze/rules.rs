@@ -1,4 +1,4 @@
-//! Whole matches, stepped by themselves: what must hold in every state whoever plays.
+//! Whole matches, stepped by themselves: the invariants of every state under any inputs.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use samovar_wire::SeatId;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Inputs of members that come, go and do anything.
+/// Inputs of members that come and go and act at random.
 struct Crowd {
     rng: Rng,
     hands: Vec<(SeatId, Hand)>,
@@ -37,10 +37,10 @@ impl Crowd {
     }
 }
 
-/// The tiles that somebody is on: one, or the two that it is between.
+/// The tiles that a mover is on: one, or the two that it is between.
 fn tiles(mover: &Mover) -> BTreeSet<Place> {
     let ((x, y), tile) = (mover.position(), i32::from(TILE));
-    assert!(x % tile == 0 || y % tile == 0, "nobody cuts corners");
+    assert!(x % tile == 0 || y % tile == 0, "movers do not cut corners");
     let up = |value: i32| (value + tile - 1) / tile;
     [(x / tile, y / tile), (up(x), up(y))].map(|(x, y)| Place { x: x as u8, y: y as u8 }).into()
 }
@@ -147,7 +147,7 @@ fn robots_bring_bowls_home_within_a_bounded_time() {
 }
 
 #[test]
-fn whoever_leaves_is_replaced_in_the_same_frame() {
+fn a_leaver_is_replaced_in_the_same_frame() {
     let mut maze = Maze::new(1);
     let hands = |seats: &[u16]| seats.iter().map(|&seat| (SeatId(seat), Hand::default())).collect::<Vec<_>>();
     maze.step(&hands(&[1, 2, 3, 4, 5]));
@@ -218,7 +218,7 @@ fn hostile_states_are_refused_or_are_states() {
 }
 
 #[test]
-fn a_match_with_a_limit_is_over_then_and_the_next_one_has_its_own() {
+fn a_match_ends_at_its_limit_and_the_next_has_its_own() {
     let mut maze = Maze::new(5).with_limit(20);
     let frames = 20 * u64::from(RATE);
     let mut ends = Vec::new();

@@ -18,11 +18,11 @@ pub(crate) struct Player {
     pub(crate) game: MazeGame,
     pub(crate) hand: Hand,
     pub(crate) news: Vec<MazeNews>,
-    /// The checksum of every state that it was in.
+    /// The checksum of every state that it had.
     pub(crate) checksums: BTreeMap<u64, u64>,
 }
 
-/// From whom, to whom, how, what.
+/// Sender, receiver, mode, bytes.
 type Parcel = (PeerId, PeerId, Mode, Vec<u8>);
 
 pub(crate) struct World {
@@ -38,7 +38,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// With so many members who have come one after the other.
+    /// A world with `members` members that have come one after the other.
     pub(crate) fn new(seed: u8, loss_percent: u64, members: usize) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
         let mut world = Self {
@@ -136,13 +136,14 @@ impl World {
         }
     }
 
-    /// Whoever has a teapot, by its role.
+    /// The teapot of a peer's player.
     pub(crate) fn role(&self, peer: PeerId) -> Option<Role> {
         let player = &self.players[&peer];
         player.game.role(&player.session)
     }
 
-    /// All members were in the same state behind every frame that two of them have; how many frames all have stepped.
+    /// Checks that all members had the same state after every frame that two of them have; returns the number of
+    /// frames that all have stepped.
     pub(crate) fn assert_agreed(&self) -> u64 {
         let mut all = BTreeMap::new();
         for (peer, player) in &self.players {
@@ -163,7 +164,7 @@ impl Player {
             self.hand = Hand::from_byte(dice.number() as u8);
         }
         self.game.step(now, &mut self.session, self.hand);
-        // More than a step brings, but when a log is caught up with; the others have told those states already.
+        // More than a step brings, except when a log is replayed; the others have told those states already.
         let newest: Vec<_> = self.game.checksums().collect();
         self.checksums.extend(newest.iter().rev().take(20).copied());
         self.news.extend(std::iter::from_fn(|| self.game.poll_event()));

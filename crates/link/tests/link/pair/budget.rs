@@ -1,4 +1,4 @@
-//! The send budget and the bounds: what a link does to a narrow path, to a path that loses, and to its own memory.
+//! The send budget and the bounds: how a link treats a narrow path, a lossy path, and its own memory.
 
 use crate::pair::world::{Bottleneck, Pair};
 use samovar_link::{Link, LinkConfig, SendError, Source};
@@ -8,7 +8,7 @@ use samovar_wire::{CloseCode, Duration, Generation, Generations, Lane, Mode, Tim
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Runs for so long; the mean and the longest time that bytes waited in the bottleneck, in milliseconds.
+/// Runs for `ms`; the mean and the longest wait of bytes in the bottleneck, in milliseconds.
 fn watch(pair: &mut Pair, ms: u64, mut each: impl FnMut(&mut Pair, u64)) -> (u64, u64) {
     let (mut sum, mut most) = (0, 0);
     for n in 0..ms {
@@ -29,7 +29,7 @@ fn a_narrow_path_is_used_and_not_filled() {
         pair.jitter_micros = jitter;
         pair.tells_backlog = tells;
         pair.bottleneck = Some(Bottleneck::new(20_000, 16 * 1_024));
-        // More than twice of what fits.
+        // More than twice the capacity.
         pair.compose = [800, 0];
         watch(&mut pair, 3_000, |_, _| {});
         let before = pair.bottleneck.as_ref().map(|narrow| (narrow.passed, narrow.dropped)).unwrap();
@@ -77,7 +77,7 @@ fn random_loss_does_not_slow_game_traffic_down() {
 }
 
 #[test]
-fn a_lossy_path_without_a_bottleneck_carries_more_when_more_is_asked_for() {
+fn a_lossy_path_without_a_bottleneck_carries_more_on_demand() {
     let mut pair = Pair::new(7, 5);
     pair.jitter_micros = 5_000;
     for _ in 0..10_000 {
@@ -137,7 +137,7 @@ fn a_queue_that_is_not_ours_does_not_starve_us() {
     pair.jitter_micros = 0;
     pair.compose = [400, 400];
     pair.run(3_000);
-    // Somebody else's download: every packet is later by 150 ms from now on, whatever we do.
+    // Another download: every packet is later by 150 ms from now on, whatever we send.
     pair.extra_delay = Duration::from_millis(150);
     pair.run(15_000);
     let before = pair.composed;
@@ -191,14 +191,14 @@ fn no_lane_starves_when_all_have_more_than_fits() {
 }
 
 #[test]
-fn a_sender_that_overruns_is_told_to_wait_and_memory_does_not_grow() {
+fn a_sender_that_overruns_is_blocked_and_memory_is_bounded() {
     let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     for (lane, most) in [(Lane::SESSION, 768), (Lane::GAME, 256), (Lane::Reliable(3), 256)] {
         let taken = (0..100_000).take_while(|_| link.send(lane, &[0; 500]).is_ok()).count();
         assert_eq!(taken, most);
     }
     let taken = (0..100_000).take_while(|_| link.send_control(&[0; 500]).is_ok()).count();
-    assert_eq!(taken, 256, "room that is kept for control messages");
+    assert_eq!(taken, 256, "room is kept for control messages");
     let taken = (0..100_000).take_while(|_| link.send(Lane::Bulk, &[0; 60_000]).is_ok()).count();
     assert!(taken <= 9);
     for _ in 0..10_000 {
@@ -213,7 +213,7 @@ fn a_sender_that_overruns_is_told_to_wait_and_memory_does_not_grow() {
 }
 
 #[test]
-fn somebody_who_never_acks_gets_little_and_costs_little() {
+fn an_end_that_never_acks_is_sent_little() {
     let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     let (mut now, mut bytes, mut total) = (Time::ZERO, Vec::new(), 0);
     for n in 0..60_000u64 {
@@ -233,7 +233,7 @@ fn somebody_who_never_acks_gets_little_and_costs_little() {
 }
 
 #[test]
-fn what_a_stranger_makes_a_link_hold_is_bounded_and_beyond_it_the_link_closes() {
+fn a_sender_that_exceeds_a_bound_closes_the_link() {
     let packet = |number: u16, frame: Frame<'_>| {
         let mut bytes = Vec::new();
         let mut out = Writer::new(&mut bytes);
@@ -257,7 +257,7 @@ fn what_a_stranger_makes_a_link_hold_is_bounded_and_beyond_it_the_link_closes() 
         link.handle(Time::ZERO, Mode::Unreliable, &packet(number, frame))
     });
     assert_eq!(results.take_while(Result::is_ok).count(), 65);
-    // Events that nobody fetches: what comes on top of them is as good as lost.
+    // The owner fetches no events: packets beyond the bound count as lost.
     let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     for number in 0..5_000u16 {
         link.handle(Time::ZERO, Mode::Unreliable, &packet(number, Frame::Datagram(b"x"))).unwrap();
@@ -266,7 +266,7 @@ fn what_a_stranger_makes_a_link_hold_is_bounded_and_beyond_it_the_link_closes() 
 }
 
 #[test]
-fn a_packet_holds_sixty_four_unreliable_messages_and_one_of_each_channel() {
+fn a_packet_holds_at_most_64_unreliable_messages() {
     let handle = |frames: &[Frame<'_>]| {
         let mut bytes = Vec::new();
         let mut out = Writer::new(&mut bytes);

@@ -1,4 +1,4 @@
-//! Packets that were honest once, and a clock that jumps: no panic, no endless work, no growth.
+//! Mutated packets and a clock that jumps: no panic, no endless work, no growth.
 
 use samovar_link::{Link, LinkConfig, LinkEvent, Source};
 use samovar_wire::lane::{RELIABLE_LANES, SEQUENCED_CHANNELS};
@@ -32,7 +32,7 @@ impl Madness {
         usize::from(u16::from_le_bytes([self.byte(), self.byte()])) % sides
     }
 
-    /// The bytes as they are, or not quite.
+    /// The bytes, mutated or not.
     fn mutated(&mut self, mut bytes: Vec<u8>) -> Vec<u8> {
         if self.roll(3) > 0 {
             return bytes;
@@ -62,7 +62,7 @@ impl Madness {
             _ => return,
         };
         let message = vec![1; self.roll(1_100)];
-        // Full queues are part of the game.
+        // Full queues are expected.
         let _ = self.ends[end].send(lane, &message);
     }
 

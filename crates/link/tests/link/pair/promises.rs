@@ -1,4 +1,4 @@
-//! What a link promises to its owner, over a path that loses, duplicates and reorders.
+//! The promises of a link to its owner, over a path that loses, duplicates and reorders.
 
 use crate::pair::world::Pair;
 use samovar_link::{Fate, Link, LinkConfig, LinkEvent, SUSPECTED, Source, close_packet};
@@ -89,7 +89,7 @@ fn a_message_that_is_lost_holds_up_its_own_lane_only() {
 }
 
 #[test]
-fn of_a_sequenced_channel_nothing_older_comes_after_something_newer() {
+fn a_sequenced_channel_never_goes_back() {
     let mut pair = Pair::new(5, 20);
     for n in 0..1_000u32 {
         let channel = (n % 2) as u8;
@@ -159,7 +159,7 @@ fn a_burst_of_64_lost_acks_loses_no_information() {
 }
 
 #[test]
-fn a_packet_at_60_hz_both_ways_costs_eight_bytes_of_header_at_most() {
+fn headers_at_60_hz_cost_at_most_eight_bytes() {
     let mut pair = Pair::new(7, 5);
     pair.compose = [100, 100];
     pair.run(1_000);
@@ -173,7 +173,7 @@ fn a_packet_at_60_hz_both_ways_costs_eight_bytes_of_header_at_most() {
 }
 
 #[test]
-fn bulk_survives_a_path_that_drops_chunks_and_waits_for_the_lane() {
+fn bulk_survives_lost_chunks_and_waits_for_the_lane() {
     let mut pair = Pair::new(3, 30);
     pair.bulk_gaps = true;
     pair.ends[0].send(Lane::SESSION, b"before").unwrap();
@@ -192,7 +192,7 @@ fn bulk_survives_a_path_that_drops_chunks_and_waits_for_the_lane() {
 }
 
 #[test]
-fn on_a_lossless_path_nothing_is_sent_twice_until_something_is_proven_lost() {
+fn a_lossless_path_has_no_resends_before_a_proven_loss() {
     let mut pair = Pair::new(8, 0);
     pair.jitter_micros = 0;
     pair.ends.iter_mut().for_each(|end| end.set_lossless(Time::ZERO, true));
@@ -202,7 +202,7 @@ fn on_a_lossless_path_nothing_is_sent_twice_until_something_is_proven_lost() {
     }
     let stats = pair.ends[0].stats();
     assert_eq!((stats.segments, stats.copies, stats.resends), (200, 0, 0));
-    // The relay drops packets under overload; what is sent later proves it, and the net is for the last one.
+    // The relay drops packets under overload; later packets prove it, and the probe finds the last one.
     pair.cut = [true; 2];
     pair.ends[0].send(Lane::GAME, b"dropped").unwrap();
     pair.run(5);
@@ -212,7 +212,7 @@ fn on_a_lossless_path_nothing_is_sent_twice_until_something_is_proven_lost() {
 }
 
 #[test]
-fn a_peer_that_falls_silent_is_suspected_when_the_timer_says_and_a_sleeper_blames_nobody() {
+fn silence_is_suspected_on_time_unless_this_peer_slept() {
     let mut pair = Pair::new(9, 5);
     pair.run(3_000);
     assert!(pair.ends[0].suspicion(pair.now) < 1.0);
@@ -220,7 +220,7 @@ fn a_peer_that_falls_silent_is_suspected_when_the_timer_says_and_a_sleeper_blame
     let wait = at.since(pair.now).as_micros();
     assert!((600_000..2_000_000).contains(&wait), "{wait} µs");
     assert!(pair.ends[0].suspicion(at) >= SUSPECTED);
-    // The same silence, slept through.
+    // The same silence, while this end slept.
     let woken = pair.now + Duration::from_millis(30_000);
     assert_eq!(pair.ends[0].suspicion(woken), 0.0);
     assert_eq!(pair.ends[0].silence(woken), Duration::ZERO);
@@ -276,7 +276,7 @@ fn packet_of(link: &mut Link, now: Time) -> Vec<u8> {
     bytes
 }
 
-/// After how many milliseconds a link acks a packet by itself, if one of its own is expected after so many and does not come.
+/// Milliseconds until a link sends an ack by itself, when a packet was expected after `expected` and did not come.
 fn acks_after(expected: u64) -> u64 {
     const ARRIVED: u64 = 700;
     let at = |ms| Time::from_micros(ms * 1_000);
@@ -299,20 +299,20 @@ fn acks_after(expected: u64) -> u64 {
 }
 
 #[test]
-fn an_ack_waits_for_a_packet_that_is_expected_soon_and_for_no_other() {
+fn an_ack_waits_only_for_a_packet_that_is_expected_soon() {
     let usual = LinkConfig::default().ack_delay.as_micros() / 1_000;
     assert_eq!(acks_after(0), usual);
-    assert_eq!(acks_after(10), usual, "one that does not come when it is expected is not waited for");
+    assert_eq!(acks_after(10), usual, "a packet that is overdue is not waited for");
     assert_eq!(acks_after(28), 29);
     assert_eq!(acks_after(30), 31);
     assert_eq!(acks_after(31), usual);
 }
 
 #[test]
-fn an_ack_of_what_was_never_sent_is_misbehaviour() {
+fn an_ack_of_an_unsent_packet_is_misbehaviour() {
     let mut liar = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
-    // The liar receives packet 40 of somebody who has sent 41, and acks it to somebody who has sent none.
+    // The liar receives packet 40 from a peer that has sent 41, and acks it to one that has sent none.
     let mut other = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     for ms in 0..41 {
         let now = Time::from_micros(ms * 1_000);
@@ -325,7 +325,7 @@ fn an_ack_of_what_was_never_sent_is_misbehaviour() {
 }
 
 #[test]
-fn who_has_forgotten_us_can_still_close_the_link() {
+fn an_end_that_lost_its_state_can_close_the_link() {
     let mut pair = Pair::new(4, 0);
     pair.run(1_000);
     let now = pair.now;

@@ -1,4 +1,4 @@
-//! Ends that begin anew at any moment, over a path that still holds what was said before.
+//! Ends that begin anew at any moment, over a path that still holds old packets.
 
 use samovar_link::{Link, LinkConfig, LinkEvent, Source};
 use samovar_wire::{Duration, Entropy, Generation, Lane, Mode, Time};
@@ -11,11 +11,11 @@ const LANES: [Lane; 4] = [Lane::SESSION, Lane::GAME, Lane::Reliable(3), Lane::Bu
 struct End {
     link: Link,
     generation: Generation,
-    /// The how manieth link this is.
+    /// The number of this link among those of its end.
     epoch: u32,
     /// Messages that this link sent, by lane.
     sent: [u32; LANES.len()],
-    /// Messages that this link heard, by lane; and of which epoch of the other end.
+    /// Messages that this link heard, by lane; and the epoch of the other end they came from.
     heard: [u32; LANES.len()],
     of: Option<u32>,
 }
@@ -37,7 +37,7 @@ impl End {
         Self { link, generation, epoch, sent: [0; LANES.len()], heard: [0; LANES.len()], of: None }
     }
 
-    /// A message is of the one epoch that this link hears, and the next of its lane.
+    /// Checks that a message is from the one epoch that this link hears, and the next of its lane.
     fn hear(&mut self, lane: Lane, message: &[u8]) {
         let lane = LANES.iter().position(|&known| known == lane).unwrap();
         let number = |at: usize| u32::from_le_bytes(message[at..at + 4].try_into().unwrap());
@@ -94,7 +94,7 @@ impl Restarts {
                 _ => 1,
             };
             for _ in 0..copies {
-                // Some come when nobody expects them any more.
+                // Some arrive long after their link is gone.
                 let late = if self.roll(20) == 0 { 400 } else { 40 };
                 let mut arrival = self.now + Duration::from_millis(20 + self.roll(late));
                 if mode == Mode::Reliable {
@@ -165,7 +165,7 @@ fn ends_that_begin_anew_at_random_hear_each_other_again_from_the_first_message_o
         followed += world.followed;
     }
     println!("{restarts} restarts, {followed} followed");
-    // Each is followed once at most, and none by an endless exchange.
+    // Each restart is followed at most once, so no exchange of restarts is endless.
     assert!(followed > restarts / 2 && followed <= restarts, "{followed} of {restarts}");
 }
 

@@ -1,17 +1,17 @@
-//! Two links over a path that delays, loses, duplicates, reorders, or has a narrow place, in virtual time.
+//! Two links over a path that delays, loses, duplicates, reorders, or has a bottleneck, in virtual time.
 
 use std::collections::VecDeque;
 
 use samovar_link::{Fate, Link, LinkConfig, LinkEvent, Source};
 use samovar_wire::{Duration, Entropy, Generation, Lane, Mode, Time};
 
-/// A place that passes so many bytes a second and holds so many; what finds it full is dropped.
+/// Passes a number of bytes per second and holds a number of bytes; the excess is dropped.
 pub(crate) struct Bottleneck {
     pub(crate) rate: u64,
     pub(crate) holds: usize,
     queue: VecDeque<(Mode, Vec<u8>)>,
     pub(crate) held: usize,
-    /// When it is free again.
+    /// When it has passed on all that it holds.
     free_at: Time,
     pub(crate) passed: u64,
     pub(crate) dropped: u64,
@@ -56,13 +56,13 @@ pub(crate) struct Pair {
     pub(crate) dice: Entropy,
     pub(crate) loss_percent: u64,
     pub(crate) jitter_micros: u64,
-    /// What the path takes besides 30 ms.
+    /// The delay of the path besides 30 ms.
     pub(crate) extra_delay: Duration,
     pub(crate) bulk_gaps: bool,
-    /// Whose unreliable packets are all lost.
+    /// By end: all its unreliable packets are lost.
     pub(crate) cut: [bool; 2],
     pub(crate) bottleneck: Option<Bottleneck>,
-    /// Whether the driver tells what the bottleneck holds.
+    /// Whether the driver reports the bottleneck's backlog.
     pub(crate) tells_backlog: bool,
     pub(crate) messages: [Vec<(Lane, Vec<u8>)>; 2],
     pub(crate) fates: Vec<(u64, Fate)>,
@@ -72,7 +72,7 @@ pub(crate) struct Pair {
     pub(crate) datagrams: u64,
     /// Numbers of the packets at end 1 that brought a composed datagram.
     pub(crate) arrived: Vec<u64>,
-    /// What end 0 composes 60 times a second, in bytes; and end 1.
+    /// Bytes that each end composes 60 times a second.
     pub(crate) compose: [usize; 2],
     wants: [bool; 2],
     ticks: u64,
@@ -200,7 +200,7 @@ impl Pair {
         (0..ms).for_each(|_| self.step());
     }
 
-    /// What end 1 got by a lane.
+    /// The messages that end 1 received in a lane.
     pub(crate) fn heard(&self, lane: Lane) -> Vec<&[u8]> {
         self.messages[1].iter().filter(|(by, _)| *by == lane).map(|(_, message)| &message[..]).collect()
     }

@@ -5,7 +5,7 @@ use samovar_wire::{PeerId, Stamp};
 
 use crate::exhaustive::stage::{Content, Hearer, Letter, Scenario};
 
-/// An observer that believes whatever it hears last.
+/// An observer that believes the last message.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Naive {
     object: Option<(PeerId, Vec<u8>)>,
@@ -27,7 +27,7 @@ impl Hearer for Naive {
         match &letter.content {
             Content::Reliable { kind: MessageKind::Destroy, .. } => self.object = None,
             Content::Reliable { value, kind, .. } => {
-                // A grant makes its receiver the owner, whoever sent it.
+                // A grant makes its receiver the owner, whichever peer sent it.
                 let owner =
                     if *kind == MessageKind::Grant { crate::exhaustive::stage::B } else { letter.from };
                 self.object = Some((owner, value.clone()));

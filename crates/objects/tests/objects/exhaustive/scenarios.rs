@@ -1,10 +1,10 @@
-//! The scenarios of docs/sources.md, "Bitsquid", and those in which its messages race each other.
+//! The scenarios of docs/sources.md, "Bitsquid", and those in which its messages race.
 
 use samovar_wire::{PeerId, Stamp, Term};
 
 use crate::exhaustive::stage::{A, B, C, End, HOST, Scenario, Stage, X};
 
-/// A scenario's name and how it is made.
+/// A scenario's name and its constructor.
 type Named = (&'static str, fn() -> Scenario);
 
 pub(crate) const SCENARIOS: [Named; 13] = [
@@ -17,7 +17,7 @@ pub(crate) const SCENARIOS: [Named; 13] = [
     ("a grant to a peer that never saw the object, at a member", || grant_of_the_unseen(X)),
     ("a grant to a peer that never saw the object, at that peer", || grant_of_the_unseen(B)),
     ("a grant lost with its receiver", || grant_lost(true)),
-    ("a grant lost with its receiver, which nobody heard", || grant_lost(false)),
+    ("a grant lost with its receiver, which no peer heard", || grant_lost(false)),
     ("two grants at once, at the host", two_grants),
     ("two hosts that each count to one", || two_hosts(1)),
     ("two hosts, of which the first counts further", || two_hosts(2)),
@@ -27,7 +27,7 @@ fn owned(owner: PeerId, term: u64, counter: u32) -> End {
     End::Owned(owner, Stamp { term: Term(term), counter })
 }
 
-/// C_0, U_a and M_ab_1 as everybody else has them.
+/// C_0, U_a and M_ab_1 as every other peer has them.
 fn begun(observer: PeerId) -> (Stage, samovar_wire::ObjectId) {
     let mut stage = Stage::new(observer);
     let id = stage.create(A);
@@ -37,7 +37,7 @@ fn begun(observer: PeerId) -> (Stage, samovar_wire::ObjectId) {
     (stage, id)
 }
 
-/// The host grants, and the new owner announces itself to everybody else.
+/// The host grants, and the new owner announces itself to every other peer.
 fn migrate(stage: &mut Stage, id: samovar_wire::ObjectId, to: PeerId) {
     stage.peer(HOST).grant(id, to).unwrap();
     stage.tell(HOST, to);
@@ -73,7 +73,7 @@ fn three_owners() -> Scenario {
     stage.ends(id, End::Dead)
 }
 
-/// The update of A's first reign may come when A reigns again, and is of the past all the same.
+/// The update of A's first ownership may arrive when A owns the object again, and is still old.
 fn there_and_back() -> Scenario {
     let (mut stage, id) = begun(X);
     migrate(&mut stage, id, B);
@@ -83,7 +83,7 @@ fn there_and_back() -> Scenario {
     stage.ends(id, owned(A, 1, 2))
 }
 
-/// A destroys what the host has granted to B already: what is granted lives on.
+/// A destroys an object that the host has granted to B already: the granted object lives on.
 fn destroy_races_grant(observer: PeerId) -> Scenario {
     let mut stage = Stage::new(observer);
     let id = stage.create(A);
@@ -105,7 +105,7 @@ fn destroy_races_grant(observer: PeerId) -> Scenario {
     stage.ends(id, owned(B, 1, 1))
 }
 
-/// C_0 is still on its way to B when B is granted the object and speaks of it.
+/// C_0 is still in flight to B when B is granted the object and announces it.
 fn grant_of_the_unseen(observer: PeerId) -> Scenario {
     let mut stage = Stage::new(observer);
     let id = stage.create(A);
@@ -140,7 +140,7 @@ fn grant_lost(was_heard: bool) -> Scenario {
     stage.ends(id, owned(HOST, 1, 2))
 }
 
-/// The host changes its mind before it hears from B; C ends the object.
+/// The host revokes a grant before it hears from B; C ends the object.
 fn two_grants() -> Scenario {
     let mut stage = Stage::new(HOST);
     let id = stage.create(A);
@@ -160,8 +160,8 @@ fn two_grants() -> Scenario {
     stage.ends(id, End::Dead)
 }
 
-/// The second host never heard of the first one's grants and counts to the same number, or not as far; its term is what
-/// counts.
+/// The second host never heard of the first one's grants and counts to the same number, or not as far; its term
+/// decides.
 fn two_hosts(grants: u32) -> Scenario {
     let (mut stage, id) = begun(X);
     (1..grants).for_each(|_| stage.peer(HOST).grant(id, C).unwrap());

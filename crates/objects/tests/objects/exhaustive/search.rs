@@ -10,7 +10,7 @@ use samovar_wire::{PeerId, Stamp};
 
 use crate::exhaustive::stage::{Content, End, Hearer, Letter, Scenario};
 
-/// What is promised about the order of letters.
+/// The promise about the order of letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Promise {
     /// Reliable messages of one sender stay in order, and its updates wait for their announcement (PROTOCOL §4.2,
@@ -23,7 +23,7 @@ pub(crate) enum Promise {
 /// Most copies of an update that arrive.
 const COPIES_MAX: u8 = 2;
 
-/// An order that ends wrong.
+/// An order with a wrong end.
 pub(crate) struct Failure {
     pub(crate) order: Vec<String>,
     what: String,
@@ -40,11 +40,11 @@ pub(crate) struct Found {
     pub(crate) orders: u128,
     /// Distinct states on the way.
     pub(crate) states: usize,
-    /// A shortest order that ends wrong.
+    /// A shortest order with a wrong end.
     pub(crate) failure: Option<Failure>,
 }
 
-/// Some letters were heard. Orders that led to the same state are one node.
+/// The observer has heard some letters. Orders that led to the same state are one node.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Node<H> {
     hearer: H,
@@ -53,8 +53,8 @@ struct Node<H> {
     expected: Expected,
 }
 
-/// What the document says of the value: that of the newest announcement, or of its newest packet since. A grant's
-/// receiver keeps its own copy.
+/// The value that PROTOCOL states: that of the newest announcement, or of its newest packet since. A grant's receiver
+/// keeps its own copy.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 struct Expected {
     known: Option<(Stamp, u64, Vec<u8>)>,
@@ -89,7 +89,7 @@ impl Expected {
     }
 }
 
-/// How many orders led to a node, and the first of them.
+/// The number of orders that led to a node, and the first of them.
 struct Way {
     orders: u128,
     first: Vec<usize>,
@@ -162,7 +162,7 @@ fn may_arrive(scenario: &Scenario, heard: &[u8], index: usize, promise: Promise)
     if heard[index] == copies || letter.after.is_some_and(|after| heard[after] == 0) {
         return false;
     }
-    // The letters are in the order in which they were written.
+    // The letters stand in the order of writing.
     let former = scenario.letters[..index].iter().zip(heard);
     let mut waiting = former.filter(|(other, copies)| !other.is_unreliable() && **copies == 0);
     promise == Promise::Nothing || !waiting.any(|(other, _)| other.from == letter.from)

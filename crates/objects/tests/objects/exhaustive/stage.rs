@@ -1,4 +1,4 @@
-//! The peers of a scenario: real machines that compose what the observer will hear, in whatever order.
+//! The peers of a scenario: real machines that compose the observer's letters, in any order.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) struct Letter {
     pub(crate) name: String,
     pub(crate) from: PeerId,
     pub(crate) content: Content,
-    /// The letter that must be there first, whatever the lanes promise: a warrant before what is said under it.
+    /// The letter that must come first whatever the lanes promise: a warrant before the letters under it.
     pub(crate) after: Option<usize>,
 }
 
@@ -45,20 +45,20 @@ pub(crate) enum Content {
 }
 
 impl Letter {
-    /// Whether it is heard at all and how often is up to the network.
+    /// Whether the network may lose or double it.
     pub(crate) const fn is_unreliable(&self) -> bool {
         matches!(self.content, Content::Update { .. })
     }
 }
 
-/// How everything must end.
+/// How every order must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Owned(PeerId, Stamp),
     Dead,
 }
 
-/// What the observer knows at first, what it will hear, and how that must end.
+/// The observer's first state, its letters, and the end they must lead to.
 pub(crate) struct Scenario {
     pub(crate) id: ObjectId,
     pub(crate) start: Objects,
@@ -66,7 +66,7 @@ pub(crate) struct Scenario {
     pub(crate) end: End,
 }
 
-/// The peers while the messages come into being.
+/// The peers that compose the letters.
 pub(crate) struct Stage {
     pub(crate) peers: BTreeMap<PeerId, Objects>,
     observer: PeerId,
@@ -106,7 +106,7 @@ impl Stage {
         }
     }
 
-    /// Hands over everything that one peer wants to tell another reliably now.
+    /// Delivers all reliable messages that one peer has for another now.
     pub(crate) fn tell(&mut self, from: PeerId, to: PeerId) {
         for bytes in self.messages(from, to) {
             let kind = MessageKind::decode(&mut Reader::new(&bytes)).unwrap();
@@ -114,12 +114,12 @@ impl Stage {
         }
     }
 
-    /// The observer is what it is now when the letters begin to arrive.
+    /// Fixes the observer's state at the first letter.
     pub(crate) fn begin(&mut self) {
         self.start = self.peers[&self.observer].clone();
     }
 
-    /// Seals everything that a peer wants to tell the observer reliably now.
+    /// Seals all reliable messages that a peer has for the observer now.
     pub(crate) fn seal(&mut self, from: PeerId) {
         let bytes = self.messages(from, self.observer);
         assert!(!bytes.is_empty(), "{from} has nothing to tell");
@@ -139,7 +139,7 @@ impl Stage {
         }
     }
 
-    /// Seals a datagram with a new value. The sender takes its announcement for acked.
+    /// Seals a datagram with a new value. The sender assumes that its announcement is acked.
     pub(crate) fn seal_update(&mut self, from: PeerId, id: ObjectId, value: &[u8]) {
         let (now, observer) = (self.now(), self.observer);
         let packet = self.clock;
@@ -154,13 +154,13 @@ impl Stage {
         self.letters.push(Letter { name, from, content, after: None });
     }
 
-    /// The observer will be told that a peer is gone.
+    /// Seals the news that a peer is gone.
     pub(crate) fn seal_departure(&mut self, gone: PeerId) {
         let (name, content) = (format!("gone_{}", initial(gone)), Content::Gone(gone));
         self.letters.push(Letter { name, from: self.observer, content, after: None });
     }
 
-    /// The observer will be told who hosts, before it hears the letters that `said` seals under that warrant.
+    /// Seals the news of a host; the letters that `said` seals under that warrant come after it.
     pub(crate) fn seal_host(&mut self, host: PeerId, term: Term, said: impl FnOnce(&mut Self)) {
         let (name, content) = (format!("host_{}_{}", initial(host), term.0), Content::Host(host, term));
         let warrant = self.letters.len();
@@ -178,9 +178,9 @@ fn initial(peer: PeerId) -> char {
     ['h', 'a', 'b', 'c', 'x'][peer.0 as usize - 1]
 }
 
-/// What hears letters: the real machine or a test-only variant of the protocol.
+/// A receiver of letters: the real machine or a test-only variant of the protocol.
 pub(crate) trait Hearer: Clone + Eq + core::hash::Hash {
-    /// Takes one letter, or says what is wrong with it.
+    /// Takes one letter, or returns its fault.
     fn hear(&mut self, letter: &Letter) -> Result<(), String>;
     /// Owner, stamp where the protocol has one, and value of the object; `None` when it is not there.
     fn picture(&self) -> Option<(PeerId, Option<Stamp>, Vec<u8>)>;
@@ -220,7 +220,7 @@ impl Hearer for Observer {
                 Ok(())
             }
         };
-        // What the game is told is not what the peer knows; left in, it would only tell equal states apart.
+        // Events for the game are no part of the peer's knowledge; left in, they would only tell equal states apart.
         while self.objects.poll_event().is_some() {}
         heard.map_err(|code| format!("{} is taken for {code:?}", letter.name))
     }

@@ -1,4 +1,4 @@
-//! Who is there and who hosts: the part of a session around objects, reduced to PROTOCOL §4.3 and §4.4.
+//! Membership and hosts: the part of a session around objects, reduced to PROTOCOL §4.3 and §4.4.
 
 use samovar_wire::{PeerId, Term};
 
@@ -16,7 +16,7 @@ impl World {
     fn link(&mut self, me: PeerId, other: PeerId) {
         if me != other && self.peer(me).linked.insert(other) {
             self.peer(me).objects.add_peer(other);
-            // The other may be a member for longer than this peer knows, and not know yet who hosts.
+            // The other may have been a member for longer than this peer knows, and not know the host yet.
             let (term, host) = (self.peers[&me].term, self.peers[&me].host);
             self.post(me, other, Letter::Warrant(term, host));
         }
@@ -35,13 +35,13 @@ impl World {
         self.links.entry((from, to)).or_default().post(tick, weather, &mut self.dice, letter);
     }
 
-    /// The host as it knows itself, if it lives.
+    /// The host by its own knowledge, if it lives.
     fn host(&self) -> Option<PeerId> {
         let (term, host) = self.warrant;
         self.peers.get(&host).filter(|peer| peer.host == host && peer.term == term).map(|_| host)
     }
 
-    /// Somebody comes: the host admits it and tells everybody.
+    /// A peer joins: the host admits it and tells all.
     pub(crate) fn join(&mut self) {
         let Some(host) = self.host() else { return };
         let me = PeerId(self.next_peer);
@@ -55,7 +55,7 @@ impl World {
         self.publish_view(host);
     }
 
-    /// Somebody is gone without a word.
+    /// A peer dies without a message.
     pub(crate) fn depart(&mut self, gone: PeerId) {
         self.tell(|| format!("{gone} is gone"));
         self.tally.departures += 1;
@@ -73,7 +73,7 @@ impl World {
         self.check(host);
     }
 
-    /// The witness and the host notice who is gone, each in its own time.
+    /// The witness and the host notice dead peers, each in its own time.
     pub(crate) fn membership(&mut self) {
         if !self.peers.contains_key(&self.warrant.1) && self.dice.chance(200, 1_000) {
             let members = self.peers.iter().filter(|(id, peer)| peer.view.contains(id));
@@ -101,7 +101,7 @@ impl World {
         }
     }
 
-    /// Nobody is left who was ever a member: those who knock found a new session.
+    /// No former member is left: the peers that knock found a new session.
     fn begin_anew(&mut self) {
         self.peers.clear();
         self.links.clear();
@@ -112,7 +112,7 @@ impl World {
         self.peer(founder).view = vec![founder];
     }
 
-    /// The warrant is passed on before anything is said under it.
+    /// Passes the warrant on before anything is sent under it.
     pub(crate) fn hear_warrant(&mut self, me: PeerId, term: u64, host: PeerId) {
         let Some(peer) = self.peers.get_mut(&me).filter(|peer| peer.term < term) else { return };
         let former = core::mem::replace(&mut peer.host, host);
@@ -126,7 +126,7 @@ impl World {
         if host == me {
             self.peer(me).view.retain(|&member| member != former);
             self.unlink(me, former);
-            // Whom the former host admitted last, and the new one does not know, has to knock again.
+            // A peer that only the former host admitted has to knock again.
             let view = self.peers[&me].view.clone();
             let strangers: Vec<_> = self.peers.keys().copied().filter(|peer| !view.contains(peer)).collect();
             strangers.into_iter().for_each(|stranger| self.depart(stranger));
@@ -153,7 +153,7 @@ impl World {
         self.check(me);
     }
 
-    /// Everybody knows who hosts and who is there, and nothing is under way.
+    /// All know the host and the members, and nothing is in flight.
     pub(crate) fn is_settled(&self) -> bool {
         let Some(host) = self.host() else { return false };
         let view = &self.peers[&host].view;

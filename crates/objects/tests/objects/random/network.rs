@@ -6,7 +6,7 @@ use samovar_wire::{PeerId, Receipt};
 
 use samovar_wire::Rng;
 
-/// What the reliable lane carries.
+/// Contents of the reliable lane.
 #[derive(Clone, Debug)]
 pub(crate) enum Letter {
     /// The host of this term.
@@ -16,7 +16,7 @@ pub(crate) enum Letter {
     Object(Vec<u8>),
 }
 
-/// A snapshot is delivered behind what the lane carried before it (PROTOCOL §3.2).
+/// A snapshot is delivered after the lane's earlier messages (PROTOCOL §3.2).
 #[derive(Clone, Debug)]
 struct Bulk {
     due: u64,
@@ -30,13 +30,13 @@ struct Datagram {
     bytes: Vec<u8>,
 }
 
-/// How bad the network is.
+/// The quality of the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weather {
     /// Datagrams lost, of a thousand.
     pub(crate) loss: u64,
     pub(crate) doubled: u64,
-    /// Ticks that anything takes at most.
+    /// The greatest delay, in ticks.
     pub(crate) delay: u64,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Link {
     last_due: u64,
 }
 
-/// Something that arrives.
+/// An arrival.
 #[derive(Debug)]
 pub(crate) enum Arrival {
     Letter(Letter),
@@ -64,7 +64,7 @@ pub(crate) enum Arrival {
 
 impl Link {
     pub(crate) fn post(&mut self, now: u64, weather: Weather, dice: &mut Rng, letter: Letter) -> Receipt {
-        // A lost segment holds up what is behind it.
+        // A lost segment delays all behind it.
         let late = if dice.chance(weather.loss, 1_000) { weather.delay } else { 0 };
         self.last_due = self.last_due.max(now + 1 + dice.roll(weather.delay) + late);
         self.lane.push_back((self.last_due, letter));
@@ -85,8 +85,8 @@ impl Link {
         Receipt::Bulk(self.bulk_sent)
     }
 
-    /// Sends a datagram in the next packet and decides what becomes of it. What its sender is told may be wrong in one
-    /// way: a packet taken for lost may arrive.
+    /// Sends a datagram in the next packet and decides its fate. The sender may be told wrongly in one way: a packet
+    /// declared lost may arrive.
     pub(crate) fn throw(&mut self, now: u64, weather: Weather, dice: &mut Rng, bytes: Vec<u8>) {
         let packet = self.packet;
         self.packet += 1;

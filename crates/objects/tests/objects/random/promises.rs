@@ -1,11 +1,11 @@
-//! What every peer is held to after every step (docs/recovery.md, promises 2 and 3).
+//! The promises that every peer is checked for after every step (docs/recovery.md, promises 2 and 3).
 
 use std::collections::BTreeMap;
 
 use samovar_objects::{Object, Objects};
 use samovar_wire::{ObjectId, PeerId, Stamp};
 
-/// What a peer knew of an object.
+/// A peer's former knowledge of an object.
 #[derive(Clone, Debug)]
 struct Known {
     stamp: Stamp,
@@ -18,7 +18,7 @@ struct Known {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Past(BTreeMap<ObjectId, Known>);
 
-/// What has been said in this life, to hold all peers to.
+/// Everything that was set in this life, to check all peers against.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     /// Every owner that a stamp has named, at any peer at any time.
@@ -27,7 +27,7 @@ pub(crate) struct Ledger {
     pub(crate) states: BTreeMap<u32, Vec<i32>>,
 }
 
-/// Says who set it, under which stamp, and which one it is of all values of this life.
+/// A value that names its setter, its stamp, and its serial number in this life.
 pub(crate) fn value(setter: PeerId, stamp: Stamp, serial: u32, padding: usize) -> Vec<u8> {
     let mut bytes = setter.0.to_le_bytes().to_vec();
     bytes.extend((stamp.term.0 as u32).to_le_bytes());
@@ -57,7 +57,7 @@ impl Past {
             if named != owner {
                 return Err(format!("{id} under {stamp:?} is {named}'s, and {owner}'s at {me}"));
             }
-            // Whatever it was guessed from and however it was coded: a state is one that its owner has set, entire.
+            // A state must be one that its owner has set, entire, whatever its coding.
             if let &[_, _, _, serial, ..] = object.numbers()
                 && ledger.states.get(&(serial as u32)).is_none_or(|set| *set != object.numbers())
             {
@@ -80,7 +80,7 @@ impl Past {
     }
 }
 
-/// Under one stamp only its owner's values come, and none that is older.
+/// Under one stamp, values only come from its owner, and never an older one.
 fn check_values(object: &Object, old: &Known, new: &Known) -> Result<(), String> {
     for (index, (before, after)) in old.serials.iter().zip(&new.serials).enumerate() {
         let value = object.field(index);

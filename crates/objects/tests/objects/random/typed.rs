@@ -1,4 +1,4 @@
-//! Objects with a schema: things that move and spin about as games have them, and now and then jump.
+//! Objects with a schema: they move and spin as in games, and sometimes jump.
 
 use samovar_objects::{Coding, Motion, Schema, SchemaBuilder, Schemas, State};
 use samovar_wire::{Kind, PeerId, Stamp};
@@ -13,7 +13,7 @@ const TURN: i32 = 720;
 const LIMIT: i32 = 500;
 const SPIN: i32 = 1_000;
 const CHOICES: i32 = 5;
-/// How many numbers say who set the state, under which stamp, and which one it is of all of this life.
+/// The numbers that name a state's setter, its stamp, and its serial number in this life.
 const TAG: usize = 4;
 
 fn mover() -> Schema {
@@ -51,7 +51,7 @@ fn anywhere(dice: &mut Rng) -> Vec<i32> {
     [place, speed, vec![heading, largest], rotation, spin, vec![mood]].concat()
 }
 
-/// What follows a sixtieth of a second later.
+/// The state a sixtieth of a second later.
 fn moved(before: &[i32], dice: &mut Rng) -> Vec<i32> {
     let mut numbers = before[TAG..].to_vec();
     let mut nudge = |value: i32, range: i32| (value + dice.roll(5) as i32 - 2).clamp(-range, range);
@@ -65,7 +65,7 @@ fn moved(before: &[i32], dice: &mut Rng) -> Vec<i32> {
     numbers
 }
 
-/// A new state of an object with these numbers, of a new one without.
+/// The next state of an object with these numbers, or the first of one without.
 pub(crate) fn state(before: &[i32], tag: (PeerId, Stamp, u32), dice: &mut Rng) -> State {
     let is_new = before.is_empty() || dice.chance(150, 1_000);
     let numbers = if is_new { anywhere(dice) } else { moved(before, dice) };

@@ -11,14 +11,14 @@ use crate::random::promises::{Ledger, Past, value};
 use crate::random::typed;
 use samovar_wire::Rng;
 
-/// Ticks without any traffic after which nothing more will come.
+/// Ticks without any traffic after which the world counts as quiet.
 const QUIET: u64 = 12;
 /// Ticks in which everything must have settled.
 const SETTLED_WITHIN: u64 = 3_000;
 pub(crate) const PEERS_MAX: usize = 16;
 const OWN_OBJECTS_MAX: usize = 10;
 
-/// What a life consisted of.
+/// Events in a life.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) ticks: u64,
@@ -72,7 +72,7 @@ pub(crate) struct World {
     pub(crate) tally: Tally,
 }
 
-/// The one place where a machine is made.
+/// Makes a machine.
 pub(crate) fn machine(me: PeerId, host: PeerId, term: u64) -> Objects {
     Objects::new(me, host, Term(term), typed::schemas())
 }
@@ -151,7 +151,7 @@ impl World {
         self.transmit(is_busy);
     }
 
-    /// What the applications do in a tick.
+    /// The applications' actions in a tick.
     fn deeds(&mut self, size: usize) {
         if self.peers.len() < size.min(PEERS_MAX) && self.dice.chance(60, 1_000) {
             self.join();
@@ -235,7 +235,7 @@ impl World {
         self.check(me);
     }
 
-    /// A new state of an object that moves, noted for the check that nobody sees any other.
+    /// A new state of an object that moves, noted so that the check accepts no other.
     fn state(&mut self, before: &[i32], me: PeerId, stamp: Stamp) -> State {
         self.serial += 1;
         let state = typed::state(before, (me, stamp, self.serial), &mut self.dice);
@@ -260,7 +260,7 @@ impl World {
         self.tell(|| format!("{me} sets {id}.{index} to {serial}"));
     }
 
-    /// The peer is held to the promises.
+    /// Checks the peer for its promises.
     pub(crate) fn check(&mut self, me: PeerId) {
         self.tally.steps += 1;
         let Some(peer) = self.peers.get_mut(&me) else { return };
@@ -270,8 +270,8 @@ impl World {
         }
     }
 
-    /// Everything that arrives in this tick. What comes from a peer that is not yet known waits, as packets of a
-    /// stranger are sent again.
+    /// Delivers what arrives in this tick. Messages of a peer that is not yet known wait, as a link would resend
+    /// them.
     fn deliver(&mut self) {
         let pairs: Vec<_> = self.links.keys().copied().collect();
         for (from, to) in pairs {
@@ -310,7 +310,7 @@ impl World {
         self.check(to);
     }
 
-    /// Everybody sends what it has to send, in busy times not always.
+    /// Every peer sends its messages, in busy times not always.
     fn transmit(&mut self, is_busy: bool) {
         let (now, tick, weather) = (self.now(), self.tick, self.weather);
         for (&me, peer) in &mut self.peers {

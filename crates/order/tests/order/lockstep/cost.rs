@@ -1,4 +1,4 @@
-//! What lockstep costs on each way between two peers.
+//! The cost of lockstep on each way between two peers.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -8,7 +8,7 @@ use samovar_order::lockstep::LockstepConfig;
 use crate::lockstep::world::{Net, World, peer};
 
 #[test]
-fn four_players_cost_at_most_1500_bytes_and_60_packets_a_second_on_each_way() {
+fn four_players_cost_at_most_1500_bytes_a_second_each_way() {
     for (name, net) in [
         ("60 ms, 5 % loss", Net { way: 30_000, jitter: 2_000, loss: 50 }),
         ("100 ms, 2 % loss", Net { way: 49_000, jitter: 2_000, loss: 20 }),
@@ -25,14 +25,14 @@ fn four_players_cost_at_most_1500_bytes_and_60_packets_a_second_on_each_way() {
             );
             assert!(packets <= 60.5 && bytes <= 1_500.0, "{from} to {to}");
             assert_eq!(traffic.reliable, 0);
-            assert!(from == peer(1) || to == peer(1), "players that do not decide say nothing to each other");
+            assert!(from == peer(1) || to == peer(1), "players other than the host send each other nothing");
         }
         world.assert_alike();
     }
 }
 
 #[test]
-fn inputs_that_change_in_every_frame_cost_what_they_are() {
+fn inputs_that_change_in_every_frame_cost_their_size() {
     let net = Net { way: 30_000, jitter: 2_000, loss: 50 };
     for (name, size, changes) in
         [("a byte, always", 1, 60), ("8 bytes, always", 8, 60), ("8 bytes, 5 a second", 8, 5)]

@@ -1,4 +1,4 @@
-//! One machine computes something else.
+//! One machine computes a different state.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -11,7 +11,7 @@ use crate::lockstep::world::{Net, World, peer};
 const NET: Net = Net { way: 25_000, jitter: 10_000, loss: 20 };
 
 #[test]
-fn the_first_frame_and_field_that_differ_are_named_at_both_ends_and_repaired() {
+fn a_difference_is_named_at_both_ends_and_repaired() {
     for seed in 0..10 {
         let mut world = World::with_players(seed, NET, LockstepConfig::new(1), 4);
         world.nodes.get_mut(&peer(3)).unwrap().wrong_at = Some(150 + seed);
@@ -27,7 +27,7 @@ fn the_first_frame_and_field_that_differ_are_named_at_both_ends_and_repaired() {
 }
 
 #[test]
-fn a_state_that_differs_from_the_next_hosts_is_found_by_that_one() {
+fn the_next_host_finds_a_state_that_differs_from_its_own() {
     let mut world = World::with_players(5, NET, LockstepConfig::new(1), 4);
     world.nodes.get_mut(&peer(1)).unwrap().wrong_at = Some(100);
     world.run(1_500);

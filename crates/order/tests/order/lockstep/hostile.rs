@@ -1,4 +1,4 @@
-//! Bytes that no peer of ours would send.
+//! Bytes that no honest peer sends.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -35,7 +35,7 @@ fn serve(lockstep: &mut Lockstep, now: Time) {
     }
 }
 
-/// Lets both talk, over a network that changes a byte of some of what they say.
+/// Lets both exchange messages over a network that changes a byte of some of them.
 fn talk(dice: &mut Rng, host: &mut Lockstep, member: &mut Lockstep) {
     for step in 0..400 {
         let now = at(5 * step);
@@ -171,7 +171,7 @@ fn a_member_speaks_for_its_own_seat_only_and_not_far_ahead() {
 }
 
 #[test]
-fn a_member_that_claims_frames_nobody_decided_loads_a_state() {
+fn a_member_that_claims_undecided_frames_loads_a_state() {
     let (mut host, _) = in_step();
     let before = host.last();
     let told = Told {
@@ -187,7 +187,7 @@ fn a_member_that_claims_frames_nobody_decided_loads_a_state() {
 }
 
 #[test]
-fn numbers_at_the_end_of_their_range_make_nobody_panic() {
+fn numbers_at_the_end_of_their_range_cause_no_panic() {
     use samovar_wire::lockstep::Compare;
     let (_, mut member) = in_step();
     let compare = Compare { term: Term::FIRST, first: u64::MAX, checksums: vec![1, 2] };
@@ -196,7 +196,7 @@ fn numbers_at_the_end_of_their_range_make_nobody_panic() {
 }
 
 #[test]
-fn a_state_behind_the_last_frame_of_all_makes_nobody_panic() {
+fn a_state_after_the_last_possible_frame_causes_no_panic() {
     let (_, mut member) = in_step();
     let loading = Loading {
         term: Term::FIRST,
@@ -217,7 +217,7 @@ fn a_state_behind_the_last_frame_of_all_makes_nobody_panic() {
 
 /// A game may ignore events.
 #[test]
-fn what_a_game_ignores_is_not_kept_for_ever() {
+fn events_that_a_game_ignores_are_bounded() {
     let (mut host, mut member) = in_step();
     let mut count = |from: u64, steps: u64| {
         for step in from..from + steps {

@@ -11,12 +11,12 @@ use crate::lockstep::world::{Net, World, peer};
 const NET: Net = Net { way: 25_000, jitter: 10_000, loss: 20 };
 
 #[test]
-fn when_the_host_dies_in_mid_frame_all_survivors_step_the_same_frames() {
+fn survivors_of_a_host_that_dies_in_mid_frame_step_alike() {
     for seed in 0..40 {
         let mut world = World::with_players(seed, NET, LockstepConfig::new(2), 5);
         world.run(2_000 + seed);
         world.kill(peer(1));
-        // Each learns of it, and of the new host, at another time.
+        // Each learns of the death, and of the new host, at another time.
         let survivors = [2, 3, 4, 5].map(peer);
         for (index, &id) in survivors.iter().enumerate() {
             world.run(7 * index as u64 * (seed % 5));
@@ -35,12 +35,12 @@ fn when_the_host_dies_in_mid_frame_all_survivors_step_the_same_frames() {
 }
 
 #[test]
-fn what_only_the_old_host_and_one_survivor_knew_is_stepped_by_all() {
+fn all_step_frames_that_the_old_host_and_a_survivor_knew() {
     let mut told = 0;
     for seed in 0..30 {
         let mut world = World::with_players(seed, NET, LockstepConfig::new(1), 4);
         world.run(2_000);
-        // The new host hears nothing of the last frames.
+        // The new host does not receive the last frames.
         world.cut(peer(2));
         world.run(100);
         world.kill(peer(1));
@@ -54,16 +54,16 @@ fn what_only_the_old_host_and_one_survivor_knew_is_stepped_by_all() {
         let known = world.nodes[&peer(2)].stepped.iter().find(|(_, frame)| frame.number == ahead);
         let other = world.nodes[&peer(3)].stepped.iter().find(|(_, frame)| frame.number == ahead);
         assert_eq!(known.unwrap().1, other.unwrap().1);
-        assert_eq!(world.nodes[&peer(3)].loads.len(), 1, "only when it joined");
+        assert_eq!(world.nodes[&peer(3)].loads.len(), 1, "it loaded a state only when it joined");
     }
     assert!(told > 60, "the new host lacked {told} frames in all");
 }
 
 #[test]
-fn a_host_that_comes_back_loads_what_the_others_went_on_to() {
+fn a_host_that_comes_back_loads_the_others_state() {
     let mut world = World::with_players(8, NET, LockstepConfig::new(1), 4);
     world.run(2_000);
-    // The old host goes on alone for a while, and decides frames that nobody else hears of.
+    // The old host goes on alone for a while, and decides frames that no other peer receives.
     world.cut(peer(1));
     world.run(500);
     world.tell_all(Term(512), peer(2), &[2, 3, 4].map(peer));
@@ -73,7 +73,7 @@ fn a_host_that_comes_back_loads_what_the_others_went_on_to() {
     world.tell_all(Term(512), peer(2), &all);
     world.run(2_000);
     world.assert_alike();
-    assert_eq!(world.nodes[&peer(1)].loads.len(), 1, "it had gone another way");
+    assert_eq!(world.nodes[&peer(1)].loads.len(), 1, "it had diverged");
     assert!(!world.nodes[&peer(1)].lockstep.is_host());
 }
 
@@ -95,7 +95,7 @@ fn hosts_may_die_one_after_another_until_one_member_is_left() {
 }
 
 #[test]
-fn what_one_survivor_knew_is_stepped_by_all_when_a_host_between_decided_nothing() {
+fn all_step_a_survivors_frames_after_an_idle_host_between() {
     for seed in 0..10 {
         let mut world = World::with_players(seed, NET, LockstepConfig::new(1), 4);
         world.run(2_000);
@@ -121,14 +121,14 @@ fn what_one_survivor_knew_is_stepped_by_all_when_a_host_between_decided_nothing(
         assert_eq!(
             world.nodes[&peer(3)].loads.len(),
             1,
-            "seed {seed}: it had to load, only when it joined before"
+            "seed {seed}: it had to load, other than when it joined"
         );
         assert_eq!(known.unwrap().1, other.unwrap().1);
     }
 }
 
 #[test]
-fn a_host_that_slept_through_a_term_and_hosts_again_goes_on_from_what_the_others_have() {
+fn a_host_that_slept_through_a_term_adopts_the_others_frames() {
     let mut world = World::with_players(3, NET, LockstepConfig::new(1), 4);
     world.run(2_000);
     world.nodes.get_mut(&peer(1)).unwrap().is_alive = false;
@@ -142,15 +142,11 @@ fn a_host_that_slept_through_a_term_and_hosts_again_goes_on_from_what_the_others
     let left = [1, 3, 4].map(peer);
     world.tell_all(Term(768), peer(1), &left);
     world.run(2_000);
-    assert_eq!(
-        world.nodes[&peer(3)].loads.len(),
-        1,
-        "{behind} to {ahead}: it went back to what it had left behind"
-    );
+    assert_eq!(world.nodes[&peer(3)].loads.len(), 1, "{behind} to {ahead}: it went back to its old frames");
 }
 
 #[test]
-fn a_host_that_missed_a_term_goes_on_from_who_has_the_most() {
+fn a_host_that_missed_a_term_adopts_the_longest_log() {
     for seed in 0..10 {
         let mut world = World::with_players(seed, NET, LockstepConfig::new(1), 4);
         world.run(2_000);

@@ -1,4 +1,4 @@
-//! Who joins, watches, reloads or was away.
+//! Members that join, watch, reload or were away.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -11,12 +11,12 @@ use crate::lockstep::world::{Net, World, peer, player};
 const NET: Net = Net { way: 25_000, jitter: 10_000, loss: 20 };
 
 #[test]
-fn a_late_joiner_loads_a_state_and_catches_up_while_nobody_waits() {
+fn a_late_joiner_loads_a_state_and_delays_no_member() {
     let mut world = World::with_players(1, NET, LockstepConfig::new(1), 3);
     world.run(20_000);
     let from = world.now;
     world.add(peer(4), false);
-    // Its link is slow when the state comes: the frames meanwhile come from the log.
+    // Its link is slow when the state comes: later frames come from the log.
     world.slow.insert(peer(4), 1_500_000);
     world.tell_all(Term::FIRST, peer(1), &[1, 2, 3, 4].map(peer));
     world.run(4_000);
@@ -31,7 +31,7 @@ fn a_late_joiner_loads_a_state_and_catches_up_while_nobody_waits() {
 }
 
 #[test]
-fn who_slept_for_longer_than_the_log_loads_a_state() {
+fn a_member_that_slept_longer_than_the_log_loads_a_state() {
     let mut world = World::with_players(2, NET, LockstepConfig::new(1), 3);
     world.run(3_000);
     world.cut(peer(3));
@@ -68,7 +68,7 @@ fn a_reload_keeps_the_seat_and_its_input_and_a_leave_ends_it() {
 }
 
 #[test]
-fn a_host_that_had_no_state_yet_gets_one_from_who_has_the_most() {
+fn a_host_without_a_state_loads_the_one_of_the_longest_log() {
     let mut world = World::with_players(4, NET, LockstepConfig::new(1), 3);
     world.run(2_000);
     world.add(peer(4), false);

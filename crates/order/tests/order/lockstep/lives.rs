@@ -1,5 +1,5 @@
-//! Random lives of random groups: joins, leaves, crashes, host changes, silences. Whatever happens, who lives has stepped
-//! the same frames, and each player's inputs count in the order in which it gave them.
+//! Random lives of random groups: joins, leaves, crashes, host changes, silences. In every life, survivors step the
+//! same frames, and each player's inputs count in the order in which it gave them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use samovar_wire::{PeerId, SeatId, Term};
 use crate::lockstep::world::{Net, World, peer};
 use samovar_wire::Rng;
 
-/// What the session would know.
+/// The session's knowledge.
 struct Session {
     term: u64,
     host: PeerId,
@@ -21,7 +21,7 @@ struct Session {
 }
 
 impl Session {
-    /// All members learn of the view, each a little later than the other.
+    /// All members learn of the view, at slightly different times.
     fn publish(&self, world: &mut World, dice: &mut Rng) {
         let mut order = self.members.clone();
         for index in (1..order.len()).rev() {
@@ -47,7 +47,7 @@ impl Session {
                 self.next += 1;
             }
             2 if self.members.len() > 2 => {
-                // A crash, of the host or of somebody else.
+                // A crash, of the host or of another peer.
                 world.kill(someone);
                 self.members.retain(|&id| id != someone);
                 world.run(dice.roll(200));
@@ -63,7 +63,7 @@ impl Session {
             // A host that hands over and stays.
             4 => self.succeed(dice),
             5 => {
-                // Somebody is out of reach for a while; a host is succeeded meanwhile, without it.
+                // A peer is out of reach for a while; if it is the host, another succeeds it.
                 world.cut(someone);
                 world.run(dice.roll(900));
                 if someone == self.host && self.members.len() > 1 {
@@ -103,9 +103,9 @@ fn assert_inputs_in_order(world: &World, seed: u64) {
 }
 
 #[test]
-fn whatever_happens_survivors_step_the_same_frames_with_inputs_in_order() {
+fn survivors_step_the_same_frames_with_inputs_in_order() {
     let (mut frames, mut loads) = (0, 0);
-    // As many lives as asked for, since each takes a tenth of a second.
+    // `SAMOVAR_LIVES` sets the number, since each life takes a tenth of a second.
     let lives = std::env::var("SAMOVAR_LIVES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(60);
     for seed in 0..lives {
         let mut dice = Rng::new(seed);

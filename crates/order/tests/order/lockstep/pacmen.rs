@@ -1,6 +1,5 @@
-//! The figure of docs/sources.md, "Pacman": in the first screen the blue pacman enters the red half and heads up past
-//! the ghost, in the second the ghost is in the entrance and it cannot. By the order of receipt that happens; in
-//! lockstep it cannot.
+//! The figure of docs/sources.md, "Pacman": on the first screen the blue pacman enters the red half and heads up past
+//! the ghost; on the second the ghost is in the entrance and blocks it. Receive order allows that; lockstep does not.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -18,7 +17,7 @@ const RIGHT: u8 = 1;
 const UP: u8 = 2;
 const DOWN: u8 = 3;
 
-/// A corridor that leads to the entrance at (3, 0), above which the red half is. Nobody goes where somebody is.
+/// A corridor to the entrance at (3, 0), with the red half above it. No piece enters an occupied place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Maze {
     places: BTreeMap<SeatId, (i32, i32)>,
@@ -55,14 +54,14 @@ const PRESSES: [(SeatId, u8); 2] = [(BLUE_PACMAN, RIGHT), (RED_GHOST, DOWN)];
 fn by_the_order_of_receipt_two_screens_show_different_mazes() {
     let screen = |of: SeatId| {
         let mut maze = Maze::new();
-        // One's own key is at once there, the other's when it has come.
+        // A player's own key counts at once, the other's when it has come.
         let mut received = PRESSES;
         received.sort_by_key(|(seat, _)| *seat != of);
         received.into_iter().for_each(|(seat, way)| maze.go(seat, way));
         maze
     };
     let (first, second) = (screen(BLUE_PACMAN), screen(RED_GHOST));
-    assert_eq!(first.places[&BLUE_PACMAN], (3, 0), "it entered");
+    assert_eq!(first.places[&BLUE_PACMAN], (3, 0), "the pacman entered");
     assert_eq!(second.places[&BLUE_PACMAN], (2, 0), "the ghost blocks the entrance");
     assert_ne!(first, second);
 }
@@ -90,7 +89,7 @@ fn in_lockstep_all_screens_show_the_same_maze_in_every_frame() {
                 frame.inputs.iter().for_each(|(&seat, input)| maze.go(seat, input[0]));
                 assert_eq!(screens.entry(frame.number).or_insert_with(|| maze.clone()), &maze);
             }
-            assert_ne!(maze, Maze::new(), "somebody moved");
+            assert_ne!(maze, Maze::new(), "the pieces moved");
         }
     }
 }

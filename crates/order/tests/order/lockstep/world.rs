@@ -1,7 +1,7 @@
 //! Peers in lockstep over a simulated network, in virtual time.
 //!
-//! Datagrams are lost and overtake each other; what is sent reliably comes in order, later when it was lost. Who is host is said
-//! by the test, to each peer when it wants.
+//! Datagrams are lost and overtake each other; reliable messages come in order, later when a segment was lost. The
+//! test tells each peer the host, when it wants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use samovar_wire::{Generations, Lane, PeerId, SeatId, Term, Time, Writer};
 
 use samovar_wire::Rng;
 
-/// How the network behaves, in microseconds and thousandths.
+/// The network's parameters, in microseconds and thousandths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Net {
     pub(crate) way: u64,
@@ -84,7 +84,7 @@ impl Game {
     }
 }
 
-/// What one way between two peers carried.
+/// The traffic on one way between two peers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Traffic {
     pub(crate) packets: u64,
@@ -98,26 +98,26 @@ pub(crate) struct Node {
     history: BTreeMap<u64, Game>,
     /// Frames as they were stepped, and when.
     pub(crate) stepped: Vec<(Time, Frame)>,
-    /// Behind how many steps a state was loaded, and for which frame.
+    /// Each load of a state: the number of steps before it, and the frame.
     pub(crate) loads: Vec<(usize, u64)>,
     pub(crate) events: Vec<Event>,
     pub(crate) is_alive: bool,
-    /// Nothing comes or goes.
+    /// It neither sends nor receives.
     pub(crate) is_cut: bool,
-    /// The game goes wrong in this frame.
+    /// The game computes a wrong state in this frame.
     pub(crate) wrong_at: Option<u64>,
-    /// The last number that was its input.
+    /// The last number given as its input.
     pub(crate) pressed: u32,
 }
 
-/// Something on its way: when it comes, in which order, from, to, lane, bytes.
+/// A message in flight: arrival, order, from, to, lane, bytes.
 type OnTheWay = (u64, u64, PeerId, PeerId, Lane, Vec<u8>);
 
 pub(crate) struct World {
     pub(crate) now: Time,
     pub(crate) nodes: BTreeMap<PeerId, Node>,
     pub(crate) net: Net,
-    /// Further delay of all that a peer sends and gets.
+    /// Further delay of all traffic of a peer.
     pub(crate) slow: BTreeMap<PeerId, u64>,
     pub(crate) config: LockstepConfig,
     pub(crate) traffic: BTreeMap<(PeerId, PeerId), Traffic>,
@@ -125,7 +125,7 @@ pub(crate) struct World {
     on_the_way: BTreeSet<OnTheWay>,
     reliable_at: BTreeMap<(PeerId, PeerId), u64>,
     sent: u64,
-    /// Who changes its input how often, in thousandths of a millisecond step.
+    /// The chance of a new input in a step, in sixtieths.
     pub(crate) fidgets: u64,
     /// Inputs are numbers instead, each one more than the former.
     pub(crate) counts: bool,
@@ -157,7 +157,7 @@ impl World {
         }
     }
 
-    /// A founder and so many others, under the founder.
+    /// A founder and `count` others, under the founder.
     pub(crate) fn with_players(seed: u64, net: Net, config: LockstepConfig, count: u32) -> Self {
         let mut world = Self::new(seed, net, config);
         world.add(peer(1), true);
@@ -205,7 +205,7 @@ impl World {
         self.nodes.get_mut(&id).unwrap().is_alive = false;
     }
 
-    /// Nothing comes or goes, reliable messages are lost.
+    /// It neither sends nor receives; reliable messages are lost.
     pub(crate) fn cut(&mut self, id: PeerId) {
         self.nodes.get_mut(&id).unwrap().is_cut = true;
     }
@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// Carries out requests, takes events and posts what is to be sent.
+    /// Carries out requests, takes events and sends messages.
     fn serve(&mut self, id: PeerId) {
         let now = self.now;
         let Some(node) = self.nodes.get_mut(&id) else { return };
@@ -308,7 +308,7 @@ impl World {
         }
     }
 
-    /// Lets so many milliseconds pass.
+    /// Lets `millis` milliseconds pass.
     pub(crate) fn run(&mut self, millis: u64) {
         let end = self.now.as_micros() + millis * 1_000;
         loop {
@@ -356,7 +356,7 @@ impl World {
         assert!(again.is_none_or(|at| at > now), "{id} wants {again:?} at {now:?} once more");
     }
 
-    /// All that are alive have the same game behind the last frame that all have, and stepped the same frames.
+    /// Checks that all live peers stepped the same frames, and have the same game after the last common one.
     pub(crate) fn assert_alike(&self) {
         let alive = self.alive();
         let mut frames: BTreeMap<u64, (PeerId, &Frame)> = BTreeMap::new();
@@ -373,7 +373,7 @@ impl World {
         for id in &alive {
             assert_eq!(at(id), at(&alive[0]), "{id} and {} behind frame {common}", alive[0]);
         }
-        assert!(at(&alive[0]).is_some(), "frame {common} is too long ago for somebody");
+        assert!(at(&alive[0]).is_some(), "frame {common} is too long ago for a peer");
     }
 
     /// The longest time between two steps of a peer since `from`, and how many steps it took.
@@ -389,7 +389,7 @@ impl World {
     }
 }
 
-/// What a datagram costs on its link: the packet's header with an ack of eight packets, the head of its frame, the kind.
+/// A datagram's size on its link: the packet's header with an ack of eight packets, the frame's head, the kind.
 pub(crate) fn packet_size(body: &[u8]) -> u64 {
     let history = AckHistory::from_words([0xff, 0, 0, 0]);
     let ack = Some(Ack { newest: 7, history });

@@ -1,5 +1,5 @@
-//! The anomalies of docs/sources.md, "Fujimoto": each happens under the weaker order, and cannot under the one that
-//! it calls for.
+//! The anomalies of docs/sources.md, "Fujimoto": each happens under the weaker order, and cannot under the order that
+//! prevents it.
 
 use samovar_wire::PeerId;
 
@@ -10,11 +10,11 @@ use samovar_wire::Rng;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// All ways to give three roles to members 1, 2 and 3, of which the first hosts.
+/// All ways to give three roles to members 1, 2 and 3, the host first.
 const ROLES: [[u32; 3]; 6] = [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]];
 
-/// A tank fires, its target is destroyed and says so, and the way from the tank to an observer is slow. What the
-/// observer sees, and in which order these were sent.
+/// A tank fires, its target is destroyed and tells so, and the way from the tank to an observer is slow. Returns what
+/// the observer saw, and the order of sending.
 fn shoot(kind: Kind, roles: [u32; 3]) -> (Vec<Message>, [Message; 2]) {
     let [tank, target, observer] = roles.map(PeerId);
     let mut world = World::new(kind, 3);
@@ -22,7 +22,7 @@ fn shoot(kind: Kind, roles: [u32; 3]) -> (Vec<Message>, [Message; 2]) {
     let fired = world.send(tank).unwrap();
     world.drain_but(&slow);
     if !world.history.deliveries(target).contains(&fired) {
-        // A barrier, where nobody sees anything before all can.
+        // A barrier delivers nothing before all members can.
         world.drain();
     }
     assert!(world.history.deliveries(target).contains(&fired));
@@ -33,7 +33,7 @@ fn shoot(kind: Kind, roles: [u32; 3]) -> (Vec<Message>, [Message; 2]) {
 }
 
 #[test]
-fn in_receive_order_the_tank_is_seen_destroyed_before_it_is_fired_at() {
+fn receive_order_shows_the_hit_before_the_shot() {
     for roles in ROLES {
         let (seen, [fired, destroyed]) = shoot(Kind::Receive, roles);
         assert_eq!(seen, [destroyed, fired], "{roles:?}");
@@ -51,7 +51,7 @@ fn in_causal_order_the_shot_is_seen_before_the_hit() {
 const ENEMIES: [PeerId; 2] = [PeerId(1), PeerId(2)];
 const PILOTS: [PeerId; 2] = [PeerId(3), PeerId(4)];
 
-/// Two enemies take off. Pilot 1 has orders to attack the first, pilot 2 the second that it sees.
+/// Two enemies take off. Pilot 1 attacks the first that it sees, pilot 2 the second.
 fn attacked(world: &World) -> [PeerId; 2] {
     let seen = PILOTS.map(|pilot| world.history.deliveries(pilot));
     [world.history.sender(seen[0][0]), world.history.sender(seen[1][1])]

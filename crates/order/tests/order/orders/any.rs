@@ -1,4 +1,4 @@
-//! All orders behind one type, and the one that they are measured against: receive order.
+//! All orders behind one type, and receive order for comparison.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use samovar_order::total::Total;
 use samovar_order::{Delivery, Event, Order, SendError, Transmit, View};
 use samovar_wire::{CloseCode, PeerId, SortedSet};
 
-/// Which order.
+/// The kind of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Receive,
@@ -17,10 +17,10 @@ pub(crate) enum Kind {
     Total,
 }
 
-/// Those that promise causal order.
+/// The orders that promise causal order.
 pub(crate) const CAUSAL: [Kind; 4] = [Kind::Vector, Kind::Dispatcher, Kind::Barrier, Kind::Total];
 
-/// What comes is delivered as it comes: what a game has that orders nothing.
+/// Receive order: messages are delivered as they come.
 #[derive(Clone, Debug)]
 pub(crate) struct Receive {
     me: PeerId,
@@ -109,7 +109,7 @@ impl AnyOrder {
         }
     }
 
-    /// Sends a message that must survive any single failure, where there is such a thing.
+    /// Sends a message that must survive any single failure, where the order supports that.
     pub(crate) fn send_stable(&mut self, payload: &[u8]) -> Result<(), SendError> {
         match self {
             Self::Total(order) => order.send_stable(payload),

@@ -1,4 +1,4 @@
-//! What the orders cost, counted: run with `--nocapture` to see the figures.
+//! The cost of the orders, counted: run with `--nocapture` to see the figures.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,7 +12,7 @@ use samovar_wire::Rng;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// A step of the game of docs/sources.md, "Pacman": everybody says something, and everybody sees all of it.
+/// A step of the game of docs/sources.md, "Pacman": each member sends a message, and all deliver all of them.
 fn frames_of_a_step(n: u32, is_stable: bool) -> f64 {
     let mut world = World::new(Kind::Total, n);
     world.is_eager = false;
@@ -33,7 +33,7 @@ fn frames_of_a_step(n: u32, is_stable: bool) -> f64 {
         while let Some(&way) = world.busy().first() {
             world.arrive(way);
         }
-        // The first step has the answers to the first view in it, too.
+        // The first step also contains the answers to the first view.
         counted += if step > 0 { world.frames - before } else { 0 };
     }
     let delivered = world.history.deliveries(peers[peers.len() - 1]).len();
@@ -55,10 +55,10 @@ fn a_step_in_total_order_takes_at_most_two_messages_for_each_member() {
     }
 }
 
-/// Frames, and when they were sent.
+/// Frames, and the time of their sending.
 type Lane = VecDeque<(usize, Vec<u8>)>;
 
-/// What a causal message has besides what is said, and frames of another kind for each message.
+/// The overhead of causal messages in bytes, and frames of other kinds per message.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stamps {
     messages: usize,
@@ -66,7 +66,7 @@ struct Stamps {
     others: usize,
 }
 
-/// Members that chat, `delay` messages of all together being under way; `pick` says who is next.
+/// Members that chat, with `delay` messages in flight in all; `pick` chooses the next sender.
 fn chat(n: u32, delay: usize, pick: impl Fn(&mut Rng) -> u32) -> Stamps {
     let view = view_of(n);
     let mut members: Vec<_> = view.members.iter().map(|&peer| Vector::new(peer)).collect();
@@ -90,7 +90,7 @@ fn chat(n: u32, delay: usize, pick: impl Fn(&mut Rng) -> u32) -> Stamps {
             }
         }
         for (&(from, to), lane) in &mut lanes {
-            // Before the chat begins everybody gets to know of everybody.
+            // All members get to know each other before the chat.
             while let Some((_, bytes)) = lane.pop_front_if(|(sent, _)| step < 20 || *sent + delay <= step) {
                 assert_eq!(members[to.0 as usize - 1].handle_frame(from, &bytes), Ok(()));
             }
@@ -120,7 +120,7 @@ fn a_causal_stamp_takes_at_most_six_bytes_among_sixteen() {
     }
 }
 
-/// One member talks, one answers now and then, one listens; what they keep in the end, and what was delivered.
+/// One member talks, one answers sometimes, one listens. Returns the bytes kept in the end, and the deliveries.
 fn talk(kind: Kind, messages: usize, size: usize) -> (usize, [usize; 3]) {
     let view = view_of(3);
     let mut members: Vec<_> = view.members.iter().map(|&peer| AnyOrder::new(kind, peer)).collect();
@@ -129,7 +129,7 @@ fn talk(kind: Kind, messages: usize, size: usize) -> (usize, [usize; 3]) {
     for step in 0..messages + 20 {
         let is_talk = (20..messages + 20).contains(&step);
         if is_talk && members[1].get_mut().send(&vec![7; size]).is_err() {
-            panic!("{kind:?}: nothing is taken any more after {step} messages");
+            panic!("{kind:?}: no message is taken any more after {step} messages");
         }
         if is_talk && step % 500 == 0 {
             members[2].get_mut().send(b"indeed").unwrap();
@@ -154,7 +154,7 @@ fn talk(kind: Kind, messages: usize, size: usize) -> (usize, [usize; 3]) {
 }
 
 #[test]
-fn what_all_members_have_is_kept_by_nobody() {
+fn messages_that_all_members_have_are_dropped() {
     for (kind, size) in CAUSAL.into_iter().flat_map(|kind| [(kind, 100), (kind, 10_000)]) {
         let (bytes, delivered) = talk(kind, 5_000, size);
         println!("{kind:?}: at most {bytes} bytes kept of 5000 messages of {size} bytes");

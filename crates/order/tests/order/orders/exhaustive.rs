@@ -1,7 +1,7 @@
-//! Everything that can happen among three members that send up to four messages: who sends when, and what arrives when.
+//! All schedules of three members with up to four messages: every order of sends and arrivals.
 //!
-//! What a member does depends on nothing but what it was told, in which order. So two schedules that tell each member
-//! the same are the same, however their steps interleave, and one of them is enough.
+//! A member's actions depend only on the sequence of its inputs. So two schedules with the same inputs for each
+//! member are equal, however their steps interleave, and one of them is enough.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const MEMBERS: u32 = 3;
 
-/// A step: somebody sends, or the first parcel of a lane arrives.
+/// A step: a member sends, or the first parcel of a lane arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Send,
@@ -25,7 +25,7 @@ enum Step {
 struct State {
     world: World,
     sent: usize,
-    /// What each member was told.
+    /// The inputs of each member.
     told: [Vec<Step>; MEMBERS as usize],
 }
 
@@ -39,14 +39,14 @@ impl State {
             }
             Step::ArriveFrom(from) => next.world.arrive((from, peer)),
         }
-        // Rounds end as soon as they may: when they end is no choice here, but what arrives before is.
+        // Rounds end as soon as they may: only the arrivals before an end are varied.
         next.world.flush(peer);
         next.told[peer.0 as usize - 1].push(step);
         next
     }
 }
 
-/// Goes through all schedules; how many states there were, and how many ends. `check` is told of each end.
+/// Visits all schedules; returns the number of states and of ends. `check` is called for each end.
 fn explore(kind: Kind, messages: usize, check: impl Fn(&World) -> Result<(), String>) -> (usize, usize) {
     let first = State { world: World::new(kind, MEMBERS), sent: 0, told: Default::default() };
     let mut seen = BTreeSet::from([first.told.clone()]);

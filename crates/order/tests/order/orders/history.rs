@@ -1,15 +1,14 @@
-//! What happened, and whether it may have: the definitions of the orders, computed from nothing but what each member
-//! did and saw.
+//! A history of the group and the definitions of the orders, computed only from each member's actions and deliveries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use samovar_order::ViewId;
 use samovar_wire::PeerId;
 
-/// A message, by a number that nobody but the test knows.
+/// A message, by a number that only the test knows.
 pub(crate) type Message = u32;
 
-/// What a member did or saw.
+/// A member's action or delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Act {
     Sent(Message),
@@ -18,7 +17,7 @@ pub(crate) enum Act {
     Behind,
 }
 
-/// How a message came to be.
+/// The origin of a message.
 #[derive(Clone, Debug)]
 struct Origin {
     sender: PeerId,
@@ -30,17 +29,17 @@ struct Origin {
     owed: Vec<PeerId>,
 }
 
-/// What every member did and saw, checked as it happens.
+/// Every member's actions and deliveries, checked as they happen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     pub(crate) acts: BTreeMap<PeerId, Vec<Act>>,
     origins: BTreeMap<Message, Origin>,
-    /// What happened before the present moment at each member.
+    /// By member: the messages in its past.
     past: BTreeMap<PeerId, BTreeSet<Message>>,
 }
 
 impl History {
-    /// A member says something to all `owed`, which are the members of the newest view that it was told of.
+    /// A member sends a message to all `owed`: the members of the newest view that it was told of.
     pub(crate) fn sent(&mut self, by: PeerId, message: Message, owed: Vec<PeerId>) {
         let past = self.past.entry(by).or_default();
         let origin = Origin { sender: by, past: past.clone(), view: last_view(self.acts.get(&by)), owed };
@@ -49,7 +48,7 @@ impl History {
         self.acts.entry(by).or_default().push(Act::Sent(message));
     }
 
-    /// It was not sent after all.
+    /// The message was not sent after all.
     pub(crate) fn retract(&mut self, by: PeerId, message: Message) {
         self.origins.remove(&message);
         self.past.entry(by).or_default().remove(&message);
@@ -80,7 +79,7 @@ impl History {
         self.origins[&message].sender
     }
 
-    /// Whether everybody delivered everything at most once, and what happened before it earlier.
+    /// Checks that all deliver everything at most once, and after its causes.
     pub(crate) fn check_causal(&self) -> Result<(), String> {
         for &at in self.acts.keys() {
             self.check_causal_at(at)?;
@@ -113,7 +112,7 @@ impl History {
         Ok(())
     }
 
-    /// What a member delivered between two views that followed each other there, but what `other` sent.
+    /// A member's deliveries between two views that followed each other there, without those of `other`'s messages.
     fn delivered_in(&self, at: PeerId, other: PeerId) -> BTreeMap<(ViewId, ViewId), Vec<Message>> {
         let (mut found, mut view, mut list) = (BTreeMap::new(), None, Vec::new());
         for act in &self.acts[&at] {
@@ -130,8 +129,8 @@ impl History {
         found
     }
 
-    /// Whether those who went from one view to the next together delivered the same before; in a total order in the
-    /// same order.
+    /// Checks that members that went from one view to the next together delivered the same before; in a total order
+    /// in the same order.
     pub(crate) fn check_views(&self, is_ordered: bool) -> Result<(), String> {
         for (&a, &b) in self.acts.keys().flat_map(|a| self.acts.keys().map(move |b| (a, b))) {
             let theirs = self.delivered_in(b, a);
@@ -149,12 +148,12 @@ impl History {
         Ok(())
     }
 
-    /// Whether any two of these members delivered what both delivered in one order.
+    /// Checks that any two of these members delivered their common messages in one order.
     pub(crate) fn check_total(&self, members: &[PeerId]) -> Result<(), String> {
         check_alike(members, |member| self.deliveries(member))
     }
 
-    /// The same where a member has its own messages from when it sends them.
+    /// The same for orders in which a member has its own messages from their sending on.
     pub(crate) fn check_total_at_sight(&self, members: &[PeerId]) -> Result<(), String> {
         check_alike(members, |member| {
             let acts = self.acts.get(&member).into_iter().flatten();
@@ -166,7 +165,8 @@ impl History {
         })
     }
 
-    /// Whether everything that a survivor sent has reached all survivors that were there, or that it knew to be members.
+    /// Checks that every message of a survivor has reached all survivors that were there, or that it knew to be
+    /// members.
     pub(crate) fn check_complete(&self, survivors: &[PeerId], delivers_own: bool) -> Result<(), String> {
         for &at in survivors.iter().filter(|at| !self.acts[at].contains(&Act::Behind)) {
             let delivered: BTreeSet<_> = self.deliveries(at).into_iter().collect();

@@ -1,4 +1,4 @@
-//! A member that says anything: nothing panics, and what is kept of it stays within its bounds.
+//! A member that sends anything: nothing panics, and what is kept of it stays within its bounds.
 
 use samovar_order::UNSTABLE_BYTES_MAX;
 use samovar_wire::order::{Frame, Run};
@@ -49,10 +49,10 @@ fn mutate(dice: &mut Rng, frames: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// A varint that is larger than all that may be.
+/// A varint beyond every limit.
 const HUGE: [u8; 10] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
 
-/// What one member may make another keep: its share of each epoch's streams, early frames and submissions.
+/// The most that one member may make another keep: its share of each epoch's streams, early frames and submissions.
 const BOUND: usize = 3 * 8 * UNSTABLE_BYTES_MAX;
 
 #[test]
@@ -82,7 +82,7 @@ fn any_bytes_from_a_member_are_taken_or_refused_within_bounds() {
     }
 }
 
-/// Messages of a flood, which the victim is shown until it has had enough.
+/// A flood of messages, until the victim refuses them.
 fn flood(order: &mut AnyOrder, mut frame: impl FnMut(u64) -> Vec<u8>) -> (CloseCode, usize) {
     for number in 1..100_000 {
         if let Err(code) = order.get_mut().handle_frame(HOSTILE, &frame(number)) {
@@ -99,7 +99,7 @@ const fn items(run: Run<'_>) -> Frame<'_> {
 
 #[test]
 fn a_flood_of_messages_that_wait_for_their_turn_is_stopped() {
-    // Nobody ends the round.
+    // No member ends the round.
     let mut order = World::new(Kind::Barrier, 3).nodes.remove(&PeerId(1)).unwrap();
     let item = [&[10_u8, 0][..], &[7; 9]].concat();
     let (code, bytes) = flood(&mut order, |first| items(Run { epoch: 1, first, encoded: &item }).to_bytes());
@@ -121,7 +121,7 @@ fn a_flood_of_messages_of_an_epoch_to_come_is_stopped() {
 
 #[test]
 fn a_flood_of_submissions_that_get_no_place_is_stopped() {
-    // The other members say nothing, so that the host's log is full at some time.
+    // The other members send nothing, so the host's log becomes full.
     let mut order = World::new(Kind::Total, 3).nodes.remove(&PeerId(1)).unwrap();
     let item = [&[200_u8, 1, 0][..], &[7; 199]].concat();
     let (code, bytes) =
@@ -131,7 +131,7 @@ fn a_flood_of_submissions_that_get_no_place_is_stopped() {
 }
 
 #[test]
-fn a_member_that_says_more_than_others_take_in_is_told_to_wait() {
+fn a_member_that_outpaces_the_others_is_told_to_wait() {
     for kind in CAUSAL {
         let mut order = AnyOrder::new(kind, PeerId(1));
         order.get_mut().handle_view(&view_of(2));

@@ -1,4 +1,4 @@
-//! Members and hosts that lie: about what they have, in which epoch they are, and in others' names.
+//! Members and hosts that lie about their streams, their epoch, or other members.
 
 use samovar_order::{Event, UNSTABLE_BYTES_MAX};
 use samovar_wire::order::{Frame, Install, Report, Run, Want};
@@ -21,14 +21,14 @@ fn payloads(order: &mut AnyOrder) -> Vec<(PeerId, Vec<u8>)> {
         .collect()
 }
 
-/// The host loses a member, which had submitted something that got its place; that member is the next host.
+/// The host drops a member whose submission got its place; that member is the next host.
 #[test]
-fn what_got_its_place_gets_no_second_one_from_a_host_that_was_left_behind() {
+fn a_host_left_behind_gives_no_message_a_second_place() {
     for kind in [Kind::Total, Kind::Dispatcher] {
         let mut world = World::new(kind, 4);
         let message = world.send(B).unwrap();
         world.arrive((B, HOST));
-        // What the host says does not reach B any more, and the host goes on without it.
+        // B no longer receives the host's frames, and the host goes on without it.
         for _ in 0..2 {
             let view = world.next_view(HOST, vec![HOST, C, D]);
             world.publish(view);
@@ -38,9 +38,9 @@ fn what_got_its_place_gets_no_second_one_from_a_host_that_was_left_behind() {
         assert_eq!(world.history.deliveries(C), [message], "{kind:?}");
         assert_eq!(world.history.views(C).len(), 3, "{kind:?}");
         world.lanes.clear();
-        // The relay makes B host; its links to those that it was away from are new ones.
+        // The relay makes B the host; its links to members that it was away from are new.
         let view = world.next_view(B, vec![HOST, B, C, D]);
-        // A session is told of the links first, and then of the view; it is polled after that.
+        // A session hears of the links first, then of the view; it is polled after that.
         world.is_eager = false;
         world.relink(B, HOST);
         world.publish(view);
@@ -53,13 +53,13 @@ fn order_at(peer: PeerId, kind: Kind, n: u32) -> AnyOrder {
     World::new(kind, n).nodes.remove(&peer).unwrap()
 }
 
-/// A member says that it has more of another living one's stream than that one has sent.
+/// A member reports more of a living member's stream than that one has sent.
 #[test]
 fn nobody_speaks_for_a_member_that_is_there() {
     let mut world = World::new(Kind::Vector, 3);
     let view = world.next_view(HOST, world.view.members.clone());
     world.publish(view.clone());
-    // C is hostile: this is what it says instead of its own report.
+    // C is hostile: it sends this instead of its own report.
     world.arrive((HOST, C));
     world.lanes.remove(&(C, HOST));
     let report = Report { view: view.id, epoch: 1, again: false, stable: 0, counts: vec![0, 1, 0] };
@@ -82,12 +82,12 @@ fn nobody_speaks_for_a_member_that_is_there() {
     for transmit in said.into_iter().filter(|transmit| transmit.to == B) {
         let _ = b.get_mut().handle_frame(HOST, &transmit.bytes);
     }
-    assert_eq!(payloads(&mut host), [], "B has said nothing at all");
+    assert_eq!(payloads(&mut host), [], "B has sent nothing at all");
 }
 
-/// The log of a former host that is alive, too.
+/// The same with the log of a former host that is alive.
 #[test]
-fn nobody_adds_to_the_log_of_a_former_host_that_is_there() {
+fn only_a_living_former_host_adds_to_its_log() {
     let mut world = World::new(Kind::Total, 3);
     // The host hands over to B.
     let view = world.next_view(B, world.view.members.clone());
@@ -106,10 +106,10 @@ fn nobody_adds_to_the_log_of_a_former_host_that_is_there() {
     Writer::new(&mut encoded).prefixed(&entry);
     let fill = Frame::Fill(HOST, Run { epoch: 1, first: 1, encoded: &encoded }).to_bytes();
     let _ = b.get_mut().handle_frame(C, &fill);
-    assert_eq!(payloads(&mut b), [], "the former host has said nothing at all");
+    assert_eq!(payloads(&mut b), [], "the former host has sent nothing at all");
 }
 
-/// A hostile host gives a member's message a number that it never had.
+/// A hostile host gives a member's message a number that the member never used.
 #[test]
 fn a_host_that_is_gone_has_not_silenced_anybody() {
     let mut b = order_at(B, Kind::Total, 3);
@@ -133,13 +133,13 @@ fn a_host_that_is_gone_has_not_silenced_anybody() {
     assert_eq!(payloads(&mut b), [(B, b"tea".to_vec())], "it was taken");
 }
 
-/// One member's REPORT of the former epoch, again and again.
+/// One member's REPORT of the former epoch, repeated.
 #[test]
 fn a_flood_of_reports_does_not_make_a_host_say_without_bound() {
     let mut world = World::new(Kind::Vector, 3);
     let item = [&[200_u8, 1][..], &[0; 200]].concat();
     let mut host = world.nodes.remove(&HOST).unwrap();
-    // The hostile member says what it may, and never that all have it.
+    // The hostile member sends as much as it may, and never announces that all have it.
     for first in 1..=2_000 {
         let run = Run { epoch: 1, first, encoded: &item };
         let _ = host.get_mut().handle_frame(C, &Frame::Items { safe: 0, stable: 0, run }.to_bytes());
@@ -161,13 +161,13 @@ fn a_flood_of_reports_does_not_make_a_host_say_without_bound() {
     assert!(said < 16 * UNSTABLE_BYTES_MAX, "{said} bytes for {} of it", 100 * flood.len());
 }
 
-/// Links that begin anew while the host's word is slow.
+/// Links begin anew while the host's INSTALL is slow.
 #[test]
 fn an_honest_member_whose_link_begins_anew_says_nothing_that_is_too_much() {
     let mut world = World::new(Kind::Vector, 3);
     let view = world.next_view(HOST, world.view.members.clone());
     world.publish(view);
-    // C hears of the view, and not how the former one ended.
+    // C hears of the view, but not how the former one ended.
     world.arrive((HOST, C));
     world.arrive((C, HOST));
     world.drain_but(&[(HOST, C), (B, C)]);
@@ -180,7 +180,7 @@ fn an_honest_member_whose_link_begins_anew_says_nothing_that_is_too_much() {
             sent += 1;
         }
         is_said = false;
-        // B's report that follows a link reaches C and the other way round.
+        // B's report after a link reaches C and the other way round.
         let mut again = true;
         while core::mem::take(&mut again) {
             while let Some(out) = b.get_mut().poll_transmit() {
@@ -201,9 +201,9 @@ fn an_honest_member_whose_link_begins_anew_says_nothing_that_is_too_much() {
     }
 }
 
-/// Members that said something of an epoch that never comes, and were removed.
+/// Removed members had sent frames of an epoch that never begins.
 #[test]
-fn those_who_are_gone_leave_no_room_less_for_others() {
+fn frames_of_gone_members_take_no_room() {
     let mut host = order_at(HOST, Kind::Vector, 32);
     let said = |epoch| {
         let run = Run { epoch, first: 1, encoded: &[2, 0, 7] };
@@ -217,10 +217,10 @@ fn those_who_are_gone_leave_no_room_less_for_others() {
     view.id.number += 1;
     view.members.truncate(2);
     host.get_mut().handle_view(&view);
-    assert!(host.get().stored_bytes() < full / 10, "what those said who are gone is forgotten");
+    assert!(host.get().stored_bytes() < full / 10, "frames of gone members are dropped");
 }
 
-/// A member says that it is in an epoch that there is not.
+/// A member claims to be in an epoch that does not exist.
 #[test]
 fn nobody_is_in_an_epoch_that_its_host_has_not_begun() {
     for epoch in [3, 1_000, (1 << 56) - 1] {
@@ -235,7 +235,7 @@ fn nobody_is_in_an_epoch_that_its_host_has_not_begun() {
 }
 
 #[test]
-fn a_new_host_believes_in_no_more_epochs_than_there_can_be_views() {
+fn a_new_host_believes_in_no_more_epochs_than_views() {
     let mut world = World::new(Kind::Total, 3);
     let view = world.next_view(B, world.view.members.clone());
     let heir = world.nodes.get_mut(&B).unwrap().get_mut();
@@ -261,7 +261,7 @@ fn a_host_that_is_gone_has_left_the_others_epochs_to_count_on() {
         world.lanes.clear();
         let order = world.nodes.get_mut(&peer).unwrap();
         let _ = order.get_mut().handle_frame(HOST, &Frame::Install(install).to_bytes());
-        // What it says to the hostile host is of no interest.
+        // Its frames to the hostile host are dropped.
         while order.get_mut().poll_transmit().is_some() {}
         while order.get_mut().poll_event().is_some() {}
     }
@@ -272,7 +272,7 @@ fn a_host_that_is_gone_has_left_the_others_epochs_to_count_on() {
     assert_eq!(world.history.views(C).last(), Some(&world.view.id));
 }
 
-/// A hostile member says that all have what it told one of them alone, and is gone.
+/// A hostile member announces that all have items that it sent to one member only, and is gone.
 #[test]
 fn nobody_is_waited_for_who_was_lied_to() {
     let mut world = World::new(Kind::Vector, 3);
@@ -288,33 +288,33 @@ fn nobody_is_waited_for_who_was_lied_to() {
     world.publish(view);
     world.drain();
     let awaited: Vec<_> = world.nodes[&HOST].get().awaited().iter().copied().collect();
-    assert_eq!(awaited, [], "they have said and given all that they have");
+    assert_eq!(awaited, [], "they have reported and sent all they have");
     assert_eq!(world.history.views(HOST).last(), Some(&world.view.id));
 }
 
-/// An item of a vector order that depends on nothing.
+/// An item of a vector order without dependencies.
 fn item(text: u8) -> [u8; 3] {
     [2, 0, text]
 }
 
-/// What the fixture of an order says to one peer.
+/// The frames that an order sends to one peer.
 fn said_to(order: &mut AnyOrder, to: PeerId) -> Vec<Vec<u8>> {
     let said = core::iter::from_fn(|| order.get_mut().poll_transmit());
     said.filter(|transmit| transmit.to == to).map(|transmit| transmit.bytes).collect()
 }
 
 #[test]
-fn nobody_fills_in_for_another_who_was_not_asked() {
+fn unsolicited_fill_is_ignored() {
     let mut host = order_at(HOST, Kind::Vector, 3);
     let fill = Frame::Fill(B, Run { epoch: 1, first: 1, encoded: &item(7) }).to_bytes();
     assert_eq!(host.get_mut().handle_frame(C, &fill), Ok(()));
     assert_eq!(payloads(&mut host), []);
     assert_eq!(host.get_mut().handle_frame(B, &fill), Ok(()));
-    assert_eq!(payloads(&mut host), [(B, vec![7])], "its owner may");
+    assert_eq!(payloads(&mut host), [(B, vec![7])], "the owner may fill");
 }
 
 #[test]
-fn only_the_host_is_given_what_it_wants() {
+fn only_the_host_is_sent_wanted_items() {
     let mut b = order_at(B, Kind::Vector, 3);
     b.get_mut().send(b"tea").unwrap();
     [HOST, C].into_iter().for_each(|to| drop(said_to(&mut b, to)));
@@ -326,7 +326,7 @@ fn only_the_host_is_given_what_it_wants() {
 }
 
 #[test]
-fn an_epoch_does_not_end_behind_what_is_here() {
+fn an_epoch_does_not_end_before_a_received_item() {
     let mut world = World::new(Kind::Vector, 3);
     let view = world.next_view(HOST, world.view.members.clone());
     let b = world.nodes.get_mut(&B).unwrap();
@@ -345,28 +345,28 @@ fn an_epoch_does_not_end_behind_what_is_here() {
     begins(b);
     let bytes = Frame::Install(install(vec![0, 0, 1])).to_bytes();
     assert_eq!(b.get_mut().handle_frame(HOST, &bytes), Ok(()));
-    assert!(!begins(b), "an item of C has not come");
+    assert!(!begins(b), "an item of C is missing");
     let bytes = Frame::Install(install(vec![0, 0, 0])).to_bytes();
     assert_eq!(b.get_mut().handle_frame(HOST, &bytes), Ok(()));
     assert!(begins(b));
 }
 
 #[test]
-fn who_says_that_it_has_more_than_there_can_be_is_found_out() {
+fn a_report_of_more_than_can_exist_is_refused() {
     let mut host = order_at(HOST, Kind::Vector, 3);
     let view = view_of(3).id;
     let mut has = |counts| {
         let report = Report { view, epoch: 1, again: false, stable: 0, counts };
         host.get_mut().handle_frame(C, &Frame::Report(report).to_bytes())
     };
-    assert_eq!(has(vec![1, 0, 0]), Err(CloseCode::LimitExceeded), "the host has said nothing");
-    assert_eq!(has(vec![0, 4_097, 0]), Err(CloseCode::LimitExceeded), "B waits for all before");
+    assert_eq!(has(vec![1, 0, 0]), Err(CloseCode::LimitExceeded), "the host has sent nothing");
+    assert_eq!(has(vec![0, 4_097, 0]), Err(CloseCode::LimitExceeded), "B would wait for all earlier ones");
     assert_eq!(has(vec![0, 4_096, 0]), Ok(()));
     assert_eq!(has(vec![0, 0]), Err(CloseCode::Malformed));
 }
 
 #[test]
-fn what_is_said_of_an_epoch_to_come_is_kept_of_so_many_only() {
+fn frames_of_a_future_epoch_are_kept_for_few_senders() {
     let mut host = order_at(HOST, Kind::Vector, 3);
     let said = Frame::Items { safe: 0, stable: 0, run: Run { epoch: 2, first: 1, encoded: &item(7) } };
     let mut kept = |peers: core::ops::Range<u32>| {

@@ -1,5 +1,5 @@
-//! Random groups, delays, joins, leaves, lost links and crashes of anybody, hosts above all. `SAMOVAR_SEED=n` replays one
-//! life, `SAMOVAR_SEEDS=n` lives that many.
+//! Random groups, delays, joins, leaves, lost links and crashes, mostly of hosts. `SAMOVAR_SEED=n` replays one life,
+//! `SAMOVAR_SEEDS=n` runs that many.
 
 use samovar_order::View;
 use samovar_wire::PeerId;
@@ -11,7 +11,7 @@ use samovar_wire::Rng;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// What may happen in a run, in percent of its steps.
+/// Rates of the events of a run, in percent of its steps.
 #[derive(Clone, Copy)]
 struct Weather {
     sends: usize,
@@ -58,7 +58,7 @@ impl Run {
             let is_stable = self.dice.chance(20, 100);
             let _ = if is_stable { self.world.send_stable(peer) } else { self.world.send(peer) };
         } else if roll < sends + crashes && alive.len() > 1 {
-            // The host has the worst luck.
+            // The host has the most accidents.
             let host = self.world.view.host;
             let victim = if self.dice.chance(40, 100) && alive.contains(&host) { host } else { peer };
             let dice = &mut self.dice;
@@ -84,7 +84,7 @@ impl Run {
         }
     }
 
-    /// Who is to host publishes who is there, by what it knows.
+    /// The host to be publishes the members it knows.
     fn publish(&mut self, is_joining: bool) {
         let present = self.world.view.clone();
         let alive = self.alive();
@@ -119,10 +119,10 @@ impl Run {
         self.world.publish(view);
     }
 
-    /// Everything arrives, the dead are removed, and everybody says one more thing.
+    /// Everything arrives, the dead are removed, and every member sends one more message.
     fn settle(&mut self) -> bool {
         self.publish(false);
-        // Nobody may be left who knows of a view: the session is over.
+        // If no member with a view is left, the session is over.
         if self.alive() != self.world.view.members {
             return false;
         }
@@ -135,7 +135,7 @@ impl Run {
     }
 }
 
-/// Names the life in which something went wrong.
+/// Names the life in which a check failed.
 struct Life(Kind, u64);
 
 impl Drop for Life {
@@ -159,7 +159,7 @@ fn check(kind: Kind, weather: Weather, seed: u64) -> Tally {
     let history = &run.world.history;
     let is_behind = history.acts.values().any(|acts| acts.contains(&Act::Behind));
     let acts: Vec<_> = history.acts.iter().map(|(peer, acts)| format!("{peer}: {acts:?}")).collect();
-    assert!(!is_behind, "{kind:?}, seed {seed}: somebody was left behind\n{}", acts.join("\n"));
+    assert!(!is_behind, "{kind:?}, seed {seed}: a member was left behind\n{}", acts.join("\n"));
     let is_total = kind == Kind::Total;
     let verdict = history
         .check_causal()
@@ -179,19 +179,19 @@ fn check(kind: Kind, weather: Weather, seed: u64) -> Tally {
     }
 }
 
-/// What there was to check.
+/// Counts of what was checked.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    /// Lives at whose end somebody was left to tell of them.
+    /// Lives with a survivor at the end.
     ended_well: usize,
     views: usize,
     deliveries: usize,
 }
 
-/// How many lives each order has in each weather, unless told otherwise. A browser is slower and sees the same code.
+/// The lives of each order in each weather by default. A browser is slower and runs the same code.
 const LIVES: u64 = if cfg!(target_arch = "wasm32") { 10 } else { 80 };
 
-/// Lives that went wrong once.
+/// Lives that once failed.
 const FAILED_ONCE: [u64; 2] = [2726, 4850];
 
 fn number(variable: &str) -> Option<u64> {
@@ -213,7 +213,7 @@ fn check_all(weather: Weather) {
         println!("{kind:?}: {all:?} in lives {seeds:?}");
         assert!(
             all.ended_well as u64 * 2 >= seeds.end - seeds.start,
-            "most lives leave nobody to check: {all:?}"
+            "most lives leave no survivor to check: {all:?}"
         );
     }
 }
@@ -229,6 +229,6 @@ fn orders_hold_through_joins_leaves_lost_links_and_crashes() {
 }
 
 #[test]
-fn orders_hold_when_views_change_faster_than_they_can_be_brought_to_an_end() {
+fn orders_hold_when_views_change_faster_than_they_end() {
     check_all(STORM);
 }

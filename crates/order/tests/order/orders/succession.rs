@@ -1,4 +1,4 @@
-//! What becomes of messages when the host is lost.
+//! The fate of messages when the host is lost.
 
 use samovar_wire::PeerId;
 
@@ -13,7 +13,7 @@ const HOST: PeerId = PeerId(1);
 const B: PeerId = PeerId(2);
 const C: PeerId = PeerId(3);
 
-/// The host ends, and so many frames of its lanes arrive; C takes over.
+/// The host dies, with `left` frames of each of its lanes arriving; C takes over.
 fn succeed(world: &mut World, left: impl FnMut(usize) -> usize) {
     world.crash(HOST, left);
     let members = world.view.members.iter().copied().filter(|&peer| peer != HOST).collect();
@@ -23,7 +23,7 @@ fn succeed(world: &mut World, left: impl FnMut(usize) -> usize) {
 }
 
 #[test]
-fn what_one_survivor_has_of_the_lost_host_reaches_all_survivors() {
+fn one_survivors_messages_of_the_lost_host_reach_all() {
     for kind in [Kind::Vector, Kind::Dispatcher, Kind::Total] {
         let mut world = World::new(kind, 3);
         let message = world.send(HOST).unwrap();
@@ -36,7 +36,7 @@ fn what_one_survivor_has_of_the_lost_host_reaches_all_survivors() {
 }
 
 #[test]
-fn what_no_survivor_has_of_the_lost_host_is_seen_by_nobody() {
+fn messages_of_the_lost_host_that_no_survivor_has_are_lost() {
     for kind in [Kind::Vector, Kind::Dispatcher, Kind::Total, Kind::Barrier] {
         let mut world = World::new(kind, 3);
         assert!(world.send(HOST).is_some());
@@ -46,9 +46,9 @@ fn what_no_survivor_has_of_the_lost_host_is_seen_by_nobody() {
 }
 
 #[test]
-fn what_the_lost_host_gave_no_number_is_numbered_by_the_next() {
+fn unnumbered_submissions_are_numbered_by_the_next_host() {
     let mut world = World::new(Kind::Total, 3);
-    // One submission dies on its way, the other's number does.
+    // One submission is lost in flight, the other's number is.
     let lost = world.send(B).unwrap();
     world.lanes.clear();
     world.relink(HOST, B);
@@ -62,8 +62,8 @@ fn what_the_lost_host_gave_no_number_is_numbered_by_the_next() {
 }
 
 #[test]
-fn a_message_that_depends_on_one_lost_with_its_senders_is_not_seen() {
-    // The host says something that B alone hears and answers; both end, and the answer alone has reached C.
+fn a_message_whose_cause_is_lost_is_not_delivered() {
+    // B alone hears the host's message and answers it; both die, and only the answer has reached C.
     let mut world = World::new(Kind::Vector, 4);
     assert!(world.send(HOST).is_some());
     world.arrive((HOST, B));
@@ -82,8 +82,8 @@ fn a_message_that_depends_on_one_lost_with_its_senders_is_not_seen() {
 }
 
 #[test]
-fn what_follows_from_a_round_that_is_lost_is_lost_with_it() {
-    // B alone sees the host's round and answers in the next one; both end, and the answer alone has reached C.
+fn an_answer_to_a_lost_round_is_not_delivered() {
+    // B alone sees the host's round and answers in the next one; both die, and only the answer has reached C.
     let mut world = World::new(Kind::Barrier, 3);
     let slow = [(HOST, C)];
     assert!(world.send(HOST).is_some());
@@ -96,27 +96,27 @@ fn what_follows_from_a_round_that_is_lost_is_lost_with_it() {
     let view = world.next_view(C, vec![C]);
     world.publish(view);
     world.drain();
-    assert!(!world.history.deliveries(C).contains(&answer), "without what it answers");
+    assert!(!world.history.deliveries(C).contains(&answer), "the answer has lost its cause");
     assert_eq!(world.history.check_causal(), Ok(()));
 }
 
 #[test]
-fn the_host_says_whom_a_new_view_waits_for() {
+fn the_host_names_the_members_a_new_view_waits_for() {
     for kind in [Kind::Vector, Kind::Barrier, Kind::Dispatcher, Kind::Total] {
         let mut world = World::new(kind, 3);
         let newcomer = PeerId(9);
         let view = world.next_view(HOST, vec![HOST, B, C, newcomer]);
         world.publish(view);
         let awaited = |world: &World| world.nodes[&HOST].get().awaited().iter().copied().collect::<Vec<_>>();
-        assert_eq!(awaited(&world), [B, C], "{kind:?}: newcomers have nothing to say");
+        assert_eq!(awaited(&world), [B, C], "{kind:?}: newcomers have nothing to report");
         let silent = [(C, HOST)];
         world.drain_but(&silent);
         assert_eq!(awaited(&world), [C], "{kind:?}");
         assert_eq!(world.history.views(B).len(), 1);
         world.arrive((C, HOST));
         world.drain_but(&silent);
-        assert_eq!(world.history.views(C).len(), 2, "{kind:?}: those who were here are in the new view");
-        assert_eq!(world.history.views(newcomer), [], "{kind:?}: it is let in when all others are");
+        assert_eq!(world.history.views(C).len(), 2, "{kind:?}: the old members are in the new view");
+        assert_eq!(world.history.views(newcomer), [], "{kind:?}: it is let in after all others");
         assert_eq!(awaited(&world), [C], "{kind:?}");
         world.drain();
         assert_eq!(awaited(&world), [], "{kind:?}");
@@ -125,20 +125,20 @@ fn the_host_says_whom_a_new_view_waits_for() {
 }
 
 #[test]
-fn what_was_said_to_newcomers_reaches_them_also_when_a_host_lets_them_in_that_was_not_there() {
+fn messages_to_newcomers_reach_them_through_a_third_host() {
     for kind in [Kind::Vector, Kind::Barrier, Kind::Dispatcher, Kind::Total] {
         let mut world = World::new(kind, 2);
         let (newcomer, second, third) = (PeerId(3), PeerId(4), PeerId(5));
         let view = world.next_view(HOST, vec![HOST, B, newcomer, second]);
         world.publish(view);
-        // The newcomers know who is there; only B, who was there before, is in that view when the host is lost.
+        // The newcomers know the members; only B, an old member, is in that view when the host is lost.
         world.arrive((HOST, newcomer));
         world.arrive((HOST, second));
         world.drain_but(&[(HOST, newcomer), (HOST, second)]);
         assert_eq!((world.history.views(B).len(), world.history.views(newcomer).len()), (2, 0), "{kind:?}");
         world.crash(HOST, |_| 0);
         let message = world.send(B).unwrap();
-        // The next host hears nothing of B before it is lost, too, and lets in who was not in any of this.
+        // The next host is lost as well before it hears from B, and another one that saw none of this lets them in.
         let view = world.next_view(second, vec![B, newcomer, second, third]);
         world.publish(view);
         world.drain_but(&[(B, newcomer), (B, second), (B, third)]);
@@ -152,12 +152,13 @@ fn what_was_said_to_newcomers_reaches_them_also_when_a_host_lets_them_in_that_wa
 }
 
 #[test]
-fn a_newcomer_that_is_heard_late_to_lack_everything_is_told_what_follows_what_it_has() {
+fn a_late_report_of_a_newcomer_does_not_stall_it() {
     let mut world = World::new(Kind::Vector, 2);
     let newcomer = PeerId(3);
     let view = world.next_view(HOST, vec![HOST, B, newcomer]);
     world.publish(view);
-    // On a new link it says that it has nothing. B hears that only with what it says when it has all, which nobody keeps then.
+    // On a new link it reports that it has nothing. B hears that only together with its full report, when no member
+    // keeps the items.
     world.relink(B, newcomer);
     let slow = [(newcomer, B)];
     world.drain_but(&slow);
@@ -179,7 +180,7 @@ fn a_newcomer_that_is_heard_late_to_lack_everything_is_told_what_follows_what_it
     assert!(world.history.deliveries(newcomer).contains(&second));
 }
 
-/// A random life of a host that ends: what it delivered, and what a survivor did.
+/// A random life of a host that dies: its deliveries, and a survivor's.
 fn last_words(seed: u64, is_stable: bool) -> (Vec<Message>, Vec<Message>) {
     let mut dice = Rng::new(seed);
     let mut world = World::new(Kind::Total, 3 + dice.index(2) as u32);
@@ -200,7 +201,7 @@ fn last_words(seed: u64, is_stable: bool) -> (Vec<Message>, Vec<Message>) {
 }
 
 #[test]
-fn a_stable_message_that_anybody_saw_survives_the_host_in_its_place() {
+fn a_delivered_stable_message_survives_the_host_in_place() {
     for seed in 0..400 {
         let (host, survivor) = last_words(seed, true);
         assert!(survivor.starts_with(&host), "seed {seed}: the host saw {host:?}, a survivor {survivor:?}");
@@ -217,7 +218,7 @@ fn one_that_is_not_stable_may_get_another_place_or_none() {
 }
 
 #[test]
-fn without_a_backup_a_stable_message_waits_unless_the_host_is_alone() {
+fn a_stable_message_without_a_backup_waits() {
     let mut world = World::new(Kind::Total, 2);
     let mut view = world.next_view(HOST, world.view.members.clone());
     view.backups.clear();
@@ -226,7 +227,7 @@ fn without_a_backup_a_stable_message_waits_unless_the_host_is_alone() {
     let message = world.send_stable(B).unwrap();
     world.drain();
     assert!(world.history.deliveries(HOST).is_empty() && world.history.deliveries(B).is_empty());
-    // The next view ends this one, at whose end everybody holds it.
+    // All members hold it when the next view ends this one.
     let view = world.next_view(HOST, world.view.members.clone());
     world.publish(view);
     world.drain();
@@ -240,7 +241,7 @@ fn without_a_backup_a_stable_message_waits_unless_the_host_is_alone() {
     assert_eq!(world.history.deliveries(HOST), [message, alone]);
 }
 
-/// C alone hears how the first host ended the epoch; B, which did not, hosts next and waits for D.
+/// Only C hears how the first host ended the epoch; B, which did not, hosts next and waits for D.
 fn only_c_is_ahead(kind: Kind) -> World {
     let d = PeerId(4);
     let mut world = World::new(kind, 4);
@@ -261,7 +262,7 @@ fn only_c_is_ahead(kind: Kind) -> World {
 }
 
 #[test]
-fn a_host_that_is_behind_goes_on_when_its_link_to_who_is_ahead_was_renewed_while_it_waited() {
+fn a_host_behind_survives_a_new_link_to_the_member_ahead() {
     for kind in [Kind::Vector, Kind::Total] {
         let mut world = only_c_is_ahead(kind);
         world.relink(B, C);
@@ -272,7 +273,7 @@ fn a_host_that_is_behind_goes_on_when_its_link_to_who_is_ahead_was_renewed_while
 }
 
 #[test]
-fn a_host_that_is_behind_goes_on_when_another_link_was_renewed_before_the_answer_came() {
+fn a_host_behind_survives_a_new_link_to_another_member() {
     for kind in [Kind::Vector, Kind::Total] {
         let d = PeerId(4);
         let mut world = only_c_is_ahead(kind);
@@ -282,7 +283,7 @@ fn a_host_that_is_behind_goes_on_when_another_link_was_renewed_before_the_answer
         while world.busy().contains(&(B, C)) {
             world.arrive((B, C));
         }
-        assert!(world.busy().contains(&(C, B)), "the answer is on its way");
+        assert!(world.busy().contains(&(C, B)), "the answer is in flight");
         world.relink(B, d);
         world.drain();
         assert_eq!(world.history.views(B).len(), 3, "{kind:?}: {:?}", world.history.views(B));
@@ -290,7 +291,7 @@ fn a_host_that_is_behind_goes_on_when_another_link_was_renewed_before_the_answer
 }
 
 #[test]
-fn whatever_links_are_renewed_everybody_comes_to_the_last_view() {
+fn all_reach_the_last_view_whatever_links_are_renewed() {
     let mut stalled = Vec::new();
     for seed in 0..if cfg!(target_arch = "wasm32") { 100_u64 } else { 3_000 } {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

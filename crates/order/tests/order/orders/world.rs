@@ -1,4 +1,4 @@
-//! Members and the lanes between them: in order, each message once, as late as the test likes.
+//! Members and the lanes between them: in order, each message once, delayed as the test wants.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,10 +8,10 @@ use samovar_wire::{PeerId, Term};
 use crate::orders::any::{AnyOrder, Kind};
 use crate::orders::history::{Act, History, Message};
 
-/// The lane of a host's views, where that is another than the lane of its frames: this bit is set in its id.
+/// Marks the lane of a host's views, where it is separate from the lane of its frames: this bit is set in the id.
 const NEWS: u32 = 1 << 31;
 
-/// What is on its way.
+/// A parcel in flight.
 #[derive(Clone, Debug)]
 pub(crate) enum Parcel {
     Frame(Vec<u8>),
@@ -26,9 +26,9 @@ pub(crate) struct World {
     pub(crate) lanes: BTreeMap<(PeerId, PeerId), VecDeque<Parcel>>,
     pub(crate) history: History,
     pub(crate) view: View,
-    /// Members send what they have to say at once; otherwise when they are polled.
+    /// Members send their frames at once; otherwise when they are polled.
     pub(crate) is_eager: bool,
-    /// Views come in a lane of their own, before or behind what is said in them.
+    /// Views come in a lane of their own, before or after the frames under them.
     pub(crate) is_split: bool,
     pub(crate) frames: usize,
     /// The newest view that each member was told of.
@@ -44,7 +44,7 @@ pub(crate) fn view_of(n: u32) -> View {
 }
 
 impl World {
-    /// A group whose first view everybody is in already.
+    /// A group in which all members are in the first view.
     pub(crate) fn new(kind: Kind, n: u32) -> Self {
         let view = view_of(n);
         let mut world = Self {
@@ -78,7 +78,7 @@ impl World {
 
     fn send_by(&mut self, by: PeerId, send: impl FnOnce(&mut AnyOrder, &[u8]) -> bool) -> Option<Message> {
         let message = self.next;
-        // It has been sent before its consequences, which may be at the sender itself, are seen.
+        // The send is recorded before its consequences, which may be at the sender itself.
         let owed = self.told.get(&by).map(|view| view.members.clone()).unwrap_or_default();
         self.history.sent(by, message, owed);
         if !send(self.nodes.get_mut(&by)?, &message.to_le_bytes()) {
@@ -96,7 +96,7 @@ impl World {
         self.after(by);
     }
 
-    /// What a member saw and wants to send.
+    /// Handles a member's events and frames.
     fn after(&mut self, at: PeerId) {
         let Some(order) = self.nodes.get_mut(&at) else { return };
         while let Some(event) = order.get_mut().poll_event() {
@@ -117,7 +117,7 @@ impl World {
         }
     }
 
-    /// Sends what a member wants to send.
+    /// Sends a member's frames.
     pub(crate) fn poll(&mut self, at: PeerId) {
         let Some(order) = self.nodes.get_mut(&at) else { return };
         let frames: Vec<_> = core::iter::from_fn(|| order.get_mut().poll_transmit()).collect();
@@ -152,7 +152,7 @@ impl World {
         self.after(way.1);
     }
 
-    /// Lets everything arrive but what is on these lanes, and rounds end, until nothing else moves any more.
+    /// Lets everything arrive except on these lanes, and rounds end, until nothing moves any more.
     pub(crate) fn drain_but(&mut self, slow: &[(PeerId, PeerId)]) {
         loop {
             let peers: Vec<_> = self.nodes.keys().copied().collect();
@@ -199,7 +199,7 @@ impl World {
         self.after(host);
     }
 
-    /// The next view: with these members, by this host, in a later term when that is another.
+    /// The next view: these members, this host, and a later term when the host is another.
     pub(crate) fn next_view(&self, host: PeerId, members: Vec<PeerId>) -> View {
         let mut id = self.view.id;
         id.number += 1;
@@ -210,7 +210,7 @@ impl World {
         View { id, host, backups, members }
     }
 
-    /// A process ends. Of what it sent last so many frames of each lane still arrive.
+    /// A process dies. `left` of the frames on each of its lanes still arrive.
     pub(crate) fn crash(&mut self, peer: PeerId, mut left: impl FnMut(usize) -> usize) {
         self.nodes.remove(&peer);
         for (way, lane) in &mut self.lanes {
@@ -223,7 +223,7 @@ impl World {
         }
     }
 
-    /// A link is lost with everything on it but the word of a view, and opened anew.
+    /// A link is lost with everything on it except views, and opened anew.
     pub(crate) fn relink(&mut self, a: PeerId, b: PeerId) {
         for (from, to) in [(a, b), (b, a)] {
             if let Some(lane) = self.lanes.get_mut(&(from, to)) {

@@ -15,7 +15,7 @@ const A: PeerId = PeerId(1);
 const B: PeerId = PeerId(2);
 const C: PeerId = PeerId(3);
 
-/// Vector time stamps by the two rules of docs/sources.md, "Fujimoto", as plain as can be.
+/// Vector time stamps by the two rules of docs/sources.md, "Fujimoto", in the plainest form.
 #[derive(Default)]
 struct VectorClock {
     delivered: BTreeMap<PeerId, u64>,
@@ -53,8 +53,8 @@ impl VectorClock {
 
 /// Federate A fires at the first target that comes into range. B comes at 10 ms, C at 12 ms; C is nearer to the sequencer.
 #[test]
-fn c_is_shot_though_b_came_into_range_first_by_total_order_and_b_by_time_stamps() {
-    // Total order is the order in which the sequencer, A, gets them.
+fn total_order_shoots_c_and_time_stamps_shoot_b() {
+    // Total order is the order of arrival at the sequencer, A.
     let (way_of_b, way_of_c) = (40, 5);
     let mut sequenced = [(10 + way_of_b, "B in range"), (12 + way_of_c, "C in range")];
     sequenced.sort_unstable();
@@ -73,8 +73,8 @@ fn c_is_shot_though_b_came_into_range_first_by_total_order_and_b_by_time_stamps(
     }
 }
 
-/// A orders a diversion, then the main attack, by words that are no messages of the group: B and C know when. The enemy D sees
-/// the main attack first, though both messages are in causal order, since nothing says that one depends on the other.
+/// A orders a diversion, then the main attack, outside the group: B and C know when. The enemy D sees the main attack
+/// first, although both messages are in causal order, because neither depends on the other.
 #[test]
 fn a_hidden_dependency_is_reversed_by_causal_order_and_kept_by_time_stamps() {
     let mut enemy = VectorClock::default();

@@ -1,4 +1,4 @@
-//! What the order costs in time: at most the slowest one-way delay and one packet interval.
+//! The delay of the order: at most the slowest one-way delay and one packet interval.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -12,7 +12,7 @@ use samovar_wire::Rng;
 
 const INTERVAL: u64 = 16;
 
-/// The longest and the mean time from when messages happen to when all have delivered them, in milliseconds.
+/// The longest and the mean time from a message's time to its delivery by all, in milliseconds.
 fn measure(lookahead: u64, slowest: u64, loss: u64) -> (f64, f64) {
     let ids: Vec<_> = (1..=6).map(PeerId).collect();
     let config =
@@ -63,7 +63,7 @@ fn the_delay_is_at_most_the_slowest_way_and_one_interval() {
 }
 
 #[test]
-fn with_lookahead_the_order_comes_free_where_the_game_waits_anyway() {
+fn lookahead_removes_the_delay_of_the_order() {
     let (longest, _) = measure(70, 50, 0);
     println!("lookahead 70 ms, slowest way 50 ms: {longest:.1} ms after it was said");
     assert!(longest <= 70.2, "{longest}");
@@ -79,7 +79,7 @@ fn a_promise_takes_six_bytes_in_a_packet_of_the_first_hour() {
 }
 
 #[test]
-fn the_time_of_an_update_is_a_promise_once_one_was_made_and_counts_what_that_did() {
+fn an_updates_time_is_a_promise_after_a_stated_one() {
     let mut order = TimeOrder::new(PeerId(1), TimeOrderConfig::default());
     let mut other = TimeOrder::new(PeerId(2), TimeOrderConfig::default());
     for order in [&mut order, &mut other] {
@@ -100,7 +100,7 @@ fn the_time_of_an_update_is_a_promise_once_one_was_made_and_counts_what_that_did
     for bytes in [b"of the other".as_slice(), b"own"] {
         assert!(matches!(order.poll_event(at(22)), Some(Event::Message(message)) if message.bytes == bytes));
     }
-    // What this peer's own updates stated binds it, too.
+    // The times in this peer's own updates bind it as well.
     order.on_sent(at(40), PeerId(2), Some((1, at(40))));
     assert_eq!(order.send(at(30), at(39), b"late"), Err(SendError::TooOld(at(40))));
 }

@@ -1,8 +1,9 @@
-//! Every schedule of three members and up to four messages: whatever arrives when, all deliver in the one right order.
+//! Every schedule of three members and up to four messages: all deliver in the one right order, whatever arrives
+//! when.
 //!
-//! What a member delivers depends on what comes to it and on its clock, not on what others deliver. So all schedules of three
-//! members are all schedules of each one: its own sends, what its clock says, the arrivals of the two others' messages, each
-//! in order, and of their promises, each of which may come early, late or not at all.
+//! A member's deliveries depend on its arrivals and its clock, not on others' deliveries. So all schedules of three
+//! members are all schedules of each one: its own sends, its clock, the arrivals of the two others' messages, each in
+//! order, and of their promises, each of which may come early, late or not at all.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -14,17 +15,17 @@ use samovar_order::timestamp::{Event, TimeOrder, TimeOrderConfig};
 use samovar_wire::timed::{Promise, Timed, TimedMessage};
 use samovar_wire::{Duration, PeerId, Time, Writer};
 
-/// The times of the messages that each member sends, in the order in which it does.
+/// The times of each member's messages, in the order of sending.
 type Plan = [Vec<u64>; 3];
 
-/// Behind all messages.
+/// A time after all messages.
 const END: u64 = 1_000_000;
 
 fn id(index: usize) -> PeerId {
     PeerId(index as u32 + 1)
 }
 
-/// The earliest time that a member may still say something of, when it has sent so many of its messages.
+/// The earliest time of a member's further messages, after it has sent `sent` of them.
 fn until(times: &[u64], sent: usize) -> u64 {
     times[sent..].iter().copied().min().unwrap_or(END)
 }
@@ -35,7 +36,7 @@ struct Stage {
     clock: u64,
     sent: usize,
     arrived: [usize; 3],
-    /// Which promises came: that of each member behind so many messages.
+    /// By member and number of its messages: whether the promise after these came.
     promised: [[bool; 5]; 3],
     delivered: Vec<(u64, u32)>,
 }
@@ -85,7 +86,7 @@ impl Stage {
         }
     }
 
-    /// All that can happen next at this member.
+    /// All next steps of this member.
     fn successors(&self, plan: &Plan, me: usize) -> Vec<Self> {
         let mut next = Vec::new();
         let mut add = |happens: &dyn Fn(&mut Self)| {
@@ -112,7 +113,7 @@ impl Stage {
         next
     }
 
-    /// In the end everything has come.
+    /// Everything arrives.
     fn finish(mut self, plan: &Plan, me: usize) -> Vec<(u64, u32)> {
         for &time in &plan[me][self.sent..] {
             self.send(time);
@@ -135,7 +136,7 @@ fn fingerprint(stage: &Stage) -> u64 {
     hasher.finish()
 }
 
-/// Looks at all schedules of a plan at a member; how many states there are.
+/// Visits all schedules of a plan at a member; returns the number of states.
 fn explore(plan: &Plan, me: usize) -> usize {
     let said = (0..3).flat_map(|from| plan[from].iter().map(move |&time| (time, id(from).0)));
     let mut right: Vec<(u64, u32)> = said.collect();
@@ -179,7 +180,7 @@ fn explore_all(lists: &[&[u64]]) {
 }
 
 #[test]
-fn every_schedule_of_up_to_three_messages_is_delivered_in_the_one_order() {
+fn all_schedules_of_three_messages_have_one_order() {
     let mut lists = vec![vec![], vec![5]];
     for a in 5..8 {
         for b in 5..8 {
@@ -191,7 +192,7 @@ fn every_schedule_of_up_to_three_messages_is_delivered_in_the_one_order() {
 }
 
 #[test]
-fn every_schedule_of_four_messages_is_delivered_in_the_one_order() {
-    // Of one sender any order of times; which sender has the lower id counts for equal ones.
+fn all_schedules_of_four_messages_have_one_order() {
+    // One sender's times in any order; the sender's id decides between equal times.
     explore_all(&[&[5, 6, 7, 8], &[8, 7, 6, 5], &[6, 5, 6, 5], &[5, 6, 6, 5]]);
 }

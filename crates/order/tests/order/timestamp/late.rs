@@ -1,4 +1,4 @@
-//! Who is silent or slow holds the others up for a stated time, and no longer.
+//! Silent or slow members delay the others for a stated time, and no longer.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -16,10 +16,10 @@ const B: PeerId = PeerId(2);
 const C: PeerId = PeerId(3);
 
 #[test]
-fn a_silent_member_holds_up_the_others_for_its_patience_and_what_it_says_then_is_reported_as_late() {
+fn a_silent_member_delays_others_for_its_patience_only() {
     let mut world = World::new(&[A, B, C]);
     world.run_to(500);
-    // What C says now takes long; its packets do not come any more.
+    // C's messages take long now; its packets no longer come.
     world.set_way(C, A, 600);
     world.set_way(C, B, 600);
     world.send(C, at(500), "from far away");
@@ -48,7 +48,7 @@ fn a_silent_member_holds_up_the_others_for_its_patience_and_what_it_says_then_is
 }
 
 #[test]
-fn whoever_leaves_or_dies_holds_up_nobody_longer_and_a_newcomer_joins_the_order() {
+fn leavers_delay_no_member_and_a_newcomer_joins() {
     let mut world = World::new(&[A, B, C]);
     world.run_to(300);
     world.nodes.get_mut(&C).unwrap().is_alive = false;
@@ -74,9 +74,9 @@ fn whoever_leaves_or_dies_holds_up_nobody_longer_and_a_newcomer_joins_the_order(
 }
 
 #[test]
-fn what_only_some_survivors_received_of_the_dead_is_delivered_by_all_in_its_place() {
+fn messages_of_the_dead_are_delivered_by_all_in_place() {
     let mut world = World::new(&[A, B, C]);
-    // C's words reach A soon, and B not before C is dead.
+    // C's messages reach A soon, and B only after C is dead.
     world.set_way(C, A, 5);
     world.set_way(C, B, 5_000);
     world.run_to(200);
@@ -101,7 +101,7 @@ fn a_link_that_begins_anew_neither_loses_nor_repeats_a_message() {
     for number in 0..4_u8 {
         a.send(at(10), at(10), &[number]).unwrap();
     }
-    // It begins and two of them arrive, then the link is another one.
+    // The first message and two more arrive, then the link is renewed.
     for _ in 0..3 {
         let message = a.poll_transmit().unwrap().bytes;
         b.handle_message(at(20), A, &message).unwrap();
@@ -127,7 +127,7 @@ fn what_was_delivered_of_a_member_is_not_delivered_again_when_a_view_dropped_it_
     world.run_to(500);
     world.send(A, at(500), "once");
     world.run_to(600);
-    // B's view drops A, which hears nothing of that; the next host's has both, and their link begins anew.
+    // B's view drops A, which does not hear of it; the next host's view has both, and their link begins anew.
     let order = &mut world.nodes.get_mut(&B).unwrap().order;
     order.handle_view(at(600), &[B, C]);
     world.run_to(900);
@@ -151,7 +151,7 @@ fn what_was_said_while_another_was_no_member_is_not_sent_to_it_behind_a_promise(
             b.handle_message(at(10), A, &transmit.bytes).unwrap();
         }
     }
-    // A's view drops B, which hears nothing of that; the next host's has both.
+    // A's view drops B, which does not hear of it; the next host's view has both.
     a.handle_view(at(100), &[A, C]);
     a.send(at(110), at(110), b"to C").unwrap();
     a.handle_view(at(120), &[A, B, C]);
@@ -167,11 +167,11 @@ fn what_was_said_while_another_was_no_member_is_not_sent_to_it_behind_a_promise(
             heard += 1;
         }
     }
-    assert!(heard > 1, "where it begins, and what it is owed");
+    assert!(heard > 1, "the beginning, and the owed messages");
 }
 
 #[test]
-fn what_cannot_be_sent_says_why() {
+fn refused_messages_name_the_reason() {
     let mut order = TimeOrder::new(A, TimeOrderConfig::default());
     order.handle_view(at(0), &[A, B]);
     let _ = order.promise(at(100), B);
@@ -187,7 +187,7 @@ fn what_cannot_be_sent_says_why() {
 }
 
 #[test]
-fn who_breaks_a_promise_ends_its_link_and_what_cannot_be_held_is_reported() {
+fn a_broken_promise_ends_the_link() {
     let message = |time, number| {
         let mut bytes = Vec::new();
         let message = Timed { time: at(time), number, bytes: vec![1; 100] };
@@ -207,7 +207,7 @@ fn who_breaks_a_promise_ends_its_link_and_what_cannot_be_held_is_reported() {
         let events = std::iter::from_fn(|| order.poll_event(at(50)));
         events.filter(|event| matches!(event, Event::Late(_))).count()
     };
-    // A clock that jumped is nobody's fault.
+    // A jump of the clock is not misbehaviour.
     assert_eq!(order.handle_message(at(50), B, &message(9_000, 1)), Ok(()));
     assert_eq!(late(&mut order), 1);
     let mut order = fresh();

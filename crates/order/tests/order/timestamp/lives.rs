@@ -13,7 +13,7 @@ use samovar_wire::Rng;
 
 type Key = (Time, PeerId, u64);
 
-/// What was said, by whom, and who was a member then and had been for long enough that all others could say so.
+/// Each message's key, and the members at its time that had been so for long enough that all others knew.
 type Said = BTreeMap<Key, Vec<PeerId>>;
 
 fn live(seed: u64) -> (World, Said) {
@@ -71,7 +71,7 @@ fn live(seed: u64) -> (World, Said) {
 }
 
 #[test]
-fn deliveries_are_in_the_order_of_their_keys_complete_and_alike_at_all_survivors() {
+fn deliveries_are_ordered_complete_and_alike() {
     let mut count = 0;
     for seed in 0..200 {
         let (world, said) = live(seed);
@@ -82,7 +82,7 @@ fn deliveries_are_in_the_order_of_their_keys_complete_and_alike_at_all_survivors
             assert!(keys.is_sorted_by(|a, b| a < b), "seed {seed}: {id} delivered out of order");
             assert!(
                 keys.iter().all(|key| said.contains_key(key)),
-                "seed {seed}: {id} delivered what nobody said"
+                "seed {seed}: {id} delivered a message that was never sent"
             );
             assert!(world.late(id).is_empty(), "seed {seed}: all ways are shorter than the patience");
             count += keys.len();

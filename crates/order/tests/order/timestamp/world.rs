@@ -1,4 +1,4 @@
-//! Members that send each other packets with promises every so often, over ways of different length, in virtual time.
+//! Members that send each other packets with promises at intervals, over ways of different length, in virtual time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ pub(crate) const fn at(ms: u64) -> Time {
     Time::from_micros(ms * 1_000)
 }
 
-/// What is on its way: a message, or a packet with a promise.
+/// Cargo in flight: a message, or a packet with a promise.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cargo {
     Message(Vec<u8>),
@@ -33,15 +33,15 @@ pub(crate) struct World {
     ways: BTreeMap<(PeerId, PeerId), u64>,
     /// Milliseconds between the packets of a member to another.
     pub(crate) interval: u64,
-    /// How many packets of a thousand are lost.
+    /// Packets lost, in thousandths.
     pub(crate) loss: u64,
-    /// Throws for losses.
+    /// Dice for the losses.
     pub(crate) dice: samovar_wire::Rng,
     on_the_way: BTreeSet<(u64, u64, PeerId, PeerId, Cargo)>,
-    /// When the last message of each way comes: they keep their order.
+    /// When the last message of each way arrives: messages keep their order.
     last_at: BTreeMap<(PeerId, PeerId), u64>,
     count: u64,
-    /// The millisecond at which members look at whom they owe a packet, next.
+    /// The next millisecond at which members check which packets they owe.
     tick: u64,
     pub(crate) config: TimeOrderConfig,
 }
@@ -84,7 +84,7 @@ impl World {
         self.serve(id);
     }
 
-    /// Milliseconds from one to another; 10 unless set.
+    /// Sets the delay from one member to another, in milliseconds; 10 unless set.
     pub(crate) fn set_way(&mut self, from: PeerId, to: PeerId, ms: u64) {
         self.ways.insert((from, to), ms * 1_000);
     }
@@ -156,7 +156,7 @@ impl World {
         self.serve(to);
     }
 
-    /// Lets time pass up to so many milliseconds behind the beginning.
+    /// Lets time pass until `ms` milliseconds after the beginning.
     pub(crate) fn run_to(&mut self, ms: u64) {
         let end = ms * 1_000;
         while self.now.as_micros() < end {
@@ -188,7 +188,7 @@ impl World {
         }
     }
 
-    /// What a member was given in order.
+    /// A member's deliveries in order.
     pub(crate) fn delivered(&self, id: PeerId) -> Vec<(Time, &Delivery)> {
         let messages = self.nodes[&id].events.iter().filter_map(|(at, event)| match event {
             Event::Message(message) => Some((*at, message)),
