@@ -8,16 +8,16 @@
 //! Both are [`Order`]s and need no clock. A session has one of each that its game uses, and for each
 //!
 //! 1. calls [`Order::handle_view`] when it reads or publishes another view, from the first view that includes it; the
-//! host before it tells others;
+//!    host before it tells others;
 //! 2. calls [`Order::handle_link`] when the link to a member was begun anew, before it sends or hands over anything
-//! on it: frames in flight may be lost, and are sent again;
+//!    on it: frames in flight may be lost, and are sent again;
 //! 3. hands each message of the order's kind to [`Order::handle_frame`], and ends the link with the code of an error;
 //! 4. calls [`Order::send`] for its game, and [`Order::flush`] once per tick when the order is a barrier;
 //! 5. after all that, drains [`Order::poll_event`] to the game, at once, and [`Order::poll_transmit`] into *one*
-//! reliable
+//!    reliable
 //!    lane of the link to each receiver, when it sends anyway: messages between two polls share frames;
 //! 6. at the host, checks [`Order::awaited`]: a member that stays in it for seconds delays all others and is to be
-//! removed.
+//!    removed.
 //!
 //! A crash of the host needs nothing more: the next host's view ends the former epoch, and all go on. Links between
 //! the host and the others are enough for [`causal::Dispatcher`] and [`total::Total`].
