@@ -23,7 +23,7 @@ async fn is_by(ann: &Player, path: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_hides_the_address_plays_by_the_relay_until_the_lobby_says_otherwise() {
+async fn a_hidden_address_stays_hidden_until_the_lobby_shows_it() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Visit::new(&relay, "game=TEA&name=Bob&path=direct").unaware().with_script(COUNT).open().await;
@@ -48,7 +48,7 @@ async fn who_hides_the_address_plays_by_the_relay_until_the_lobby_says_otherwise
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_player_who_knows_plays_at_the_first_press_and_a_relayed_link_asks_nothing() {
+async fn a_relayed_link_asks_nothing_and_others_ask_once() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann").unaware().open().await;
     ann.hands().click(PLAY).await;

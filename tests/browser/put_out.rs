@@ -36,7 +36,7 @@ async fn a_host_puts_a_player_out_at_the_second_press() {
     ann.hands().click(BUTTON).await;
     cyd.wait_text("curtain-title", "The host has put you out").await;
     ann.wait_text("put-out-list", "").await;
-    // Who was put out hosts a table of its own.
+    // Bob, who was put out, hosts a table of his own.
     bob.hands().click("#curtain-buttons [data-action=create]").await;
     bob.joined().await;
     ann.finish().await;

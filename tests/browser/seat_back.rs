@@ -10,7 +10,7 @@ fn names(status: &Status) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_opened_again_has_the_seat_of_the_closed_tab_and_not_of_one_that_is_open() {
+async fn a_link_opened_again_takes_the_seat_of_a_closed_tab() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;
@@ -22,7 +22,7 @@ async fn a_link_opened_again_has_the_seat_of_the_closed_tab_and_not_of_one_that_
     bob.close().await;
     let again = Visit::new(&relay, "game=TEA&name=Bob").beside(&bea).open().await;
     again.joined().await;
-    // Nobody is there twice.
+    // Each is there once.
     let is_whole = |status: &Status| {
         let mut names = names(status);
         names.sort_unstable();

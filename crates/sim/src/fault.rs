@@ -217,11 +217,10 @@ pub enum Fault {
         /// Whose.
         who: Who,
     },
-    /// Members say to the relay and to each other what may hurt, beside all that their peers say. When everything heals they
-    /// are gone.
+    /// A member says to the relay and to others what may hurt, beside all that its peer says. When everything heals it is gone.
     Lie {
-        /// Who.
-        who: Who,
+        /// The player. Nothing that it tells other games is judged, from the beginning of the run on.
+        player: usize,
         /// How long.
         lasts: Duration,
     },

@@ -54,7 +54,7 @@ pub struct PlayerRow {
     pub is_robot: bool,
     /// Whether this member has no teapot: the relay's referee, for one. Not among the scores.
     pub is_spectator: bool,
-    /// Whom this peer, as host, can put out.
+    /// The peer of this row, if this page hosts and can put it out.
     pub can_be_put_out: Option<PeerId>,
     /// Whether this member is host.
     pub is_host: bool,

@@ -153,7 +153,7 @@ impl Problem {
                 title: "Before you sit down",
                 explanation: format!(
                     "Players at a table connect directly. The others at {} will see your network address.",
-                    code.as_deref().unwrap_or("your table")
+                    code.as_deref().map_or("your table".to_owned(), |code| format!("the table {code}"))
                 ),
                 advice: "Hidden, you play through the relay, which is slower. You can change this in the lobby.",
                 remedies: vec![

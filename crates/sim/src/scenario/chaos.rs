@@ -48,8 +48,8 @@ pub(super) fn with_liars(seed: u64) -> Plan {
     let mut plan = chaos(seed);
     let mut dice = Dice::new(seed ^ 0x11a5_0000);
     for _ in 0..dice.range(1, liars_max(plan.players)) {
-        let who = Who::Player(dice.range(1, plan.players as u64 - 1) as usize);
-        plan.strike(dice.range(0, 1_500), Fault::Lie { who, lasts: plan.lasts });
+        let player = dice.range(1, plan.players as u64 - 1) as usize;
+        plan.strike(dice.range(0, 1_500), Fault::Lie { player, lasts: plan.lasts });
     }
     plan
 }
@@ -58,8 +58,8 @@ pub(super) fn with_liars(seed: u64) -> Plan {
 pub(super) fn liars(seed: u64) -> Plan {
     let (mut plan, mut dice) = some_plan(seed, 3 + seed % 6);
     for liar in 0..dice.range(1, liars_max(plan.players)) {
-        let who = Who::Player(plan.players - 1 - liar as usize);
-        plan.strike(dice.range(0, 1_000), Fault::Lie { who, lasts: seconds(10) });
+        let player = plan.players - 1 - liar as usize;
+        plan.strike(dice.range(0, 1_000), Fault::Lie { player, lasts: seconds(10) });
     }
     // Bad weather alone costs a host its office.
     (plan.direct, plan.relay, plan.update_rate) = (Weather::fair(), Weather::fair(), 30);

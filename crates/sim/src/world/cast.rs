@@ -28,8 +28,8 @@ pub(super) struct Player {
     pub(super) seat: Option<SeatId>,
     /// When its session removed it, until it is a member again.
     pub(super) removed_at: Option<Time>,
-    /// It lies, until then.
-    pub(super) lies_until: Option<Time>,
+    /// Until when it lies.
+    pub(super) lies_until: Time,
 }
 
 /// All players, and all processes that ever ran.
@@ -37,7 +37,7 @@ pub(super) struct Player {
 pub(super) struct Cast {
     pub(super) players: Vec<Player>,
     pub(super) processes: Vec<Process>,
-    /// What liars are known as, or were.
+    /// Peers of liars, present and former ones.
     pub(super) liars: BTreeSet<PeerId>,
 }
 

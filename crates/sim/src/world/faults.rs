@@ -93,7 +93,9 @@ impl<G: Game> World<G> {
                 true
             }),
             Fault::OldTicket { who } => self.each(who, Self::replay_ticket),
-            Fault::Lie { who, lasts } => self.each(who, |world, id| world.begin_lies(id, world.now + lasts)),
+            Fault::Lie { player, lasts } => {
+                self.each(Who::Player(player), |world, id| world.begin_lies(id, world.now + lasts))
+            }
             Fault::RelayCrash { .. }
             | Fault::RelayReset { .. }
             | Fault::RelayStall { .. }

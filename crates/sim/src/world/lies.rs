@@ -1,6 +1,6 @@
 //! A member that means it: its peer is honest, and beside what that sends it says to the relay and to others whatever may hurt.
 //!
-//! What it says in its own name is not judged. A liar that hosts ends: a host may shut anybody out.
+//! Nobody judges the words of a liar. A liar that hosts ends: a host may shut anybody out.
 
 use samovar_link::close_packet;
 use samovar_session::{Event, Session};
@@ -9,7 +9,7 @@ use samovar_wire::{CloseCode, Mode, PeerId, Time};
 
 use super::World;
 use crate::dice::Dice;
-use crate::fault::{Fault, Who};
+use crate::fault::Fault;
 use crate::game::{Game, ProcessId};
 
 /// Lies at one frame, at most.
@@ -19,11 +19,11 @@ const NOISE_MAX: u64 = 1_200;
 /// Packets of its own that a liar keeps, to send them again and to others.
 const KEPT_MAX: usize = 16;
 
-/// What a process needs to lie.
+/// The dice and the memory of a process that lies.
 #[derive(Debug)]
 pub(super) struct Liar {
     dice: Dice,
-    /// What it has sent.
+    /// Packets that it has sent.
     kept: Vec<Vec<u8>>,
 }
 
@@ -84,7 +84,7 @@ impl<G: Game> World<G> {
     /// Lets a liar say what it likes. It is its turn.
     pub(super) fn lie(&mut self, id: ProcessId, session: &Session) {
         let process = &mut self.cast.processes[id];
-        let lies = self.cast.players[process.player].lies_until.is_some_and(|until| self.now < until);
+        let lies = self.now < self.cast.players[process.player].lies_until;
         let Some(socket) = process.sockets.keys().next().copied().filter(|_| lies && !self.healing) else {
             return;
         };
@@ -107,22 +107,21 @@ impl<G: Game> World<G> {
 
     /// A member begins to lie; a host does not.
     pub(super) fn begin_lies(&mut self, id: ProcessId, until: Time) -> bool {
-        if self.hosts(id) || !self.can_spare(id) {
+        if self.hosts(id) {
             return false;
         }
         self.disturb(id, "lies");
         let player = self.cast.processes[id].player;
-        self.cast.players[player].lies_until = Some(until);
+        self.cast.players[player].lies_until = until;
         true
     }
 
-    /// Notes what a liar is known as, and ends it when it hosts.
+    /// Notes the peer of a liar, and ends a liar that hosts.
     pub(super) fn watch_liar(&mut self, id: ProcessId) {
-        let process = &self.cast.processes[id];
-        if self.cast.players[process.player].lies_until.is_none() {
+        if !self.lies(id) {
             return;
         }
-        self.cast.liars.extend(process.known_as);
+        self.cast.liars.extend(self.cast.processes[id].known_as);
         if self.hosts(id) {
             self.end_liar(id);
         }
@@ -131,19 +130,21 @@ impl<G: Game> World<G> {
     /// All liars are gone for good, so that the others can be judged.
     pub(super) fn end_liars(&mut self) {
         for player in 0..self.cast.players.len() {
-            if self.cast.players[player].lies_until.is_some() {
+            if self.is_liar(player) {
                 self.cast.players[player].is_gone = true;
                 self.cast.players[player].process.into_iter().for_each(|id| self.end_liar(id));
             }
         }
     }
 
-    /// Whether a player lies at one time or another: what it says counts for nothing from the beginning.
-    pub(super) fn is_liar(&self, player: usize) -> bool {
-        self.plan
-            .faults
-            .iter()
-            .any(|(_, fault)| matches!(fault, Fault::Lie { who: Who::Player(liar), .. } if *liar == player))
+    /// Whether a process is that of a player who lies at one time or another.
+    pub(super) fn lies(&self, id: ProcessId) -> bool {
+        self.is_liar(self.cast.processes[id].player)
+    }
+
+    fn is_liar(&self, player: usize) -> bool {
+        let lies = |fault: &Fault| matches!(fault, Fault::Lie { player: liar, .. } if *liar == player);
+        self.plan.faults.iter().any(|(_, fault)| lies(fault))
     }
 
     /// Whether a liar tells a member something. It may do so twice, or otherwise to somebody else.
@@ -166,10 +167,5 @@ impl<G: Game> World<G> {
         self.cast.players[player].is_gone = true;
         self.close_sockets(id);
         self.end_process(id);
-    }
-
-    /// Whether a process is a liar's.
-    pub(super) fn lies(&self, id: ProcessId) -> bool {
-        self.cast.players[self.cast.processes[id].player].lies_until.is_some()
     }
 }

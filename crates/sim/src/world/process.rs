@@ -109,11 +109,7 @@ impl<G: Game> World<G> {
     /// Another player; it founds the game or joins it.
     pub(super) fn add_player(&mut self) {
         let player = self.cast.players.len();
-        self.cast.players.push(Player {
-            founds: player == 0,
-            lies_until: self.is_liar(player).then_some(Time::ZERO),
-            ..Default::default()
-        });
+        self.cast.players.push(Player { founds: player == 0, ..Default::default() });
         self.on_start(player);
     }
 
