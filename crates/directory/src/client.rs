@@ -262,7 +262,7 @@ impl Client {
         self.flush(now);
     }
 
-    /// Whether the game's host has named this peer: then it does not give its game up when another has the code.
+    /// Whether the game's host has named this peer: then it does not give its game up when the relay refuses it for now.
     pub const fn set_named(&mut self, is_member: bool) {
         self.is_member = is_member;
     }
@@ -498,13 +498,8 @@ impl Client {
 
     /// A refusal that may be over soon does not end a member: its game may live on direct links meanwhile.
     fn on_refused(&mut self, now: Time, refusal: Refusal) {
-        // The game that a newcomer entered is over when another has its code.
-        let for_now = match refusal {
-            Refusal::Busy | Refusal::UnknownGame => true,
-            Refusal::CodeTaken => self.is_member,
-            _ => false,
-        };
-        if for_now && self.identity.is_some() {
+        let for_now = matches!(refusal, Refusal::Busy | Refusal::CodeTaken | Refusal::UnknownGame);
+        if for_now && self.is_member && self.identity.is_some() {
             self.requests.push_back(ClientRequest::Close(self.socket));
             self.lose_socket(now);
         } else {

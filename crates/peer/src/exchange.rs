@@ -93,15 +93,15 @@ impl Peer {
     }
 
     fn on_refused(&mut self, now: Time, refusal: Refusal) {
+        // Nobody has let a newcomer in: nothing goes on without the relay.
+        let is_newcomer = self.session.as_ref().is_some_and(|session| !session.is_member());
         // A relay that knows nothing of its former life is no witness of this session any more. It takes the members back as
         // others, who found the session anew.
         if let (Refusal::BadPass, Some(session)) = (refusal, &mut self.session) {
             session.witness(now).handle_lost();
         }
         self.out.tell(PeerEvent::Refused(refusal));
-        let has_game =
-            self.session.as_ref().is_some_and(|session| refusal != Refusal::CodeTaken || session.is_member());
-        self.leaving.set_over(!has_game);
+        self.leaving.set_over(self.session.is_none() || is_newcomer && refusal != Refusal::BadPass);
     }
 
     /// The relay has this peer by another socket, and never was without it.

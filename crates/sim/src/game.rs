@@ -1,7 +1,7 @@
 //! What members do in the world: the game under test.
 
 use samovar_session::{Event, Schemas, Session};
-use samovar_wire::{Kind, Time};
+use samovar_wire::{Kind, PeerId, Time};
 
 use crate::dice::Dice;
 use crate::plan::Plan;
@@ -30,6 +30,9 @@ pub struct Turn<'a> {
 pub trait Game {
     /// A world begins in which this plan is played.
     fn begin(&mut self, _plan: &Plan) {}
+
+    /// From now on this peer may say anything about what it owns.
+    fn distrust(&mut self, _peer: PeerId) {}
 
     /// What its objects are made of.
     fn schemas(&self) -> Schemas;

@@ -270,6 +270,10 @@ impl Game for Toy {
         }
     }
 
+    fn distrust(&mut self, peer: PeerId) {
+        self.ledger.distrust(peer);
+    }
+
     fn check(&mut self, process: ProcessId, session: &Session) -> Result<(), Broken> {
         self.ledger.take_complaint()?;
         self.orders.take_complaint()?;

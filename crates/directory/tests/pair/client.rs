@@ -191,10 +191,12 @@ fn refusals_end_it_unless_they_pass_by_themselves() {
     let signatory = Signatory::new(&[1; 32]);
     for (refusal, is_named, ends) in [
         (Refusal::Busy, true, false),
-        (Refusal::Busy, false, false),
         (Refusal::CodeTaken, true, false),
-        // The game of a newcomer is over when another has its code.
+        (Refusal::UnknownGame, true, false),
+        // Nobody has let a newcomer in.
+        (Refusal::Busy, false, true),
         (Refusal::CodeTaken, false, true),
+        (Refusal::UnknownGame, false, true),
         (Refusal::BadPass, true, true),
         (Refusal::Version(9), true, true),
         (Refusal::Misbehaved, true, true),

@@ -1,6 +1,6 @@
 //! What was written and said, and what came of it (docs/recovery.md, promises 3 and 5).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use samovar_session::{Object, Session};
 use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
@@ -48,12 +48,18 @@ pub(super) struct Ledger {
     sent: BTreeMap<(PeerId, PeerId), Talk>,
     heard: BTreeMap<(PeerId, PeerId), Talk>,
     complaint: Option<Broken>,
+    liars: BTreeSet<PeerId>,
 }
 
 impl Ledger {
     pub(super) fn note_written(&mut self, id: ObjectId, writer: PeerId, count: i32) {
         let highest = self.written.entry((id, writer)).or_insert(count);
         *highest = count.max(*highest);
+    }
+
+    /// This peer may write anything.
+    pub(super) fn distrust(&mut self, peer: PeerId) {
+        self.liars.insert(peer);
     }
 
     /// A member joined, as another sees it.
@@ -95,7 +101,11 @@ impl Ledger {
         let objects = session.objects().filter(|object| object.id() != ObjectId::SESSION);
         let objects = objects.filter(|object| object.traits().kind != TALLY);
         let shown = self.shown.entry((process, me)).or_default();
-        for object in objects.filter(|object| !object.is_claimed()) {
+        let is_false = |object: &&Object| {
+            let writer = object.numbers().first().map(|writer| PeerId(writer.cast_unsigned()));
+            self.liars.contains(&object.owner()) || writer.is_some_and(|writer| self.liars.contains(&writer))
+        };
+        for object in objects.filter(|object| !object.is_claimed() && !is_false(object)) {
             see(&self.written, shown, object)
                 .map_err(|what| Broken::new(Promise::OnlyTheOwnerSpeaks, format!("at {me}: {what}")))?;
         }

@@ -3,6 +3,7 @@
 //! Nobody judges the words of a liar. A liar that hosts ends: a host may shut anybody out.
 
 use samovar_link::close_packet;
+use samovar_peer::PathPolicy;
 use samovar_session::{Event, Session};
 use samovar_wire::relay::{Listing, RelayFrame, Signal, ToRelay};
 use samovar_wire::{CloseCode, Mode, PeerId, Time};
@@ -91,7 +92,13 @@ impl<G: Game> World<G> {
         let seed = self.plan.seed ^ (id as u64) << 32 ^ 0x11e5;
         let mut liar =
             process.liar.take().unwrap_or_else(|| Liar { dice: Dice::new(seed), kept: Vec::new() });
-        let members = session.view().members().map(|member| member.peer);
+        // A carrier can forge whatever it carries (PROTOCOL §2.6): it lies to the relay alone.
+        let carries =
+            self.plan.paths == PathPolicy::ByHost && session.view().backups().contains(&session.me());
+        if carries {
+            liar.kept.clear();
+        }
+        let members = session.view().members().map(|member| member.peer).filter(|_| !carries);
         let others: Vec<_> = members.filter(|&peer| peer != session.me()).collect();
         for _ in 0..liar.dice.below(AT_ONCE + 1) {
             let bytes = match liar.dice.pick(&others).copied() {
@@ -121,7 +128,11 @@ impl<G: Game> World<G> {
         if !self.lies(id) {
             return;
         }
-        self.cast.liars.extend(self.cast.processes[id].known_as);
+        if let Some(peer) = self.cast.processes[id].known_as
+            && self.cast.liars.insert(peer)
+        {
+            self.game.distrust(peer);
+        }
         if self.hosts(id) {
             self.end_liar(id);
         }
