@@ -169,7 +169,9 @@ impl Bots {
     /// When it does not in time.
     pub async fn end(&mut self) -> ExitStatus {
         let ended = wait::until("the robots have ended", LEFT_WITHIN, async || {
-            self.process.ended().ok_or_else(|| self.said())
+            // The reader drops its share of the text at the stream's end: nothing is read later.
+            let is_read = Arc::strong_count(&self.said) == 1;
+            self.process.ended().filter(|_| is_read).ok_or_else(|| self.said())
         });
         ended.await
     }
