@@ -267,6 +267,10 @@ async fn run(role: Role, config: NativeConfig, inbox: Inbox, outlet: Outlet) {
     }
 }
 
+fn is_end(event: &DataChannelEvent) -> bool {
+    matches!(event, DataChannelEvent::OnClose | DataChannelEvent::OnClosing | DataChannelEvent::OnError)
+}
+
 /// A connection at work.
 struct Attempt<'a> {
     stack: &'a Stack,
@@ -291,9 +295,15 @@ impl Attempt<'_> {
                     Some(command) => self.on_command(command, &inbox.waiting).await?,
                     None => return Ok(()),
                 },
-                event = stack.unreliable.poll() => self.on_channel_event(Mode::Unreliable, event).await?,
-                event = stack.reliable.poll() => self.on_channel_event(Mode::Reliable, event).await?,
-                () = stack.signals.dead.notified() => return Err(Ended("the connection failed")),
+                event = stack.unreliable.poll() => match event {
+                    Some(event) if !is_end(&event) => self.on_channel_event(Mode::Unreliable, event).await?,
+                    _ => return self.read_out(&[Mode::Reliable], "a channel closed").await,
+                },
+                event = stack.reliable.poll() => match event {
+                    Some(event) if !is_end(&event) => self.on_channel_event(Mode::Reliable, event).await?,
+                    _ => return self.read_out(&[Mode::Unreliable], "a channel closed").await,
+                },
+                () = stack.signals.dead.notified() => return self.read_out(&[Mode::Reliable, Mode::Unreliable], "the connection failed").await,
                 () = sleep_until(self.deadline), if !self.is_open => match self.open {
                     (true, true) => self.become_open().await?,
                     _ => return Err(Ended("not open in time")),
@@ -328,23 +338,35 @@ impl Attempt<'_> {
 
     /// Returns what the stack holds of the channel, in bytes.
     async fn send(&self, mode: Mode, bytes: &[u8]) -> Result<usize, Ended> {
-        let (channel, most) = match mode {
-            Mode::Unreliable => (&self.stack.unreliable, UNRELIABLE_QUEUE),
-            Mode::Reliable => (&self.stack.reliable, RELIABLE_QUEUE),
-        };
+        let channel = self.stack.channel(mode);
         let queued = channel.outstanding_bytes().await?;
         match mode {
-            Mode::Unreliable if queued > most => return Ok(queued),
-            Mode::Reliable if queued > most => return Err(Ended("the other end reads too slowly")),
+            Mode::Unreliable if queued > UNRELIABLE_QUEUE => return Ok(queued),
+            Mode::Reliable if queued > RELIABLE_QUEUE => return Err(Ended("the other end reads too slowly")),
             _ => {}
         }
         channel.send(BytesMut::from(bytes)).await?;
         Ok(queued + bytes.len())
     }
 
-    async fn on_channel_event(&mut self, mode: Mode, event: Option<DataChannelEvent>) -> Result<(), Ended> {
+    /// Passes on what had arrived when the connection ended: each channel has a queue of its own, which ends with
+    /// its close, and the end of one channel or of the connection overtakes what the others hold.
+    async fn read_out(&mut self, open: &[Mode], reason: &'static str) -> Result<(), Ended> {
+        let until = Instant::now() + LINGER;
+        for &mode in open {
+            let channel = self.stack.channel(mode);
+            while let Ok(Some(event)) = timeout_at(until, channel.poll()).await
+                && !is_end(&event)
+            {
+                self.on_channel_event(mode, event).await?;
+            }
+        }
+        Err(Ended(reason))
+    }
+
+    async fn on_channel_event(&mut self, mode: Mode, event: DataChannelEvent) -> Result<(), Ended> {
         match event {
-            Some(DataChannelEvent::OnOpen) => {
+            DataChannelEvent::OnOpen => {
                 match mode {
                     Mode::Unreliable => self.open.0 = true,
                     Mode::Reliable => self.open.1 = true,
@@ -358,10 +380,8 @@ impl Attempt<'_> {
                 self.deadline = Instant::now() + HELLO_WAIT;
                 Ok(())
             }
-            Some(DataChannelEvent::OnMessage(message)) => self.on_message(mode, message.data.freeze()).await,
-            Some(DataChannelEvent::OnClose | DataChannelEvent::OnClosing | DataChannelEvent::OnError)
-            | None => Err(Ended("a channel closed")),
-            Some(_) => Ok(()),
+            DataChannelEvent::OnMessage(message) => self.on_message(mode, message.data.freeze()).await,
+            _ => Ok(()),
         }
     }
 

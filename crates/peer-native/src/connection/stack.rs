@@ -11,6 +11,7 @@ use futures_util::FutureExt as _;
 use rtc::ice::mdns::MulticastDnsMode;
 use rtc::peer_connection::configuration::setting_engine::SctpMaxMessageSize;
 use rtc::peer_connection::transport::RTCDtlsRole;
+use samovar_wire::Mode;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 use webrtc::data_channel::{DataChannel, RTCDataChannelInit};
@@ -67,6 +68,13 @@ impl Stack {
             signals,
             connection: Box::new(connection),
         })
+    }
+
+    pub(super) fn channel(&self, mode: Mode) -> &dyn DataChannel {
+        match mode {
+            Mode::Unreliable => &*self.unreliable,
+            Mode::Reliable => &*self.reliable,
+        }
     }
 
     /// Starts the description of this side: an offer, or the answer to `offer`.
