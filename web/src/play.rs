@@ -395,6 +395,10 @@ fn refused(refusal: Refusal, wish: &Wish, what: String) -> Ending {
         Refusal::Version(_) | Refusal::Parameters => Problem::VersionMismatch,
         Refusal::Busy => return broken("the relay holds as many games as it can".to_owned()),
         Refusal::Draining => return broken("the relay is about to stop; try again in a minute".to_owned()),
+        Refusal::Barred => Problem::PutOut { code },
+        Refusal::Reserved => {
+            return broken(format!("the code {code} is kept for the relay's own table; pick another"));
+        }
         Refusal::BadPass | Refusal::Misbehaved => return broken(what),
     })
 }
