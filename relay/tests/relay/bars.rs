@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use samovar_wire::PROTOCOL_VERSION;
-use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, Refusal, ToRelay};
+use samovar_wire::relay::{Enter, Entered, FromRelay, Listing, Purpose, Refusal, ToRelay};
 use tokio::time::sleep;
 
 use crate::peer::{Heard, Peer, code};
@@ -93,4 +93,17 @@ async fn the_referees_code_is_nobody_elses_when_it_has_gone() {
         assert!(Instant::now() < deadline, "the referee goes");
         sleep(Duration::from_millis(50)).await;
     }
+}
+
+#[tokio::test]
+async fn nobody_else_is_listed_by_the_relays_name() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start_with(data.path(), &["--referee", "TEA"]);
+    let (mut eve, e) = from(&relay, EVE).await.go_in(Purpose::Create(Some(code("MINE")))).await;
+    assert!(!e.pass.peer.is_relays_own());
+    let listing = Listing { players: 1, capacity: 8, host_name: "THE  relay".to_owned(), open: true };
+    eve.tell(&ToRelay::Listing(listing)).await;
+    let games = relay.games_become(|games| games.as_array().is_some_and(|all| all.len() == 2)).await;
+    assert_eq!((&games[0]["code"], &games[0]["host"]), (&"TEA".into(), &"The relay".into()));
+    assert_eq!((&games[1]["code"], &games[1]["host"]), (&"MINE".into(), &"Player".into()));
 }

@@ -4,7 +4,7 @@ use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, Refusal};
 use samovar_wire::{GameCode, PROTOCOL_VERSION, PeerId, PeerPass, SessionId, Term, Time, Warrant};
 
 use super::connection::Phase;
-use super::game::Game;
+use super::game::{Game, draw_id};
 use super::strangers::Place;
 use super::timers::Timer;
 use super::{Barred, CloseReason, ConnId, Directory, HostChange, Note, Output, Request, TermRecord};
@@ -83,7 +83,9 @@ impl Directory {
             None => self.draw_code(),
         };
         let session = self.draw_session();
-        let host = PeerId((self.entropy.number() >> 32).max(1) as u32);
+        let caller = self.caller(conn);
+        let host = draw_id(&mut self.entropy, caller);
+        let host = PeerId(host.0.max(1));
         let (term, serial) = (Term::FIRST, self.next_serial);
         let (begun, members, former) = ((term, host), vec![host], Vec::new());
         self.list(TermRecord { session, code, params, term, host, begun, members, former, barred, serial });
@@ -204,8 +206,9 @@ impl Directory {
                 Place::Full => return Err(Refusal::Busy),
             },
         }
+        let caller = self.caller(conn);
         let Some(game) = self.games.get_mut(&session) else { return Err(Refusal::UnknownGame) };
-        let peer = game.draw_peer(&mut self.entropy);
+        let peer = game.draw_peer(&mut self.entropy, caller);
         self.become_entrant(now, conn, session, peer);
         if let Some(former) = former
             && let Some(game) = self.games.get_mut(&session)

@@ -162,9 +162,9 @@ impl Game {
 
     /// An id that nobody in the game has or had lately. Zero is nobody's: it stands for the session (ARCHITECTURE.md,
     /// "One idea").
-    pub(super) fn draw_peer(&mut self, entropy: &mut Entropy) -> PeerId {
+    pub(super) fn draw_peer(&mut self, entropy: &mut Entropy, caller: Caller) -> PeerId {
         loop {
-            let peer = PeerId((entropy.number() >> 32) as u32);
+            let peer = draw_id(entropy, caller);
             let known = self.members.contains_key(&peer)
                 || self.entrants.contains_key(&peer)
                 || self.recent.contains(&peer)
@@ -420,6 +420,16 @@ impl Game {
     }
 }
 
+/// A random id; of the relay's own peers in a range of their own.
+pub(super) fn draw_id(entropy: &mut Entropy, caller: Caller) -> PeerId {
+    let id = PeerId((entropy.number() >> 32) as u32);
+    match id.is_relays_own() {
+        is_own if is_own == caller.is_own => id,
+        true => PeerId(id.0 >> 1),
+        false => PeerId(id.0 | PeerId::OWN_FROM.0),
+    }
+}
+
 /// A question to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Trip {
@@ -471,9 +481,14 @@ mod tests {
         };
         let mut game = Game::new(&record);
         let mut entropy = Entropy::new([1; 32]);
-        let drawn: BTreeSet<_> = (0..1_000).map(|_| game.draw_peer(&mut entropy)).collect();
+        let drawn: BTreeSet<_> =
+            (0..1_000).map(|_| game.draw_peer(&mut entropy, Caller::default())).collect();
         assert_eq!(drawn.len(), 1_000);
         assert!(!drawn.contains(&PeerId(0)) && !drawn.contains(&PeerId(7)));
         assert_eq!(game.recent.len(), PEERS_REMEMBERED);
+        assert!(!drawn.iter().any(|peer| peer.is_relays_own()));
+        let own = Caller { is_own: true, ..Caller::default() };
+        assert!((0..100).all(|_| draw_id(&mut entropy, own).is_relays_own()));
+        assert!((0..1_000_000).all(|_| !draw_id(&mut entropy, Caller::default()).is_relays_own()));
     }
 }
