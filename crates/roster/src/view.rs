@@ -230,8 +230,8 @@ impl View {
                 return Err(CloseCode::Full);
             }
             let yields = record.peer.replace(peer);
-            unmask(record);
             record.ticket = hello.ticket;
+            unmask(record);
             record.standing.presence = Presence::Visible;
             record.attributes &= !(LEFT | PUT_OUT);
             record.since = now.as_micros().max(record.since);

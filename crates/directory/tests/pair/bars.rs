@@ -71,7 +71,10 @@ fn a_barred_peer_is_out_by_pass_and_address() {
     let other = world.raw_enter_from(BOB, join());
     assert!(entered(&world, other).is_some());
     // A list that was on its way does not make it a member again.
+    world.name_peers(0, vec![world.peer(0)]);
+    world.run_for(seconds(1));
     world.name_peers(0, vec![world.peer(0), peer]);
+    assert_eq!(world.disk[&pass.session].members, [world.peer(0)]);
     let again = world.raw_enter_from(BOB, Purpose::Resume(code("TEA"), pass, warrant));
     assert_eq!(refusal(&world, again), Some(Refusal::Barred));
     // Another game of the address is another host's matter.
@@ -117,6 +120,9 @@ fn a_peer_that_fled_before_is_barred_with_its_address() {
     let (mut world, eve, peer) = World::with_member_of(EVE);
     world.directory.handle_closed(world.now, eve);
     world.name_peers(0, vec![world.peer(0)]);
+    // Others come meanwhile, and the relay remembers what it must.
+    let bob = world.raw_enter_from(BOB, join());
+    assert!(entered(&world, bob).is_some());
     world.bar(0, peer);
     let again = world.raw_enter_from(EVE, join());
     assert_eq!(refusal(&world, again), Some(Refusal::Barred));
