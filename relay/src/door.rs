@@ -25,8 +25,8 @@ use tokio::time::{sleep, timeout};
 use crate::limits::LiveLimits;
 use crate::metrics::Turned;
 use crate::refusals::{Refusals, ShownOrigin, words};
-pub(crate) use address::AddressPlace;
 use address::Addresses;
+pub(crate) use address::{AddressPlace, OriginKey};
 use stream::Guarded;
 
 /// The address of all whose own cannot be read in what a proxy says: together they have the limits of one.
@@ -80,8 +80,14 @@ struct Visit {
 }
 
 impl Doorkeeper {
-    pub(crate) fn new(limits: Arc<LiveLimits>, refusals: Arc<Refusals>) -> Self {
-        Self { limits, refusals, addresses: Arc::default(), open: Arc::default(), start: Instant::now() }
+    pub(crate) fn new(limits: Arc<LiveLimits>, refusals: Arc<Refusals>, origins: OriginKey) -> Self {
+        Self {
+            limits,
+            refusals,
+            addresses: Arc::new(Addresses::new(origins)),
+            open: Arc::default(),
+            start: Instant::now(),
+        }
     }
 
     /// Connections that are open, of any kind.
@@ -331,7 +337,11 @@ mod tests {
     fn keeper(text: &str) -> Doorkeeper {
         let settings: Settings = toml::from_str(&format!("data = \"d\"\n{text}")).expect("settings");
         let limits = LiveLimits::new(settings.resolve().expect("complete").0.limits);
-        Doorkeeper::new(Arc::new(limits), Arc::new(Refusals::new(Arc::new(Metrics::new()))))
+        Doorkeeper::new(
+            Arc::new(limits),
+            Arc::new(Refusals::new(Arc::new(Metrics::new()))),
+            OriginKey::default(),
+        )
     }
 
     fn ip(text: &str) -> IpAddr {

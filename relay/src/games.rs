@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use axum::body::Bytes;
 use samovar_directory::{GameInfo, Origin};
+use samovar_wire::name;
 use serde::Serialize;
 
 use crate::fresh::Fresh;
@@ -32,6 +33,17 @@ pub(crate) struct Shown {
     pub(crate) is_own: bool,
     /// Its host's address, unless that has no limits.
     pub(crate) origin: Option<Origin>,
+}
+
+impl Shown {
+    /// Nobody else hosts by the relay's name.
+    fn unmasked(self) -> GameInfo {
+        let Self { is_own, mut info, .. } = self;
+        if !is_own && name::is_relays(&info.listing.host_name) {
+            name::NOT_RELAY.clone_into(&mut info.listing.host_name);
+        }
+        info
+    }
 }
 
 /// A game of it.
@@ -64,7 +76,7 @@ impl GameList {
             *count += 1;
             *count <= ORIGIN_MAX
         });
-        games.into_iter().take(GAMES_MAX).map(|game| game.info).collect()
+        games.into_iter().take(GAMES_MAX).map(Shown::unmasked).collect()
     }
 }
 
@@ -111,6 +123,19 @@ mod tests {
         assert_ne!(chosen[1..], sorted, "not by a code that its founder chose");
         games.reverse();
         assert_eq!(codes(games), chosen, "it does not change while somebody reads it");
+    }
+
+    #[test]
+    fn the_relays_name_is_listed_of_its_own_games_alone() {
+        let list = GameList::default();
+        let named = |code, is_own| {
+            let mut game = shown(code, is_own, None);
+            game.info.listing.host_name = "the  Relay".to_owned();
+            game
+        };
+        let names = |game| list.choose(vec![game]).remove(0).listing.host_name;
+        assert_eq!(names(named("TEA", true)), "the  Relay");
+        assert_eq!(names(named("TEA", false)), name::NOT_RELAY);
     }
 
     #[test]

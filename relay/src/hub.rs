@@ -86,7 +86,11 @@ impl Hub {
     pub(crate) fn open(&self, visitor: Visitor) -> Arc<Line> {
         self.with(|state, now| {
             let line = state.lines.open(visitor, self.limits.room());
-            state.directory.handle_opened(now, line.conn, line.place().map(AddressPlace::origin));
+            if line.is_own() {
+                state.directory.handle_opened_own(now, line.conn);
+            } else {
+                state.directory.handle_opened(now, line.conn, line.place().map(AddressPlace::origin));
+            }
             line
         })
     }

@@ -186,6 +186,8 @@ fn words(refusal: Refusal) -> String {
         ),
         Refusal::Busy => "it holds as many games as it can".to_owned(),
         Refusal::Draining => "it is about to stop; try again in a minute".to_owned(),
+        Refusal::Barred => "the host of the game has barred this peer, or its address, until the game ends".to_owned(),
+        Refusal::Reserved => "this code is kept for the relay's own table; give another with --game".to_owned(),
         Refusal::BadPass | Refusal::Misbehaved => format!("{refusal:?}; this is a bug"),
     }
 }

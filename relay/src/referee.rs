@@ -16,17 +16,15 @@ use samovar_duel::player::Glaze;
 use samovar_peer::{PathPolicy, Peer};
 use samovar_peer_native::Trust;
 use samovar_session::Session;
-use samovar_wire::GameCode;
 use samovar_wire::relay::Purpose;
 use samovar_wire::view::SPECTATOR;
+use samovar_wire::{GameCode, name};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::player::{Fate, Player};
 use crate::seat::{Looks, Seat};
 
-/// What pages show as the host's name.
-const NAME: &str = "The relay";
 /// Players at a table.
 const PLAYERS: u8 = 8;
 /// Robots at a table, so that whoever comes first has somebody to duel with.
@@ -128,7 +126,7 @@ impl Table {
             paths: PathPolicy::Relayed,
             bind: Vec::new(),
             trust: Trust::default(),
-            name: NAME.to_owned(),
+            name: name::RELAY.to_owned(),
             attributes: attributes(Glaze::default(), true) | SPECTATOR,
             capacity: PLAYERS + 1,
             robots: ROBOTS,

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use axum::Router;
 use samovar_directory::{Directory, DirectoryConfig};
-use samovar_wire::Time;
+use samovar_wire::{GameCode, Time};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{mpsc as orders, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::data;
-use crate::door::{Caller, Door, Doorkeeper};
+use crate::door::{Caller, Door, Doorkeeper, OriginKey};
 use crate::endpoint::{Endpoint, UdpConfig};
 use crate::error::RelayError;
 use crate::frames::FrameAncestors;
@@ -130,10 +130,12 @@ impl Relay {
         let limits = Arc::new(LiveLimits::new(limits));
         let counts = Arc::new(Metrics::new());
         let refusals = Arc::new(Refusals::new(Arc::clone(&counts)));
-        let keeper = Arc::new(Doorkeeper::new(Arc::clone(&limits), Arc::clone(&refusals)));
         let endpoint = udp.map(|udp| Endpoint::bind(&udp)).transpose()?;
         let reach = endpoint.as_ref().map(Endpoint::reach);
-        let (hub, disk) = open_hub(data, reach, limits, counts).await?;
+        let own_code = referee.as_ref().map(|referee| referee.code.clone());
+        let (hub, disk, origins) = open_hub((data, own_code), reach, Arc::clone(&limits), counts).await?;
+        let keeper = Doorkeeper::new(limits, Arc::clone(&refusals), OriginKey::clone(&origins));
+        let keeper = Arc::new(keeper);
         let token: String = data::random()?.iter().map(|byte| format!("{byte:02x}")).collect();
         let house = House {
             hub: Arc::clone(&hub),
@@ -145,7 +147,7 @@ impl Relay {
         };
         let private = private.map(|(listener, address)| {
             // With places of its own: a crowd at the other door must not lock out the operator.
-            let keeper = Arc::new(Doorkeeper::new(Arc::clone(&hub.limits), refusals));
+            let keeper = Arc::new(Doorkeeper::new(Arc::clone(&hub.limits), refusals, origins));
             (Door::new(listener, keeper), address, routes::private(house.clone()))
         });
         let router = routes::public(house, page, private.is_none());
@@ -314,11 +316,11 @@ fn warn_of_few_files(connections: usize) {
 
 /// Reads the data directory, makes a directory of games of it, and starts the disk's thread.
 async fn open_hub(
-    data: PathBuf,
+    (data, own_code): (PathBuf, Option<GameCode>),
     reach: Option<Arc<Reach>>,
     limits: Arc<LiveLimits>,
     counts: Arc<Metrics>,
-) -> Result<(Arc<Hub>, Disk), RelayError> {
+) -> Result<(Arc<Hub>, Disk, OriginKey), RelayError> {
     let opened = tokio::task::spawn_blocking(move || {
         data::prepare_directory(&data)?;
         // First, so that no other relay that starts here reads or makes a key meanwhile.
@@ -332,7 +334,9 @@ async fn open_hub(
         source: std::io::Error::other(error),
     })??;
     tracing::info!(terms = records.len(), "read the terms granted before");
+    let origins = OriginKey::of(&config.secret);
     let mut directory = Directory::new(&config);
+    directory.set_own_code(own_code);
     directory.restore(Time::ZERO, records);
     let (requests, requested) = mpsc::channel();
     let hub = Arc::new(Hub::new(directory, requests, reach, limits, counts));
@@ -349,7 +353,7 @@ async fn open_hub(
         .name("samovar-disk".to_owned())
         .spawn(serve)
         .map_err(|source| RelayError::System { what: "start the disk's thread", source })?;
-    Ok((hub, Disk { failure, thread }))
+    Ok((hub, Disk { failure, thread }, origins))
 }
 
 /// Waits until the disk's thread has ended. A panic of it was told of before.

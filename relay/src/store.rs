@@ -7,7 +7,7 @@ use redb::{
     Database, DatabaseError, Key, ReadOnlyTable, ReadTransaction, ReadableDatabase as _, ReadableTable as _,
     Table, TableDefinition, TableError, Value,
 };
-use samovar_directory::{Request, TermRecord};
+use samovar_directory::{Barred, Origin, Request, TermRecord};
 use samovar_wire::{GameCode, PeerId, SessionId, Term};
 
 use crate::error::RelayError;
@@ -23,6 +23,11 @@ const MEMBERS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("memb
 
 /// The same of who was a member before. A store of before there was this table knows of nobody.
 const FORMER: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("former");
+
+/// The same of peers that are barred, and addresses that are: eight bytes each, a digest keyed by the relay. A store of before there
+/// were these tables bars nobody.
+const BARRED: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("barred");
+const BARRED_ORIGINS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("barred_origins");
 
 /// Bytes of the database that are kept in memory. It is read once, and then written.
 const CACHE: usize = 8 * 1_024 * 1_024;
@@ -65,6 +70,7 @@ impl Store {
         let Some(table) = open(&transaction, TERMS)? else { return Ok(Vec::new()) };
         let begun = open(&transaction, BEGUN)?;
         let (members, former) = (open(&transaction, MEMBERS)?, open(&transaction, FORMER)?);
+        let (barred, origins) = (open(&transaction, BARRED)?, open(&transaction, BARRED_ORIGINS)?);
         let mut records = Vec::new();
         for entry in table.iter()? {
             let (session, value) = entry?;
@@ -77,6 +83,8 @@ impl Store {
                 let begun = begun.map_or((term, host), |(term, host)| (Term(term), PeerId(host)));
                 let (members, former) =
                     (peers_of(members.as_ref(), session)?, peers_of(former.as_ref(), session)?);
+                let origins = read_all(origins.as_ref(), session, |id| Origin(u64::from_le_bytes(id)))?;
+                let barred = Barred { peers: peers_of(barred.as_ref(), session)?, origins };
                 records.push(TermRecord {
                     session,
                     code,
@@ -86,6 +94,7 @@ impl Store {
                     begun,
                     members,
                     former,
+                    barred,
                     serial,
                 });
             }
@@ -109,18 +118,22 @@ impl Store {
             let mut reigns = transaction.open_table(BEGUN)?;
             let mut named = transaction.open_table(MEMBERS)?;
             let mut removed = transaction.open_table(FORMER)?;
+            let mut barred_peers = transaction.open_table(BARRED)?;
+            let mut barred_origins = transaction.open_table(BARRED_ORIGINS)?;
             for request in requests {
                 match request {
                     Request::Persist(record) => {
-                        let TermRecord { session, code, params, term, host, begun, members, former, serial } =
-                            record;
+                        let TermRecord { session, code, params, term, host, begun, serial, .. } = record;
                         if begun.0 < *term {
                             reigns.insert(session.0, (begun.0.0, begun.1.0))?;
                         } else {
                             reigns.remove(session.0)?;
                         }
-                        keep(&mut named, *session, members)?;
-                        keep(&mut removed, *session, former)?;
+                        keep_peers(&mut named, *session, &record.members)?;
+                        keep_peers(&mut removed, *session, &record.former)?;
+                        keep_peers(&mut barred_peers, *session, &record.barred.peers)?;
+                        let origins = record.barred.origins.iter().map(|origin| origin.0.to_le_bytes());
+                        keep(&mut barred_origins, *session, origins)?;
                         table.insert(session.0, (code.as_str(), *params, term.0, host.0, *serial))?;
                         persisted.push((*session, *term));
                     }
@@ -129,6 +142,8 @@ impl Store {
                         reigns.remove(session.0)?;
                         named.remove(session.0)?;
                         removed.remove(session.0)?;
+                        barred_peers.remove(session.0)?;
+                        barred_origins.remove(session.0)?;
                     }
                 }
             }
@@ -179,16 +194,36 @@ fn peers_of(
     table: Option<&ReadOnlyTable<u64, &'static [u8]>>,
     session: SessionId,
 ) -> Result<Vec<PeerId>, redb::Error> {
-    let bytes = table.map(|table| table.get(session.0)).transpose()?.flatten();
-    let peers = |bytes: &[u8]| bytes.as_chunks().0.iter().map(|&id| PeerId(u32::from_le_bytes(id))).collect();
-    Ok(bytes.map(|bytes| peers(bytes.value())).unwrap_or_default())
+    read_all(table, session, |id| PeerId(u32::from_le_bytes(id)))
 }
 
-fn keep(table: &mut Table<'_, u64, &[u8]>, session: SessionId, peers: &[PeerId]) -> Result<(), redb::Error> {
-    if peers.is_empty() {
+fn read_all<T, const N: usize>(
+    table: Option<&ReadOnlyTable<u64, &'static [u8]>>,
+    session: SessionId,
+    read: impl Fn([u8; N]) -> T,
+) -> Result<Vec<T>, redb::Error> {
+    let bytes = table.map(|table| table.get(session.0)).transpose()?.flatten();
+    let all = |bytes: &[u8]| bytes.as_chunks().0.iter().map(|&id| read(id)).collect();
+    Ok(bytes.map(|bytes| all(bytes.value())).unwrap_or_default())
+}
+
+fn keep_peers(
+    table: &mut Table<'_, u64, &[u8]>,
+    session: SessionId,
+    peers: &[PeerId],
+) -> Result<(), redb::Error> {
+    keep(table, session, peers.iter().map(|peer| peer.0.to_le_bytes()))
+}
+
+fn keep<const N: usize>(
+    table: &mut Table<'_, u64, &[u8]>,
+    session: SessionId,
+    all: impl Iterator<Item = [u8; N]>,
+) -> Result<(), redb::Error> {
+    let bytes: Vec<u8> = all.flatten().collect();
+    if bytes.is_empty() {
         table.remove(session.0)?;
     } else {
-        let bytes: Vec<u8> = peers.iter().flat_map(|peer| peer.0.to_le_bytes()).collect();
         table.insert(session.0, &*bytes)?;
     }
     Ok(())
@@ -210,6 +245,7 @@ mod tests {
             begun: (Term(begun.0), PeerId(begun.1)),
             members: peers(members),
             former: peers(former),
+            barred: Barred { peers: peers(former), origins: vec![Origin(1 << 40), Origin(7)] },
             serial: 1,
         }
     }
@@ -252,9 +288,15 @@ mod tests {
     #[test]
     fn a_store_of_an_older_release_opens() {
         let written = record(256, 1, (256, 1), &[1], &[2]);
+        let mut without_peers = written.clone();
+        without_peers.barred.peers.clear();
+        let mut without_origins = written.clone();
+        without_origins.barred.origins.clear();
         for (table, left) in [
             (FORMER, TermRecord { former: Vec::new(), ..written.clone() }),
             (MEMBERS, TermRecord { members: Vec::new(), ..written.clone() }),
+            (BARRED, without_peers),
+            (BARRED_ORIGINS, without_origins),
         ] {
             with_store("older", |store| {
                 store.apply(&[Request::Persist(written.clone())]).unwrap();

@@ -24,9 +24,10 @@ const fn to_relay_variant(message: &ToRelay) -> u8 {
         ToRelay::Members(_) => 6,
         ToRelay::Doubt => 7,
         ToRelay::Away => 8,
+        ToRelay::Bar(_) => 9,
     }
 }
-const TO_RELAY_VARIANTS: u8 = 9;
+const TO_RELAY_VARIANTS: u8 = 10;
 
 const fn from_relay_variant(message: &FromRelay) -> u8 {
     match message {
@@ -45,7 +46,7 @@ const fn from_relay_variant(message: &FromRelay) -> u8 {
 }
 const FROM_RELAY_VARIANTS: u8 = 11;
 
-const REFUSALS: [(&str, Refusal); 10] = [
+const REFUSALS: [(&str, Refusal); 12] = [
     ("refused_unknown_game", Refusal::UnknownGame),
     ("refused_code_taken", Refusal::CodeTaken),
     ("refused_full", Refusal::Full),
@@ -56,6 +57,8 @@ const REFUSALS: [(&str, Refusal); 10] = [
     ("refused_busy", Refusal::Busy),
     ("refused_misbehaved", Refusal::Misbehaved),
     ("refused_draining", Refusal::Draining),
+    ("refused_barred", Refusal::Barred),
+    ("refused_reserved", Refusal::Reserved),
 ];
 
 const fn refusal_variant(refusal: Refusal) -> usize {
@@ -70,6 +73,8 @@ const fn refusal_variant(refusal: Refusal) -> usize {
         Refusal::Busy => 7,
         Refusal::Misbehaved => 8,
         Refusal::Draining => 9,
+        Refusal::Barred => 10,
+        Refusal::Reserved => 11,
     }
 }
 
@@ -112,6 +117,7 @@ fn messages_to_relay() -> Vec<(&'static str, ToRelay)> {
         ("doubt", ToRelay::Doubt),
         ("enter_rejoin", enter(Purpose::Rejoin(code("TEA-4"), pass()))),
         ("away", ToRelay::Away),
+        ("bar", ToRelay::Bar(PeerId(300))),
     ]
 }
 

@@ -230,9 +230,9 @@ impl Play {
         self.peer.with(|peer, now| peer.leave(now));
     }
 
-    /// Puts another member out, if this peer hosts.
+    /// Puts another member out until the game ends, if this peer hosts.
     pub fn put_out(&self, other: PeerId) {
-        self.peer.with(|peer, now| peer.session_mut().map(|session| session.put_out(now, other)));
+        self.peer.with(|peer, now| peer.session_mut().map(|session| session.bar(now, other)));
     }
 
     /// Leaves when there is no time for that.
@@ -393,13 +393,14 @@ fn refused(refusal: Refusal, wish: &Wish, what: String) -> Ending {
     let code = wish.code.as_ref().map(|code| code.as_str().to_owned()).unwrap_or_default();
     Ending::Problem(match refusal {
         Refusal::UnknownGame => Problem::UnknownGame { code },
-        Refusal::CodeTaken => Problem::CodeTaken { code },
+        Refusal::CodeTaken | Refusal::Reserved => Problem::CodeTaken { code },
         Refusal::Full => Problem::FullGame { code },
         Refusal::Closed => Problem::ClosedGame { code },
         Refusal::Parameters if !wish.create && !wish.is_last_guess => return Ending::OtherGame,
         Refusal::Version(_) | Refusal::Parameters => Problem::VersionMismatch,
         Refusal::Busy => return broken("the relay holds as many games as it can".to_owned()),
         Refusal::Draining => return broken("the relay is about to stop; try again in a minute".to_owned()),
+        Refusal::Barred => Problem::PutOut { code },
         Refusal::BadPass | Refusal::Misbehaved => return broken(what),
     })
 }

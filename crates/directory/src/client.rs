@@ -276,6 +276,13 @@ impl Client {
         self.flush(now);
     }
 
+    /// A host bars a peer, and newcomers from its address. It is sent like the members, once on each connection and under each
+    /// term; of those that wait for that the last [`BARS_MAX`](crate::limits::BARS_MAX) are kept.
+    pub fn bar(&mut self, now: Time, peer: PeerId) {
+        self.outbox.bar(peer);
+        self.flush(now);
+    }
+
     /// A warrant learnt from other members: shown when we come back to the relay. `false` when it is not the
     /// relay's, or of another session; one that is not newer than what we have changes nothing.
     pub fn set_warrant(&mut self, now: Time, warrant: Warrant) -> bool {

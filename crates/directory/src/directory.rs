@@ -15,6 +15,7 @@
 //! connection after its [`Output::Close`].
 
 mod archive;
+mod bars;
 mod claims;
 mod connection;
 mod drain;
@@ -38,7 +39,8 @@ use samovar_wire::{Entropy, GameCode, PeerId, SessionId, Term, Time};
 
 use crate::limits::{CODE_RESERVED_FOR, CONNECTIONS_MAX, ENTER_WITHIN, PULSE_EVERY, Quota};
 use archive::Archive;
-use connection::{Connection, Phase};
+pub use bars::Barred;
+use connection::{Caller, Connection, Phase};
 use game::Game;
 pub use incoming::Incoming;
 use incoming::Read;
@@ -86,6 +88,8 @@ pub struct TermRecord {
     pub members: Vec<PeerId>,
     /// Members that a host named before, and no more; the last 32 at most.
     pub former: Vec<PeerId>,
+    /// Whom its hosts have barred.
+    pub barred: Barred,
     /// Grows with each game listed: of two records with one code the higher serial is the later game.
     pub serial: u64,
 }
@@ -93,9 +97,12 @@ pub struct TermRecord {
 impl TermRecord {
     /// Whether a peer is or was a member: a host has named it, or it hosts.
     pub(crate) fn has_named(&self, peer: PeerId) -> bool {
-        self.members.contains(&peer)
-            || self.former.contains(&peer)
-            || [self.host, self.begun.1].contains(&peer)
+        self.is_member(peer) || self.former.contains(&peer)
+    }
+
+    /// Whether a host has named a peer last, or it hosts.
+    pub(crate) fn is_member(&self, peer: PeerId) -> bool {
+        self.members.contains(&peer) || [self.host, self.begun.1].contains(&peer)
     }
 
     /// Whether anybody but its founder was ever a member, or could know of a later term.
@@ -208,6 +215,7 @@ pub struct Directory {
     timers: Timers,
     next_serial: u64,
     quota: Quota,
+    own_code: Option<GameCode>,
     /// Whether the driver answers offers of data channels.
     is_reachable: bool,
     /// Whether the driver tells when a question has left.
@@ -235,6 +243,7 @@ impl Directory {
             timers: Timers::default(),
             next_serial: 1,
             quota: Quota::default(),
+            own_code: None,
             is_reachable: false,
             reports_probes: false,
             offers: VecDeque::new(),
@@ -280,11 +289,20 @@ impl Directory {
 
     /// A connection was accepted. Of one origin few strangers have a place in a game; `None` has no such limit.
     pub fn handle_opened(&mut self, now: Time, conn: ConnId, origin: Option<Origin>) {
+        self.on_opened(now, conn, Caller { origin, is_own: false });
+    }
+
+    /// The same of a connection of the relay's own: no host can bar it, and the relay's own code is for it.
+    pub fn handle_opened_own(&mut self, now: Time, conn: ConnId) {
+        self.on_opened(now, conn, Caller { origin: None, is_own: true });
+    }
+
+    fn on_opened(&mut self, now: Time, conn: ConnId, caller: Caller) {
         if self.connections.is_empty() {
             self.timers.set(Timer::Pulse, now + PULSE_EVERY);
         }
         let busy = self.connections.len() >= CONNECTIONS_MAX;
-        self.connections.insert(conn, Connection::new(origin));
+        self.connections.insert(conn, Connection::new(caller));
         if busy {
             self.refuse(now, conn, Refusal::Busy);
         } else {

@@ -13,6 +13,6 @@ pub mod limits;
 
 pub use client::{Client, ClientConfig, ClientEvent, ClientRequest, Fault, SocketId};
 pub use directory::{
-    Class, CloseReason, ConnId, Directory, DirectoryConfig, GameInfo, HostChange, Incoming, Note, Origin,
-    Output, RelayOffer, Request, TermRecord, Usage,
+    Barred, Class, CloseReason, ConnId, Directory, DirectoryConfig, GameInfo, HostChange, Incoming, Note,
+    Origin, Output, RelayOffer, Request, TermRecord, Usage,
 };

@@ -14,6 +14,9 @@ pub const RETURNS_PER_GAME_MAX: usize = 32;
 pub const STRANGERS_PER_ORIGIN_MAX: usize = 4;
 /// Connections of one address that wait to enter one game.
 pub const WAITING_PER_ORIGIN_MAX: usize = 32;
+/// Peers that a game remembers as barred, and as many addresses; the oldest are given up. A client keeps as many bars until the
+/// relay has them.
+pub const BARS_MAX: usize = 64;
 /// How long a peer that no host has named keeps its place from a newcomer.
 pub const NAMED_WITHIN: Duration = Duration::from_millis(30_000);
 /// Sessions without a connection whose terms are remembered; beyond it one that nobody has joined is forgotten, or the
@@ -127,6 +130,10 @@ pub const CLIENT_CLAIM_BURST: u64 = 8;
 pub const MEMBERS_INTERVAL: Duration = Duration::from_millis(100);
 /// Lists of members of one client at once.
 pub const MEMBERS_BURST: u64 = 8;
+/// Between two bars of one client, on average.
+pub const BAR_INTERVAL: Duration = Duration::from_millis(100);
+/// Bars of one client at once.
+pub const BAR_BURST: u64 = 8;
 /// Between two signals of a client, on average. Rate and burst leave the relay room for a network that holds two
 /// seconds of them back and then delivers all at once.
 pub const CLIENT_SIGNAL_INTERVAL: Duration = Duration::from_millis(100);

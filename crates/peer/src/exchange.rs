@@ -100,6 +100,9 @@ impl Peer {
         if let (Refusal::BadPass, Some(session)) = (refusal, &mut self.session) {
             session.witness(now).handle_lost();
         }
+        if let (Refusal::Barred, Some(session)) = (refusal, &mut self.session) {
+            session.witness(now).handle_barred();
+        }
         self.out.tell(PeerEvent::Refused(refusal));
         self.leaving.set_over(self.session.is_none() || is_newcomer && refusal != Refusal::BadPass);
     }
@@ -217,6 +220,9 @@ impl Peer {
         if let Some((term, candidate)) = witness.poll_claim() {
             // The session claims again while it misses the host.
             self.relay.client.claim(now, term, candidate);
+        }
+        while let Some(peer) = witness.poll_bar() {
+            self.relay.client.bar(now, peer);
         }
         self.relay.tell(now, session);
         self.take_events(now);

@@ -2,6 +2,7 @@
 
 use samovar_wire::control::{Hello, Presence, Standing};
 use samovar_wire::limits::{BACKUPS_MAX, MEMBERS_MAX, SEATS_MAX};
+use samovar_wire::name::{self, NOT_RELAY};
 use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::{Electorate, LEFT, PUT_OUT, SPECTATOR, SeatRecord, ViewHeader};
 use samovar_wire::{
@@ -68,7 +69,9 @@ impl View {
     pub fn from_fields<'a>(mut fields: impl Iterator<Item = &'a [u8]>) -> Result<Self, DecodeError> {
         let header = ViewHeader::decode(fields.next().ok_or(DecodeError::Truncated)?)?;
         let seat = |field: &[u8]| (!field.is_empty()).then(|| SeatRecord::decode(field)).transpose();
-        let seats = fields.map(seat).collect::<Result<Vec<_>, _>>()?;
+        let mut seats = fields.map(seat).collect::<Result<Vec<_>, _>>()?;
+        // Whatever the host says: each member sees to it for itself.
+        seats.iter_mut().flatten().for_each(unmask);
         let view = Self { header, seats };
         let mut peers: Vec<_> = view.members().map(|m| m.peer).collect();
         sort_by_key(&mut peers, |peer| *peer);
@@ -228,6 +231,7 @@ impl View {
             }
             let yields = record.peer.replace(peer);
             record.ticket = hello.ticket;
+            unmask(record);
             record.standing.presence = Presence::Visible;
             record.attributes &= !(LEFT | PUT_OUT);
             record.since = now.as_micros().max(record.since);
@@ -241,7 +245,7 @@ impl View {
         }
         let place = self.free_place().ok_or(CloseCode::Full)?;
         let seat = SeatId(self.header.next_seat);
-        self.seats[place] = Some(SeatRecord {
+        let mut record = SeatRecord {
             seat,
             peer: Some(peer),
             name: hello.name.clone(),
@@ -249,7 +253,9 @@ impl View {
             standing: Standing { presence: Presence::Visible, reach: 0 },
             ticket: hello.ticket,
             since: now.as_micros(),
-        });
+        };
+        unmask(&mut record);
+        self.seats[place] = Some(record);
         self.header.next_seat = self.header.next_seat.wrapping_add(1).max(1);
         self.note_roll();
         Ok(Admission { seat, yields: None })
@@ -437,6 +443,13 @@ pub struct Member<'a> {
     pub peer: PeerId,
     /// Its seat.
     pub record: &'a SeatRecord,
+}
+
+/// The relay's name is shown of the relay's own peers alone.
+fn unmask(record: &mut SeatRecord) {
+    if record.peer.is_some_and(|peer| !peer.is_relays_own()) && name::is_relays(&record.name) {
+        NOT_RELAY.clone_into(&mut record.name);
+    }
 }
 
 #[cfg(test)]

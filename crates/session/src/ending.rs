@@ -44,7 +44,7 @@ impl Session {
 
     /// Puts another member out, as its host: its session ends with [`CloseCode::PutOut`], its seat is free and its ticket
     /// void. The others are told by [`Departure::PutOut`](crate::Departure::PutOut). What it owned is the host's. Nothing keeps
-    /// it from coming back as somebody new.
+    /// it from coming back as somebody new; see [`Session::bar`].
     ///
     /// `false`, and nothing happens, when this peer does not host or that one is no other member. A host that is replaced in
     /// the same moment may have put out nobody.
@@ -58,6 +58,17 @@ impl Session {
         self.desk.put_out.push(peer);
         self.do_housework(now);
         true
+    }
+
+    /// As [`Session::put_out`], and the relay is asked to keep the peer out, and newcomers from its address, until the game ends. The
+    /// relay does as far as it knows them: who has another address comes back as somebody new. A relay that is out of reach hears of
+    /// it when it is back, while this peer hosts.
+    pub fn bar(&mut self, now: Time, peer: PeerId) -> bool {
+        let is_out = self.put_out(now, peer);
+        if is_out {
+            self.core.out.bar(peer);
+        }
+        is_out
     }
 
     /// Leaves for good: everybody is told, and a host's successor need not wait for silence.

@@ -13,6 +13,14 @@ impl PeerId {
     /// The relay, where a message names the other end of a way that may be a peer's, too. Nobody's id: the relay draws
     /// none that is zero.
     pub const RELAY: Self = Self(0);
+    /// From this id on they are those of the relay's own peers, and the relay draws none of them for others.
+    pub const OWN_FROM: Self = Self(0xffff_0000);
+
+    /// Whether it is the relay's own peer's, whom nobody can pretend to be: the relay draws all ids.
+    #[must_use]
+    pub const fn is_relays_own(self) -> bool {
+        self.0 >= Self::OWN_FROM.0
+    }
 }
 
 impl fmt::Display for PeerId {

@@ -6,6 +6,11 @@
 
 use crate::limits::{NAME_CLUSTERS_MAX, NAME_MAX};
 
+/// The name of the relay's own peers, which others are not shown by.
+pub const RELAY: &str = "The relay";
+/// What others are shown as who have that name.
+pub const NOT_RELAY: &str = "Player";
+
 /// Characters of typed text that [`tidy`] reads at most.
 const TYPED_MAX: usize = 4_096;
 
@@ -20,6 +25,17 @@ pub fn is_valid(name: &str) -> bool {
 #[must_use]
 pub fn has_ink(name: &str) -> bool {
     name.chars().any(|c| !c.is_whitespace() && !is_inkless(c))
+}
+
+/// Whether a name reads as [`RELAY`], in whatever case and with whatever blanks and invisible characters. Letters of other alphabets that look
+/// like it are not known.
+#[must_use]
+pub fn is_relays(name: &str) -> bool {
+    let letters = |name: &str| {
+        let shown = name.chars().filter(|&c| !c.is_whitespace() && !is_inkless(c));
+        shown.flat_map(char::to_lowercase).collect::<String>()
+    };
+    letters(name) == letters(RELAY)
 }
 
 /// What was typed without forbidden characters and invisible padding, each run of white space one space. Reads at
@@ -137,6 +153,23 @@ mod tests {
         assert_eq!(fit(["x"; 40]), "x".repeat(20));
         assert_eq!(fit([["a"; 19].as_slice(), &[" ", "b"]].concat()), "a".repeat(19));
         assert_eq!(fit([format!("a{}", "\u{301}".repeat(40))]), "");
+    }
+
+    #[test]
+    fn the_relays_name_is_known_in_disguise() {
+        for name in [
+            "The relay",
+            "the RELAY",
+            " The  relay ",
+            "The\u{a0}relay",
+            "T\u{200b}he rel\u{ad}ay",
+            "Therelay\u{3164}",
+        ] {
+            assert!(is_relays(name), "{name:?}");
+        }
+        for name in ["", "The relays", "Relay", "Ann", NOT_RELAY] {
+            assert!(!is_relays(name), "{name:?}");
+        }
     }
 
     #[test]

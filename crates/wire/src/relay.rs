@@ -108,6 +108,8 @@ pub enum ToRelay {
     Doubt,
     /// The sender goes, and may come back as another peer: a page is unloaded. Otherwise as [`ToRelay::Leave`].
     Away,
+    /// From the host: this peer shall not come back to the game, and no newcomer from its address shall enter.
+    Bar(PeerId),
 }
 
 /// The first message on a WebSocket.
@@ -223,6 +225,10 @@ pub enum Refusal {
     Misbehaved,
     /// The relay is about to stop: it founds no game any more.
     Draining,
+    /// The game's host has barred the peer, or newcomers from its address.
+    Barred,
+    /// The code is kept for the relay's own connections.
+    Reserved,
 }
 
 /// Why a claim was not granted.

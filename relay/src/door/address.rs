@@ -1,12 +1,12 @@
 //! What each address has open and has spent, and each network of addresses.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use samovar_directory::Origin;
+use samovar_wire::digest;
 
 use crate::limits::{Bucket, Limits, Network};
 use crate::metrics::Turned;
@@ -31,8 +31,12 @@ pub(crate) struct Addresses {
     table: Mutex<Table>,
     /// Opened by all of them.
     opens: Bucket,
-    origins: RandomState,
+    origins: OriginKey,
 }
+
+/// What makes an [`Origin`] of an address: the same after a restart, and no address can be found by it without the key.
+#[derive(Clone, Default)]
+pub(crate) struct OriginKey([u8; 32]);
 
 #[derive(Debug, Default)]
 struct Table {
@@ -53,7 +57,33 @@ struct Taken {
     origin: Origin,
 }
 
+impl OriginKey {
+    /// The key of the relay whose signing key this is.
+    pub(crate) fn of(secret: &[u8; 32]) -> Self {
+        Self(digest(&[b"samovar origins 1", secret]))
+    }
+
+    fn origin(&self, address: IpAddr) -> Origin {
+        let address = match origin(address) {
+            IpAddr::V4(address) => address.to_ipv6_mapped(),
+            IpAddr::V6(address) => address,
+        };
+        let [a, b, c, d, e, f, g, h, ..] = digest(&[&self.0, &address.octets()]);
+        Origin(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+    }
+}
+
+impl core::fmt::Debug for OriginKey {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("OriginKey(secret)")
+    }
+}
+
 impl Addresses {
+    pub(super) fn new(origins: OriginKey) -> Self {
+        Self { origins, ..Self::default() }
+    }
+
     /// Takes a place, of so many that the relay has left.
     ///
     /// # Errors
@@ -85,7 +115,7 @@ impl Addresses {
             network.opens.take(now, 1, rate.saturating_mul(network.width));
             network.connections.fetch_add(1, Ordering::Relaxed);
         }
-        let origin = Origin(self.origins.hash_one(origin(address)));
+        let origin = self.origins.origin(address);
         Ok(AddressPlace(Arc::new(Taken { networks, origin })))
     }
 

@@ -135,6 +135,8 @@ samovar_wire::counted! {
         Busy,
         Misbehaved,
         Draining,
+        Barred,
+        Reserved,
     }
 }
 
@@ -181,6 +183,8 @@ impl From<Refusal> for Refused {
             Refusal::Busy => Self::Busy,
             Refusal::Misbehaved => Self::Misbehaved,
             Refusal::Draining => Self::Draining,
+            Refusal::Barred => Self::Barred,
+            Refusal::Reserved => Self::Reserved,
         }
     }
 }
@@ -253,6 +257,8 @@ labels! {
         Busy = "busy",
         Misbehaved = "misbehaved",
         Draining = "draining",
+        Barred = "barred",
+        Reserved = "reserved",
     }
     Changed {
         HandedOver = "handed_over",

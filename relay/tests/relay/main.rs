@@ -3,6 +3,7 @@
 #[cfg(target_os = "linux")]
 mod addresses;
 mod attack;
+mod bars;
 mod bots;
 mod bounds;
 mod caller;

@@ -60,7 +60,7 @@ pub enum Problem {
         /// The game's code.
         code: String,
     },
-    /// The host has put this player out.
+    /// The host has put this player out, or somebody of the same network.
     PutOut {
         /// The game's code.
         code: String,
@@ -230,7 +230,9 @@ impl Problem {
             },
             Self::PutOut { .. } => Words {
                 title: "The host has put you out",
-                explanation: format!("The host of the game {code} does not want you at this table."),
+                explanation: format!(
+                    "The host of the game {code} keeps you, or newcomers from your network, out of it until it ends."
+                ),
                 advice: "Set a table of your own, or pick another game from the list.",
                 remedies: vec![create("New game", None), Remedy::Lobby],
             },

@@ -7,8 +7,8 @@ use samovar_wire::{PeerId, Term, Time};
 
 use crate::bucket::Bucket;
 use crate::limits::{
-    CLIENT_CLAIM_BURST, CLIENT_CLAIM_INTERVAL, CLIENT_SIGNAL_BURST, CLIENT_SIGNAL_INTERVAL,
-    CLIENT_SIGNALS_MAX, LISTING_INTERVAL, MEMBERS_BURST, MEMBERS_INTERVAL,
+    BAR_BURST, BAR_INTERVAL, BARS_MAX, CLIENT_CLAIM_BURST, CLIENT_CLAIM_INTERVAL, CLIENT_SIGNAL_BURST,
+    CLIENT_SIGNAL_INTERVAL, CLIENT_SIGNALS_MAX, LISTING_INTERVAL, MEMBERS_BURST, MEMBERS_INTERVAL,
 };
 
 /// Messages in the order they go, and what waits for its turn.
@@ -20,6 +20,7 @@ pub(super) struct Outbox {
     claims: Bucket,
     members: Statement,
     listing: Statement,
+    bars: Bars,
     /// The socket shall close behind the last message.
     closing: bool,
 }
@@ -33,6 +34,7 @@ impl Outbox {
             claims: Bucket::new(CLIENT_CLAIM_INTERVAL, CLIENT_CLAIM_BURST),
             members: Statement::new(Bucket::new(MEMBERS_INTERVAL, MEMBERS_BURST)),
             listing: Statement::new(Bucket::new(LISTING_INTERVAL, 1)),
+            bars: Bars::new(),
             closing: false,
         }
     }
@@ -75,9 +77,14 @@ impl Outbox {
         self.members.set(members);
     }
 
+    pub(super) fn bar(&mut self, peer: PeerId) {
+        self.bars.add(peer);
+    }
+
     pub(super) const fn forget_sent(&mut self) {
         self.members.is_sent = false;
         self.listing.is_sent = false;
+        self.bars.sent = 0;
     }
 
     /// Moves to the ready what the pace allows.
@@ -90,13 +97,17 @@ impl Outbox {
         if is_host {
             let due = [self.members.take(now), self.listing.take(now)];
             self.ready.extend(due.into_iter().flatten());
+            while let Some(bar) = self.bars.take(now) {
+                self.push(&bar);
+            }
         }
     }
 
     /// When [`Outbox::flush`] has something to do.
     pub(super) fn ready_at(&self, is_host: bool) -> Time {
         let signal = if self.signals.is_empty() { Time::FAR } else { self.pace.ready_at() };
-        if is_host { signal.min(self.members.due()).min(self.listing.due()) } else { signal }
+        let statements = self.members.due().min(self.listing.due()).min(self.bars.due());
+        if is_host { signal.min(statements) } else { signal }
     }
 
     /// Forgets what was meant for a connection that is no more; the host's statements stay, for the next one.
@@ -151,5 +162,43 @@ impl Statement {
 
     fn due(&self) -> Time {
         if self.is_sent || self.message.is_none() { Time::FAR } else { self.pace.ready_at() }
+    }
+}
+
+/// Whom a host has barred: the relay takes each again, and knows that it has it.
+#[derive(Debug)]
+struct Bars {
+    peers: VecDeque<PeerId>,
+    /// So many of them were sent.
+    sent: usize,
+    pace: Bucket,
+}
+
+impl Bars {
+    const fn new() -> Self {
+        Self { peers: VecDeque::new(), sent: 0, pace: Bucket::new(BAR_INTERVAL, BAR_BURST) }
+    }
+
+    fn add(&mut self, peer: PeerId) {
+        if self.peers.contains(&peer) {
+            return;
+        }
+        if self.peers.len() == BARS_MAX {
+            self.peers.pop_front();
+            self.sent = self.sent.saturating_sub(1);
+        }
+        self.peers.push_back(peer);
+    }
+
+    fn take(&mut self, now: Time) -> Option<ToRelay> {
+        let peer = *self.peers.get(self.sent)?;
+        self.pace.take(now).then(|| {
+            self.sent += 1;
+            ToRelay::Bar(peer)
+        })
+    }
+
+    fn due(&self) -> Time {
+        if self.sent == self.peers.len() { Time::FAR } else { self.pace.ready_at() }
     }
 }

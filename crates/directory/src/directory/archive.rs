@@ -120,6 +120,7 @@ mod tests {
     use samovar_wire::{PeerId, Term};
 
     use super::*;
+    use crate::Barred;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -135,6 +136,7 @@ mod tests {
             begun: (Term::FIRST, PeerId(1)),
             members: members.iter().copied().map(PeerId).collect(),
             former: Vec::new(),
+            barred: Barred::default(),
             serial: n,
         };
         // The older a game, the shorter it has slept.

@@ -23,11 +23,19 @@ pub(super) enum Phase {
     Entered(SessionId, PeerId),
 }
 
+/// Who opened a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Caller {
+    /// `None` when the driver does not tell addresses apart.
+    pub(super) origin: Option<Origin>,
+    /// It is the relay itself.
+    pub(super) is_own: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Connection {
     pub(super) phase: Phase,
-    /// `None` when the driver does not tell addresses apart.
-    pub(super) origin: Option<Origin>,
+    pub(super) caller: Caller,
     /// Since when its peer has been in its game.
     pub(super) entered: Time,
     controls: Bucket,
@@ -35,10 +43,10 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) const fn new(origin: Option<Origin>) -> Self {
+    pub(super) const fn new(caller: Caller) -> Self {
         Self {
             phase: Phase::New,
-            origin,
+            caller,
             entered: Time::ZERO,
             controls: Bucket::new(CONTROL_INTERVAL, CONTROL_BURST),
             signals: Bucket::new(SIGNAL_INTERVAL, SIGNAL_BURST),

@@ -4,10 +4,10 @@ use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, Refusal};
 use samovar_wire::{GameCode, PROTOCOL_VERSION, PeerId, PeerPass, SessionId, Term, Time, Warrant};
 
 use super::connection::Phase;
-use super::game::Game;
+use super::game::{Game, draw_id};
 use super::strangers::Place;
 use super::timers::Timer;
-use super::{CloseReason, ConnId, Directory, HostChange, Note, Output, Request, TermRecord};
+use super::{Barred, CloseReason, ConnId, Directory, HostChange, Note, Output, Request, TermRecord};
 use crate::limits::{HOST_GRACE, REJOIN_WAIT, RETURNS_PER_GAME_MAX};
 
 /// Letters of a drawn code: no vowels, so that it spells nothing, and none that looks like another letter or digit.
@@ -22,6 +22,15 @@ pub(super) struct Wish<'a> {
     pub(super) params: u64,
     /// The member that it was.
     pub(super) former: Option<PeerId>,
+}
+
+/// A game that somebody wants to found.
+struct Founding {
+    /// `None` for one that is drawn.
+    code: Option<GameCode>,
+    params: u64,
+    /// Whom the session barred that had the code before.
+    barred: Barred,
 }
 
 /// What somebody shows who comes back.
@@ -45,7 +54,9 @@ impl Directory {
         }
         let params = enter.params;
         match enter.purpose {
-            Purpose::Create(code) => self.create(now, conn, code, params),
+            Purpose::Create(code) => {
+                self.create(now, conn, Founding { code, params, barred: Barred::default() })
+            }
             Purpose::Join(code) => self.join(now, conn, Wish { code: &code, params, former: None }).map(drop),
             Purpose::Rejoin(code, pass) => {
                 self.rejoin(now, conn, code, (Some(pass).filter(|_| is_genuine), params))
@@ -57,13 +68,8 @@ impl Directory {
         }
     }
 
-    fn create(
-        &mut self,
-        now: Time,
-        conn: ConnId,
-        code: Option<GameCode>,
-        params: u64,
-    ) -> Result<(), Refusal> {
+    fn create(&mut self, now: Time, conn: ConnId, founding: Founding) -> Result<(), Refusal> {
+        let Founding { code, params, barred } = founding;
         if self.is_draining() {
             return Err(Refusal::Draining);
         }
@@ -72,14 +78,17 @@ impl Directory {
         }
         let code = match code {
             Some(code) if self.codes.contains_key(&code) => return Err(Refusal::CodeTaken),
+            Some(code) if self.is_kept_from(conn, &code) => return Err(Refusal::Reserved),
             Some(code) => code,
             None => self.draw_code(),
         };
         let session = self.draw_session();
-        let host = PeerId((self.entropy.number() >> 32).max(1) as u32);
+        let caller = self.caller(conn);
+        let host = draw_id(&mut self.entropy, caller);
+        let host = PeerId(host.0.max(1));
         let (term, serial) = (Term::FIRST, self.next_serial);
         let (begun, members, former) = ((term, host), vec![host], Vec::new());
-        self.list(TermRecord { session, code, params, term, host, begun, members, former, serial });
+        self.list(TermRecord { session, code, params, term, host, begun, members, former, barred, serial });
         self.become_entrant(now, conn, session, host);
         Ok(())
     }
@@ -94,8 +103,10 @@ impl Directory {
         (pass, params): (Option<PeerPass>, u64),
     ) -> Result<(), Refusal> {
         let Some(&session) = self.codes.get(&code) else {
-            return self.create(now, conn, Some(code), params);
+            return self.create(now, conn, Founding { code: Some(code), params, barred: Barred::default() });
         };
+        let pass = pass.filter(|pass| pass.session == session);
+        self.admits(conn, session, pass.map(|pass| pass.peer))?;
         let former = pass.and_then(|pass| self.former(session, &pass));
         if self.join(now, conn, Wish { code: &code, params, former })? {
             self.begin_anew(session);
@@ -109,7 +120,7 @@ impl Directory {
                 self.close(now, older, CloseReason::Replaced);
             }
             self.timers.stop(Timer::Connection(conn));
-            if self.vacated.contains(&session) {
+            if self.vacated.contains(&session) && !self.is_kept_from(conn, &code) {
                 self.found_anew(now, session);
             } else {
                 self.timers.hasten(Timer::Reservation(session), now + REJOIN_WAIT);
@@ -124,7 +135,7 @@ impl Directory {
             Some(game) => game.has_named(pass.peer),
             None => self.archive.get(session).is_some_and(|record| record.has_named(pass.peer)),
         };
-        (is_named && pass.session == session).then_some(pass.peer)
+        is_named.then_some(pass.peer)
     }
 
     /// The first newcomer that was a member hosts a game without other members, and begins its session anew.
@@ -138,12 +149,13 @@ impl Directory {
     /// Without a former member there is no game.
     pub(super) fn found_anew(&mut self, now: Time, session: SessionId) {
         let waiting = self.awaiting.remove(&session).unwrap_or_default();
-        let record = self.archive.get(session).map(|record| (record.code.clone(), record.params));
+        let record = self.archive.get(session);
+        let barred = record.map(|record| record.barred.founded_anew()).unwrap_or_default();
+        let record = record.map(|record| (record.code.clone(), record.params));
         self.free_code(session);
-        let is_returning = |conn: &&ConnId| {
-            self.connections.get(conn).is_some_and(|c| matches!(c.phase, Phase::Returning(..)))
-        };
-        let founder = waiting.iter().find(is_returning).copied();
+        let may_found =
+            |conn: &&ConnId| record.as_ref().is_some_and(|(code, _)| self.may_found_anew(**conn, code));
+        let founder = waiting.iter().find(may_found).copied();
         for conn in founder.into_iter().chain(waiting.iter().copied().filter(|conn| Some(*conn) != founder)) {
             self.timers.stop(Timer::Connection(conn));
             let phase = self.connections.get(&conn).map(|connection| connection.phase);
@@ -152,7 +164,8 @@ impl Directory {
                 _ if matches!(phase, Some(Phase::Resuming(..))) => Err(Refusal::UnknownGame),
                 // Another game may have the code by now.
                 Some((code, params)) if Some(conn) == founder && !self.codes.contains_key(code) => {
-                    self.create(now, conn, Some(code.clone()), *params)
+                    let (code, barred) = (Some(code.clone()), barred.clone());
+                    self.create(now, conn, Founding { code, params: *params, barred })
                 }
                 Some((code, params)) => {
                     self.join(now, conn, Wish { code, params: *params, former: None }).map(drop)
@@ -169,6 +182,7 @@ impl Directory {
     pub(super) fn join(&mut self, now: Time, conn: ConnId, wish: Wish<'_>) -> Result<bool, Refusal> {
         let Wish { code, params, former } = wish;
         let session = *self.codes.get(code).ok_or(Refusal::UnknownGame)?;
+        self.admits(conn, session, former)?;
         let waiting = former.map_or(Phase::Awaiting(session), |former| Phase::Returning(session, former));
         let Some(game) = self.games.get(&session) else {
             let record = self.archive.get(session).ok_or(Refusal::UnknownGame)?;
@@ -192,8 +206,9 @@ impl Directory {
                 Place::Full => return Err(Refusal::Busy),
             },
         }
+        let caller = self.caller(conn);
         let Some(game) = self.games.get_mut(&session) else { return Err(Refusal::UnknownGame) };
-        let peer = game.draw_peer(&mut self.entropy);
+        let peer = game.draw_peer(&mut self.entropy, caller);
         self.become_entrant(now, conn, session, peer);
         if let Some(former) = former
             && let Some(game) = self.games.get_mut(&session)
@@ -213,6 +228,7 @@ impl Directory {
     fn resume(&mut self, now: Time, conn: ConnId, back: Return) -> Result<(), Refusal> {
         let Return { code, params, pass, warrant } = back;
         let (session, peer) = (pass.session, pass.peer);
+        self.admits(conn, session, Some(peer))?;
         if let Some(game) = self.games.get(&session) {
             if game.code != code {
                 return Err(Refusal::BadPass);
@@ -232,11 +248,14 @@ impl Directory {
                 }
             }
             self.learn(now, session, &warrant);
-        } else if self.archive.get(session).is_some_and(|record| !record.has_named(peer)) {
+        } else if self.archive.get(session).is_some_and(|record| !self.may_relist(conn, record, peer)) {
             // A peer that only joined lists no game: it waits for a member, like a newcomer.
             self.recall(session, &code, params)?;
             return self.wait(now, conn, session, Phase::Resuming(session, peer));
         } else {
+            if self.is_kept_from(conn, &code) && self.codes.get(&code) != Some(&session) {
+                return Err(Refusal::Reserved);
+            }
             self.relist(now, code, params, &warrant)?;
         }
         self.become_entrant(now, conn, session, peer);
@@ -268,8 +287,8 @@ impl Directory {
         let session = warrant.session;
         let known = self.recall(session, &code, params)?;
         let shown = (warrant.term, warrant.host);
-        let lists = known.map(|known| (known.members.clone(), known.former.clone()));
-        let (mut members, former) = lists.unwrap_or_default();
+        let lists = known.map(|known| (known.members.clone(), known.former.clone(), known.barred.clone()));
+        let (mut members, former, barred) = lists.unwrap_or_default();
         let ((term, host), begun) = match known.filter(|known| known.term > shown.0) {
             Some(known) => ((known.term, known.host), known.begun.max(shown)),
             None => (shown, shown),
@@ -286,7 +305,7 @@ impl Directory {
         self.timers.stop(Timer::Reservation(session));
         self.vacated.remove(&session);
         let serial = self.next_serial;
-        self.list(TermRecord { session, code, params, term, host, begun, members, former, serial });
+        self.list(TermRecord { session, code, params, term, host, begun, members, former, barred, serial });
         if let Some(game) = self.games.get_mut(&session) {
             (game.relisted, game.awaits_host) = (Some(now), true);
         }
@@ -298,7 +317,10 @@ impl Directory {
     fn list(&mut self, record: TermRecord) {
         self.next_serial = self.next_serial.saturating_add(1);
         self.codes.insert(record.code.clone(), record.session);
-        self.games.insert(record.session, Game::new(&record));
+        let is_own_code = self.own_code.as_ref() == Some(&record.code);
+        let mut game = Game::new(&record);
+        game.is_own_code = is_own_code;
+        self.games.insert(record.session, game);
         self.requests.push_back(Request::Persist(record));
     }
 
@@ -306,6 +328,8 @@ impl Directory {
     pub(super) fn become_entrant(&mut self, now: Time, conn: ConnId, session: SessionId, peer: PeerId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.remember(peer);
+        let caller = self.connections.get(&conn).map(|connection| connection.caller);
+        game.note_caller(peer, caller.unwrap_or_default());
         let older = game.members.get(&peer).or_else(|| game.entrants.get(&peer)).copied();
         let warrant = game.warrant;
         game.entrants.insert(peer, conn);
@@ -379,7 +403,7 @@ impl Directory {
                 number = rest;
             }
             let code = GameCode::parse(&text).expect("six letters are a code");
-            if !self.codes.contains_key(&code) {
+            if !self.codes.contains_key(&code) && self.own_code.as_ref() != Some(&code) {
                 return code;
             }
         }

@@ -8,8 +8,9 @@ use samovar_wire::relay::Listing;
 use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, Warrant};
 
 use super::claims::{Claim, Claims, Probe};
+use super::connection::Caller;
 use super::note::Loss;
-use super::{ConnId, TermRecord};
+use super::{Barred, ConnId, TermRecord};
 use crate::limits::{
     ALL_PROBED_EVERY, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR, PROBE_WITHIN_OF_MANY,
     SILENT_SUFFICE, TRIPS_KEPT, UNANSWERED_MAX,
@@ -36,7 +37,12 @@ pub(super) struct Game {
     pub(super) named: Vec<PeerId>,
     /// Members that a host named before, the last [`MEMBERS_MAX`]: they have no say, and may found the game anew when all have
     /// gone.
-    former: Vec<PeerId>,
+    pub(super) former: Vec<PeerId>,
+    pub(super) barred: Barred,
+    /// Who is behind each peer that is here or was a member.
+    pub(super) callers: BTreeMap<PeerId, Caller>,
+    /// Its code is the relay's own: nobody but members and the relay's own peers ever hosts it.
+    pub(super) is_own_code: bool,
     /// No member has been connected for as long as a code waits for them: whoever is counts as one.
     pub(super) is_abandoned: bool,
     /// When the game was listed again: it had members before, of whom some may be on their way yet.
@@ -47,7 +53,7 @@ pub(super) struct Game {
     departed: BTreeSet<PeerId>,
     has_away: bool,
     /// Newcomers that were members of this session before, and which.
-    returned: BTreeMap<PeerId, PeerId>,
+    pub(super) returned: BTreeMap<PeerId, PeerId>,
     pub(super) claims: Claims,
     pub(super) loss: Loss,
     /// How long members' answers take.
@@ -76,6 +82,9 @@ impl Game {
             listing: None,
             named: record.members.clone(),
             former: record.former.clone(),
+            barred: record.barred.clone(),
+            callers: BTreeMap::new(),
+            is_own_code: false,
             is_abandoned: false,
             relisted: None,
             awaits_host: false,
@@ -100,7 +109,7 @@ impl Game {
             None => self.warrant.map(of),
         };
         let begun = begun.unwrap_or((term, host));
-        let Self { code, params, serial, named, former, .. } = self;
+        let Self { code, params, serial, named, former, barred, .. } = self;
         let (code, members, former) = (code.clone(), named.clone(), former.clone());
         Some(TermRecord {
             session,
@@ -111,6 +120,7 @@ impl Game {
             begun,
             members,
             former,
+            barred: barred.clone(),
             serial: *serial,
         })
     }
@@ -152,12 +162,13 @@ impl Game {
 
     /// An id that nobody in the game has or had lately. Zero is nobody's: it stands for the session (ARCHITECTURE.md,
     /// "One idea").
-    pub(super) fn draw_peer(&mut self, entropy: &mut Entropy) -> PeerId {
+    pub(super) fn draw_peer(&mut self, entropy: &mut Entropy, caller: Caller) -> PeerId {
         loop {
-            let peer = PeerId((entropy.number() >> 32) as u32);
+            let peer = draw_id(entropy, caller);
             let known = self.members.contains_key(&peer)
                 || self.entrants.contains_key(&peer)
                 || self.recent.contains(&peer)
+                || self.barred.has(peer)
                 || self.host() == Some(peer);
             if peer.0 != 0 && !known {
                 self.remember(peer);
@@ -178,9 +189,15 @@ impl Game {
     }
 
     /// Whether a peer counts as a member: it hosts, or a host has named it. In an abandoned game everybody does: it must not
-    /// end because its host died early.
+    /// end because its host died early. Under the relay's own code only the relay's own peers do.
     pub(super) fn counts(&self, peer: PeerId) -> bool {
-        Some(peer) == self.host() || self.named.contains(&peer) || self.is_abandoned
+        let is_heir = self.is_abandoned && self.is_open_to(peer);
+        Some(peer) == self.host() || self.named.contains(&peer) || is_heir
+    }
+
+    /// Whether a peer that is no member may found the game anew.
+    fn is_open_to(&self, peer: PeerId) -> bool {
+        !self.is_own_code || self.is_own(peer)
     }
 
     /// Whether a peer is connected, or about to be.
@@ -308,7 +325,8 @@ impl Game {
     }
 
     /// A host says who is a member; whether those are others than before.
-    pub(super) fn name(&mut self, members: Vec<PeerId>) -> bool {
+    pub(super) fn name(&mut self, mut members: Vec<PeerId>) -> bool {
+        members.retain(|member| !self.barred.has(*member));
         let is_same = |known: &Vec<PeerId>| {
             known.len() == members.len() && members.iter().all(|member| known.contains(member))
         };
@@ -363,7 +381,8 @@ impl Game {
     /// Who begins the session anew at once: a former member that is here when all others have said that they go.
     pub(super) fn refounder(&self) -> Option<PeerId> {
         let is_left = self.is_vacated() && self.host_conn().is_none() && self.pending.is_none();
-        self.returned.keys().copied().find(|peer| is_left && self.members.contains_key(peer))
+        let is_one = |peer: PeerId| self.members.contains_key(&peer) && self.is_open_to(peer);
+        self.returned.keys().copied().find(|&peer| is_left && is_one(peer))
     }
 
     /// Who follows when the host is lost: the first of its own line that could host.
@@ -398,6 +417,16 @@ impl Game {
         let heir = here.into_iter().min_by_key(place)?;
         let waits = |peer| wanted(peer) >= wanted(heir);
         (!self.awaits_host || !away.into_iter().any(waits)).then_some(heir)
+    }
+}
+
+/// A random id; of the relay's own peers in a range of their own.
+pub(super) fn draw_id(entropy: &mut Entropy, caller: Caller) -> PeerId {
+    let id = PeerId((entropy.number() >> 32) as u32);
+    match id.is_relays_own() {
+        is_own if is_own == caller.is_own => id,
+        true => PeerId(id.0 >> 1),
+        false => PeerId(id.0 | PeerId::OWN_FROM.0),
     }
 }
 
@@ -447,13 +476,19 @@ mod tests {
             begun: (Term::FIRST, PeerId(7)),
             members: Vec::new(),
             former: Vec::new(),
+            barred: Barred::default(),
             serial: 1,
         };
         let mut game = Game::new(&record);
         let mut entropy = Entropy::new([1; 32]);
-        let drawn: BTreeSet<_> = (0..1_000).map(|_| game.draw_peer(&mut entropy)).collect();
+        let drawn: BTreeSet<_> =
+            (0..1_000).map(|_| game.draw_peer(&mut entropy, Caller::default())).collect();
         assert_eq!(drawn.len(), 1_000);
         assert!(!drawn.contains(&PeerId(0)) && !drawn.contains(&PeerId(7)));
         assert_eq!(game.recent.len(), PEERS_REMEMBERED);
+        assert!(!drawn.iter().any(|peer| peer.is_relays_own()));
+        let own = Caller { is_own: true, ..Caller::default() };
+        assert!((0..100).all(|_| draw_id(&mut entropy, own).is_relays_own()));
+        assert!((0..1_000_000).all(|_| !draw_id(&mut entropy, Caller::default()).is_relays_own()));
     }
 }

@@ -42,6 +42,7 @@ impl Directory {
                 }
             }
             ToRelay::Members(members) => self.on_members(now, session, peer, members),
+            ToRelay::Bar(barred) => self.on_bar(now, session, peer, barred),
             ToRelay::Leave | ToRelay::Away | ToRelay::Enter(_) => self.refuse(now, conn, Refusal::Misbehaved),
         }
     }

@@ -52,7 +52,7 @@ impl Directory {
     }
 
     fn origin_of(&self, conn: ConnId) -> Option<Origin> {
-        self.connections.get(&conn)?.origin
+        self.connections.get(&conn)?.caller.origin
     }
 
     fn strangers(&self, session: SessionId) -> impl Iterator<Item = Stranger> + '_ {
@@ -60,7 +60,7 @@ impl Directory {
         let peers = game.into_iter().flat_map(|game| game.members.iter().chain(&game.entrants));
         peers.filter_map(move |(&peer, &conn)| {
             let connection = self.connections.get(&conn)?;
-            let (origin, since) = (connection.origin, connection.entered);
+            let (origin, since) = (connection.caller.origin, connection.entered);
             let is_one = game.is_some_and(|game| !game.is_expected(peer));
             is_one.then_some(Stranger { peer, conn, origin, since })
         })
@@ -117,7 +117,7 @@ impl Directory {
         let origin = self.origin_of(conn);
         let waiting = self.awaiting.entry(session).or_default();
         let alike = waiting.iter().filter(|other| {
-            origin.is_some() && self.connections.get(other).is_some_and(|other| other.origin == origin)
+            origin.is_some() && self.connections.get(other).is_some_and(|other| other.caller.origin == origin)
         });
         let is_crowded =
             waiting.len() >= self.quota.connections_per_game || alike.count() >= WAITING_PER_ORIGIN_MAX;
@@ -145,7 +145,7 @@ impl Directory {
         for &conn in waiting {
             let Some(connection) = self.connections.get(&conn) else { continue };
             if !matches!(connection.phase, Phase::Returning(..)) {
-                let count = connection.origin.map(|origin| counts.entry(origin).or_default());
+                let count = connection.caller.origin.map(|origin| counts.entry(origin).or_default());
                 if left == 0 || count.as_ref().is_some_and(|count| **count >= STRANGERS_PER_ORIGIN_MAX) {
                     continue;
                 }
@@ -159,10 +159,9 @@ impl Directory {
             self.stop_waiting(session, conn);
             // Their parameters were compared when they began to wait.
             let entered = match phase {
-                Phase::Resuming(_, peer) => {
-                    self.become_entrant(now, conn, session, peer);
-                    Ok(())
-                }
+                Phase::Resuming(_, peer) => self
+                    .admits(conn, session, Some(peer))
+                    .map(|()| self.become_entrant(now, conn, session, peer)),
                 Phase::Returning(_, former) => {
                     self.join(now, conn, Wish { code: &code, params, former: Some(former) }).map(drop)
                 }

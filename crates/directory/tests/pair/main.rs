@@ -2,6 +2,7 @@
 
 mod abuse;
 mod after_restart;
+mod bars;
 mod behind;
 mod client;
 mod draining;

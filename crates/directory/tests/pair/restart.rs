@@ -318,6 +318,7 @@ fn too_many_dormant_sessions_push_out_the_oldest() {
         begun: (term(1), PeerId(1)),
         members: Vec::new(),
         former: Vec::new(),
+        barred: samovar_directory::Barred::default(),
         serial: n,
     });
     let now = world.now;

@@ -91,6 +91,8 @@ pub(crate) struct World {
     pub(crate) directory: Directory,
     pub(crate) secret: [u8; 32],
     pub(crate) relay_up: bool,
+    /// The code that is the relay's own.
+    pub(crate) own_code: Option<GameCode>,
     pub(crate) disk: BTreeMap<SessionId, TermRecord>,
     /// Whether writes reach the disk; they wait otherwise.
     pub(crate) disk_works: bool,
@@ -127,6 +129,7 @@ impl World {
             directory: Directory::new(&DirectoryConfig { secret, entropy: [1; 32] }),
             secret,
             relay_up: true,
+            own_code: None,
             disk: BTreeMap::new(),
             disk_works: true,
             writes: Vec::new(),
@@ -194,6 +197,16 @@ impl World {
         conn
     }
 
+    /// The same, of the relay itself.
+    pub(crate) fn raw_of_own(&mut self) -> ConnId {
+        self.next_conn += 1;
+        let conn = ConnId(self.next_conn);
+        self.heard.insert(conn, Vec::new());
+        self.directory.handle_opened_own(self.now, conn);
+        self.settle();
+        conn
+    }
+
     pub(crate) fn raw_send(&mut self, conn: ConnId, message: &ToRelay) {
         self.raw_bytes(conn, &RelayFrame::control(message));
     }
@@ -245,6 +258,7 @@ impl World {
         self.starts += 1;
         let config = DirectoryConfig { secret: self.secret, entropy: [self.starts; 32] };
         self.directory = Directory::new(&config);
+        self.directory.set_own_code(self.own_code.clone());
         self.directory.restore(self.now, self.disk.values().cloned());
         self.writes.clear();
         self.relay_up = true;

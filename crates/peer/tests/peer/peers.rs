@@ -4,7 +4,7 @@ use super::world::{Process, TEAPOT, World, game};
 use samovar_peer::{Buffer, ConnectionKey, Path, PathPolicy, PeerEvent, Request, Transmit};
 use samovar_session::{EndReason, Event, Lane, Target};
 use samovar_wire::relay::{FromRelay, Purpose, Refusal, Signal};
-use samovar_wire::{Duration, GameCode, PeerId};
+use samovar_wire::{CloseCode, Duration, GameCode, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -340,4 +340,28 @@ fn a_host_answers_two_strangers_and_a_member_none() {
     for process in all {
         assert!(matches!(world.peers[&process].path(world.now, newcomer), Path::Direct | Path::ByHost));
     }
+}
+
+#[test]
+fn who_is_barred_is_out_though_only_the_relay_says_so() {
+    let (mut world, processes) = game(World::new(44), 3);
+    let [host, out, other] = processes[..] else { panic!("three processes") };
+    let peer = world.session(out).me();
+    let session = world.session(host).warrant().session;
+    // The relay is away when the host bars the peer, which hears nothing of its host.
+    world.kill_relay();
+    world.run(500);
+    world.cut_channels();
+    let now = world.now;
+    assert!(world.session_mut(host).bar(now, peer));
+    world.run(500);
+    world.start_relay();
+    world.run(15_000);
+    assert_eq!(world.disk[&session].barred.peers, [peer]);
+    assert!(world.peers[&out].is_over());
+    let is_told =
+        |event: &PeerEvent| *event == PeerEvent::Session(Event::Ended(EndReason::Refused(CloseCode::PutOut)));
+    assert!(world.events[&out].iter().any(is_told), "{:?}", world.events[&out].last());
+    assert!(world.session(host).view().has(world.session(other).me()));
+    assert_eq!(world.session(host).view().members().count(), 2);
 }

@@ -186,3 +186,25 @@ fn a_full_session_admits_no_peer_but_keeps_seats_of_the_away() {
     assert!(view.vacate(Time::ZERO, PeerId(99)));
     assert!(!view.expire(Time::from_micros(59_999_999), grace) && view.expire(Time::ZERO + grace, grace));
 }
+
+#[test]
+fn the_relays_name_is_the_relays_own_peers() {
+    let own = PeerId::OWN_FROM.0 + 5;
+    let mut view = View::founding(8);
+    for (peer, name) in [(1, "Ann"), (own, name::RELAY), (2, "the  RELAY\u{200b}")] {
+        let hello = Hello { name: name.to_owned(), ..hello(peer, None) };
+        view.admit(Time::ZERO, PeerId(peer), &hello).unwrap();
+    }
+    let names = |view: &View| view.seats().map(|seat| seat.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&view), ["Ann", name::RELAY, NOT_RELAY]);
+    // Whoever comes by the ticket of such a seat is not the relay either.
+    admit(&mut view, 3, Some(ticket(own))).unwrap();
+    assert_eq!(names(&view), ["Ann", NOT_RELAY, NOT_RELAY]);
+    // A host that lies is not believed.
+    for record in view.seats.iter_mut().flatten() {
+        name::RELAY.clone_into(&mut record.name);
+    }
+    let fields = view.to_fields();
+    let read = View::from_fields(fields.iter().map(|field| &field[..])).unwrap();
+    assert_eq!(names(&read), [NOT_RELAY; 3]);
+}

@@ -2,7 +2,7 @@
 
 use samovar_roster::Verdict;
 use samovar_wire::relay::Denial;
-use samovar_wire::{PeerId, Term, Time, Warrant};
+use samovar_wire::{CloseCode, PeerId, Term, Time, Warrant};
 
 use crate::core::Phase;
 use crate::term::Former;
@@ -64,6 +64,12 @@ impl Witness<'_> {
         self.session.end(EndReason::Removed);
     }
 
+    /// The relay says that this peer is barred from the game: it is out, whether it has heard its host or not.
+    pub fn handle_barred(&mut self) {
+        self.session.core.stir();
+        self.session.end(EndReason::Refused(CloseCode::PutOut));
+    }
+
     /// Whether the relay can be reached. What it grants beats what members vote for, so it is asked while it can be.
     pub fn set_reached(&mut self, is_reached: bool) {
         let Self { session, now } = self;
@@ -86,6 +92,11 @@ impl Witness<'_> {
     /// heard again after it was missed. The driver takes it to the relay, before a claim.
     pub const fn poll_doubt(&mut self) -> bool {
         core::mem::replace(&mut self.session.core.out.doubt, false)
+    }
+
+    /// A peer that this host has barred; the driver takes it to the relay, which keeps that one out.
+    pub fn poll_bar(&mut self) -> Option<PeerId> {
+        self.session.core.out.bars.pop_front()
     }
 
     /// The term that this peer claims, and for whom; the driver takes it to the relay.

@@ -82,3 +82,18 @@ fn the_host_alone_puts_out_and_not_itself() {
     world.run(1_000);
     assert_eq!(world.peers[&host].view().members().count(), 3);
 }
+
+#[test]
+fn a_bar_puts_out_and_is_told_to_the_relay_once() {
+    let (mut world, host, members) = world_of(54, 0, 3);
+    world.run(1_000);
+    let (out, now) = (members[0], world.now);
+    assert!(!world.peer(out).bar(now, host));
+    assert_eq!(world.peer(out).witness(now).poll_bar(), None);
+    assert!(world.peer(host).bar(now, out));
+    assert!(!world.peer(host).bar(now, out), "it is out already");
+    assert_eq!(world.peer(host).witness(now).poll_bar(), Some(out));
+    assert_eq!(world.peer(host).witness(now).poll_bar(), None);
+    world.run(1_000);
+    assert_eq!(world.events[&out].last(), Some(&Event::Ended(EndReason::Refused(CloseCode::PutOut))));
+}

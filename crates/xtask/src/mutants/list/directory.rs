@@ -304,8 +304,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "strangers-count",
         package: "directory",
-        text: "$.named.contains(&peer) || $.is_abandoned",
-        instead: "$.named.contains(&peer) || $.is_abandoned || peer.0 > 0",
+        text: "$.named.contains(&peer) || is_heir",
+        instead: "$.named.contains(&peer) || is_heir || peer.0 > 0",
         breaks: "whoever is connected to the relay counts in the majority that deposes a host",
         guards: Promise::UntrustedBytes,
         finder: Test(&[
@@ -319,8 +319,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "removed-members-vote",
         package: "directory",
-        text: "$.named.contains(&peer) || $.is_abandoned",
-        instead: "$.has_named(peer) || $.is_abandoned",
+        text: "$.named.contains(&peer) || is_heir",
+        instead: "$.has_named(peer) || is_heir",
         breaks: "those whom the last host removed depose it though it lives, and end when they hear of it",
         guards: Promise::OneHost,
         finder: Test(&["-p", "samovar-directory", "--test", "pair", "a_removed_member_has_no_vote"]),
@@ -373,8 +373,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "joiners-pass-founds",
         package: "directory",
-        text: "is_named && pass.session == session",
-        instead: "(is_named || pass.session == session) && pass.session == session",
+        text: "is_named.then_some(pass.peer)",
+        instead: "(is_named || pass.session == session).then_some(pass.peer)",
         breaks: "who only joined founds the game anew in the place of its members",
         guards: Promise::Seat,
         finder: Test(&[
@@ -388,8 +388,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "relisted-by-a-joiner",
         package: "directory",
-        text: ".is_some_and(|record| !record.has_named(peer))",
-        instead: ".is_some_and(|record| false && !record.has_named(peer))",
+        text: ".is_some_and(|record| !$.may_relist(conn, record, peer))",
+        instead: ".is_some_and(|record| false && !$.may_relist(conn, record, peer))",
         breaks: "whoever joined once brings the game back to a relay that restarted, and takes it when no member is back in time",
         guards: Promise::RelayRestart,
         finder: Test(&[
@@ -526,7 +526,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "code-refuses-whom-it-is-kept-for",
         package: "directory",
-        text: "if $.vacated.contains(&session) {",
+        text: "if $.vacated.contains(&session) && !$.is_kept_from(conn, &code) {",
         instead: "if false {",
         breaks: "when all pages are loaded anew nobody gets in",
         guards: Promise::Seat,

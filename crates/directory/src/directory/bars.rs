@@ -1,0 +1,165 @@
+//! Whom a host has barred, and the code that is the relay's own (PROTOCOL §5.2).
+//!
+//! A bar makes a pass void and keeps newcomers of an address out. It does not hold for the relay's own connections, nor for
+//! other members of that address.
+
+use samovar_wire::relay::Refusal;
+use samovar_wire::{GameCode, PeerId, SessionId, Time};
+
+use super::connection::{Caller, Phase};
+use super::game::Game;
+use super::{ConnId, Directory, Origin, TermRecord};
+use crate::limits::BARS_MAX;
+
+/// Whom a game takes in no more. Of each kind the last [`BARS_MAX`] are remembered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Barred {
+    /// Peers whose passes are void.
+    pub peers: Vec<PeerId>,
+    /// Where no newcomers are taken in from.
+    pub origins: Vec<Origin>,
+}
+
+impl Barred {
+    /// Whether that says anything new.
+    fn add(&mut self, peer: PeerId, origin: Option<Origin>) -> bool {
+        let before =
+            (self.peers.len(), self.origins.len(), self.peers.last().copied(), self.origins.last().copied());
+        keep(&mut self.peers, peer);
+        if let Some(origin) = origin {
+            keep(&mut self.origins, origin);
+        }
+        before
+            != (
+                self.peers.len(),
+                self.origins.len(),
+                self.peers.last().copied(),
+                self.origins.last().copied(),
+            )
+    }
+
+    /// What holds in a session that is founded anew, whose peers are others.
+    pub(super) fn founded_anew(&self) -> Self {
+        Self { peers: Vec::new(), origins: self.origins.clone() }
+    }
+
+    pub(super) fn has(&self, peer: PeerId) -> bool {
+        self.peers.contains(&peer)
+    }
+
+    fn keeps_out(&self, caller: Caller) -> bool {
+        !caller.is_own && caller.origin.is_some_and(|origin| self.origins.contains(&origin))
+    }
+}
+
+/// Adds what is not there yet, and gives up the oldest.
+fn keep<T: PartialEq>(known: &mut Vec<T>, new: T) {
+    if !known.contains(&new) {
+        known.push(new);
+        known.drain(..known.len().saturating_sub(BARS_MAX));
+    }
+}
+
+impl Game {
+    /// Who a peer's connection came from, as long as it is here, or was a member.
+    pub(super) fn note_caller(&mut self, peer: PeerId, caller: Caller) {
+        let mut callers = core::mem::take(&mut self.callers);
+        callers.retain(|&peer, _| self.has(peer) || self.has_named(peer));
+        callers.insert(peer, caller);
+        self.callers = callers;
+    }
+
+    pub(super) fn is_own(&self, peer: PeerId) -> bool {
+        self.callers.get(&peer).is_some_and(|caller| caller.is_own)
+    }
+
+    /// Bars a peer, and whoever the host has not named of its address or by its pass. Whom that closes, and whether it says
+    /// anything new.
+    fn bar(&mut self, peer: PeerId) -> (Vec<ConnId>, bool) {
+        let origin = self.callers.get(&peer).and_then(|caller| caller.origin);
+        let is_new = self.barred.add(peer, origin);
+        let by_pass: Vec<_> =
+            self.returned.extract_if(.., |_, former| *former == peer).map(|(newcomer, _)| newcomer).collect();
+        self.named.retain(|named| *named != peer);
+        self.former.retain(|former| *former != peer);
+        let is_out = |other: PeerId| {
+            let caller = self.callers.get(&other).copied().unwrap_or_default();
+            let is_kept_out = self.barred.keeps_out(caller) || by_pass.contains(&other);
+            other == peer || is_kept_out && !self.is_expected(other)
+        };
+        let here = self.members.iter().chain(&self.entrants);
+        (here.filter(|(other, _)| is_out(**other)).map(|(_, conn)| *conn).collect(), is_new)
+    }
+}
+
+impl Directory {
+    /// The code that only the relay's own connections found games by, and bring back.
+    pub fn set_own_code(&mut self, code: Option<GameCode>) {
+        self.own_code = code;
+    }
+
+    /// The host bars a peer. Others have no say, and neither the host nor the relay's own peers can be barred.
+    pub(super) fn on_bar(&mut self, now: Time, session: SessionId, by: PeerId, peer: PeerId) {
+        self.note_reign(now, session, by);
+        let Some(game) = self.games.get_mut(&session) else { return };
+        if game.host() != Some(by) || peer == by || game.is_own(peer) {
+            return;
+        }
+        let (closed, is_new) = game.bar(peer);
+        if is_new {
+            self.keep_record(session);
+        }
+        for conn in closed {
+            self.refuse(now, conn, Refusal::Barred);
+        }
+        self.watch_members(now, session);
+        self.consider_claims(now, session);
+        self.let_awaiting_in(now, session);
+    }
+
+    /// Refuses who is barred from a session: by the pass of this peer, and newcomers by their address.
+    pub(super) fn admits(
+        &self,
+        conn: ConnId,
+        session: SessionId,
+        shown: Option<PeerId>,
+    ) -> Result<(), Refusal> {
+        let caller = self.caller(conn);
+        let archived = || self.archive.get(session).map(|record| &record.barred);
+        let Some(barred) = self.games.get(&session).map(|game| &game.barred).or_else(archived) else {
+            return Ok(());
+        };
+        let is_void = !caller.is_own && shown.is_some_and(|peer| barred.has(peer));
+        let is_member = || shown.is_some_and(|peer| self.has_place(session, peer));
+        if is_void || barred.keeps_out(caller) && !is_member() { Err(Refusal::Barred) } else { Ok(()) }
+    }
+
+    /// Whether a peer, by its pass, is more than a newcomer.
+    fn has_place(&self, session: SessionId, peer: PeerId) -> bool {
+        match self.games.get(&session) {
+            Some(game) => game.has_named(peer) || game.is_expected(peer),
+            None => self.archive.get(session).is_some_and(|record| record.has_named(peer)),
+        }
+    }
+
+    /// Whether a code is the relay's own, and this connection is not.
+    pub(super) fn is_kept_from(&self, conn: ConnId, code: &GameCode) -> bool {
+        self.own_code.as_ref() == Some(code) && !self.caller(conn).is_own
+    }
+
+    /// Whether a peer may list a session again. One under the relay's own code comes back by its last members, as long as the code
+    /// waits for them: they may have played on over direct links.
+    pub(super) fn may_relist(&self, conn: ConnId, record: &TermRecord, peer: PeerId) -> bool {
+        if self.is_kept_from(conn, &record.code) { record.is_member(peer) } else { record.has_named(peer) }
+    }
+
+    pub(super) fn caller(&self, conn: ConnId) -> Caller {
+        self.connections.get(&conn).map(|connection| connection.caller).unwrap_or_default()
+    }
+
+    /// Whether one that waits founds its game anew: it was a member, and the code is not kept from it.
+    pub(super) fn may_found_anew(&self, conn: ConnId, code: &GameCode) -> bool {
+        let phase = self.connections.get(&conn).map(|connection| connection.phase);
+        matches!(phase, Some(Phase::Returning(..))) && !self.is_kept_from(conn, code)
+    }
+}

@@ -1,0 +1,109 @@
+//! A host bars a peer at a real relay, and the operator's code is the operator's.
+
+use std::time::{Duration, Instant};
+
+use samovar_wire::PROTOCOL_VERSION;
+use samovar_wire::relay::{Enter, Entered, FromRelay, Listing, Purpose, Refusal, ToRelay};
+use tokio::time::sleep;
+
+use crate::peer::{Heard, Peer, code};
+use crate::process::{RelayProcess, Scratch};
+use crate::strangers::from;
+
+const EVE: &str = "203.0.113.8";
+const BOB: &str = "203.0.113.9";
+
+fn join() -> Purpose {
+    Purpose::Join(code("TEA"))
+}
+
+fn resume(entered: &Entered) -> Purpose {
+    Purpose::Resume(code("TEA"), entered.pass, entered.warrant)
+}
+
+/// What the relay answers to somebody from there.
+async fn answer(relay: &RelayProcess, address: &'static str, purpose: Purpose) -> Heard {
+    let mut peer = from(relay, address).await;
+    peer.tell(&ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: 1, purpose })).await;
+    peer.hear().await
+}
+
+const BARRED: Heard = Heard::Control(FromRelay::Refused(Refusal::Barred));
+
+#[tokio::test]
+async fn a_barred_peer_stays_out_also_of_the_next_relay() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start(data.path());
+    let (mut host, h) = Peer::create(&relay, "TEA").await;
+    let (mut eve, e) = from(&relay, EVE).await.go_in(join()).await;
+    let (_bob, b) = from(&relay, BOB).await.go_in(join()).await;
+    let [h_id, e_id, b_id] = [&h, &e, &b].map(|entered| entered.pass.peer);
+    host.name(&[h_id, e_id, b_id]).await;
+    // A member that is not the host bars nobody.
+    eve.tell(&ToRelay::Bar(b_id)).await;
+    host.tell(&ToRelay::Bar(e_id)).await;
+    assert_eq!(eve.hear().await, BARRED);
+    assert_eq!(eve.hear().await, Heard::Closed(Some(1000)));
+    assert!(matches!(answer(&relay, BOB, resume(&b)).await, Heard::Control(FromRelay::Entered(_))));
+    let all = [
+        (EVE, join()),
+        (EVE, resume(&e)),
+        (BOB, resume(&e)),
+        (EVE, Purpose::Rejoin(code("TEA"), e.pass)),
+        (BOB, Purpose::Rejoin(code("TEA"), e.pass)),
+    ];
+    for (address, purpose) in all.clone() {
+        assert_eq!(answer(&relay, address, purpose).await, BARRED);
+    }
+    assert_eq!(relay.metric("samovar_refused_total{reason=\"barred\"}").await, 6.0);
+    // What it wrote last is on disk in a moment.
+    sleep(Duration::from_millis(500)).await;
+    let address = relay.address.clone();
+    relay.kill();
+    let relay = RelayProcess::start_at(&address, data.path());
+    for (address, purpose) in all.clone() {
+        assert_eq!(answer(&relay, address, purpose).await, BARRED, "before anybody is back");
+    }
+    let _host = from(&relay, BOB).await.go_in(resume(&h)).await;
+    for (address, purpose) in all {
+        assert_eq!(answer(&relay, address, purpose).await, BARRED);
+    }
+    assert!(matches!(answer(&relay, BOB, join()).await, Heard::Control(FromRelay::Entered(_))));
+}
+
+#[tokio::test]
+async fn the_referees_code_is_nobody_elses_when_it_has_gone() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start_with(data.path(), &["--referee", "TEA", "--drain", "60"]);
+    relay.games_become(|games| games[0]["code"] == "TEA").await;
+    let (mut other, _) = Peer::create(&relay, "OTHER").await;
+    // Of a game that was left at once the relay remembers nothing, and so believes the pass.
+    let (mut eve, e) = from(&relay, EVE).await.go_in(Purpose::Create(Some(code("MINE")))).await;
+    eve.tell(&ToRelay::Leave).await;
+    relay.signal("TERM");
+    while !matches!(other.hear().await, Heard::Control(FromRelay::Draining(_))) {}
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let heard = answer(&relay, EVE, resume(&e)).await;
+        if heard == Heard::Control(FromRelay::Refused(Refusal::Reserved)) {
+            break;
+        }
+        // The referee's game is there until it has left.
+        assert_eq!(heard, Heard::Control(FromRelay::Refused(Refusal::CodeTaken)));
+        assert!(Instant::now() < deadline, "the referee goes");
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn nobody_else_is_listed_by_the_relays_name() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start_with(data.path(), &["--referee", "TEA"]);
+    let (mut eve, e) = from(&relay, EVE).await.go_in(Purpose::Create(Some(code("MINE")))).await;
+    assert!(!e.pass.peer.is_relays_own());
+    let listing = Listing { players: 1, capacity: 8, host_name: "THE  relay".to_owned(), open: true };
+    eve.tell(&ToRelay::Listing(listing)).await;
+    let games = relay.games_become(|games| games.as_array().is_some_and(|all| all.len() == 2)).await;
+    assert_eq!((&games[0]["code"], &games[0]["host"]), (&"TEA".into(), &"The relay".into()));
+    assert_eq!((&games[1]["code"], &games[1]["host"]), (&"MINE".into(), &"Player".into()));
+}
