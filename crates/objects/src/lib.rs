@@ -67,6 +67,7 @@ mod baselines;
 mod bits;
 mod claims;
 mod coder;
+mod confirm;
 mod ends;
 mod fields;
 mod frames;

@@ -47,6 +47,8 @@ pub enum MessageKind {
     Focus = 17,
     /// Which objects of the sender the receiver is told of.
     Sight = 18,
+    /// The host granted objects to others.
+    Granted = 19,
     /// What members want the host's game to do.
     Input = 20,
     /// Inputs of the receiver are held.
@@ -90,6 +92,7 @@ impl MessageKind {
             16 => Self::Cancel,
             17 => Self::Focus,
             18 => Self::Sight,
+            19 => Self::Granted,
             20 => Self::Input,
             21 => Self::Held,
             22 => Self::Told,
@@ -265,6 +268,34 @@ impl Destroy {
     /// Any [`DecodeError`].
     pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { id: reader.object_id()?, stamp: reader.stamp()? })
+    }
+}
+
+/// The host's word that it granted an object: one of those that GRANTED consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// Which object.
+    pub id: ObjectId,
+    /// Under which ownership.
+    pub stamp: Stamp,
+    /// To which member.
+    pub owner: PeerId,
+}
+
+impl Granted {
+    /// Appends it.
+    pub fn encode(&self, out: &mut Writer<'_>) {
+        out.object_id(self.id);
+        out.stamp(self.stamp);
+        out.u32(self.owner.0);
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// `Truncated`, or `Invalid`.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { id: reader.object_id()?, stamp: reader.stamp()?, owner: PeerId(reader.u32()?) })
     }
 }
 
