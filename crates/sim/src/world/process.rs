@@ -321,7 +321,7 @@ impl<G: Game> World<G> {
             let (resting, dice) = (self.resting, &mut self.chance.game);
             self.game.tick(&mut Turn { process: id, now, session, resting, dice });
         }
-        if let Some(session) = peer.session() {
+        if let Some(session) = peer.session_mut() {
             self.lie(id, session);
             self.judge_silence(id, now, session);
         }
@@ -398,20 +398,13 @@ impl<G: Game> World<G> {
         self.cast.processes[id].told_backlog = !is_clear;
     }
 
-    fn transmit(&mut self, id: ProcessId, transmit: Transmit) {
+    fn transmit(&mut self, id: ProcessId, mut transmit: Transmit) {
         self.cast.processes[id].last_sent = self.now;
         if self.judges.standstills.is_some() && !self.healing {
             self.count(&transmit);
         }
         if let Some(liar) = &mut self.cast.processes[id].liar {
-            match &transmit {
-                Transmit::Direct { bytes, .. } => liar.keep(bytes),
-                Transmit::Relay { bytes, .. } => {
-                    if let Ok(RelayFrame::Forward { payload, .. }) = RelayFrame::decode(bytes) {
-                        liar.keep(payload);
-                    }
-                }
-            }
+            liar.pass(&mut transmit);
         }
         match transmit {
             Transmit::Relay { socket, bytes } => self.send_up(id, socket, bytes),
