@@ -1,5 +1,5 @@
 //! The host's word for each change of owner, and what members announce before it comes (PROTOCOL §4.2, rules 13 to
-//! 15).
+//! 16).
 //!
 //! A host checks each change of owner by its own grants. It tells all others of a grant by GRANTED; a member holds back
 //! an announcement or an end under a newer stamp until that has come. The owner's states change what is held back, so
@@ -70,8 +70,8 @@ impl Objects {
         let known = self.slots.get(id).map(|o| o.stamp).max(self.tombstones.stamp(id));
         let is_first = known.is_none() && from == id.creator && stamp.counter == 0;
         let is_new = known.is_none_or(|known| stamp > known) && !is_first;
-        let is_checked_elsewhere = !self.is_host() && from != self.host;
-        is_new && is_checked_elsewhere && self.confirmations.granted.get(&(id, stamp)) != Some(&from)
+        let is_for_the_host = !self.is_host() && from != self.host;
+        is_new && is_for_the_host && self.confirmations.granted.get(&(id, stamp)) != Some(&from)
     }
 
     /// Holds an announcement back. The newest of a peer about an object counts.
