@@ -283,7 +283,8 @@ fn assault(world: &mut World, liar: &mut Liar, target: PeerId, pots: &[ObjectId]
     let known = [pots, &[ObjectId::SESSION]].concat();
     let (mode, bytes) = match liar.roll(16) {
         0 => {
-            let presence = if now.as_micros() % 2 == 0 { Presence::Visible } else { Presence::Still };
+            let presence =
+                if now.as_micros().is_multiple_of(2) { Presence::Visible } else { Presence::Still };
             (Mode::Unreliable, liar.control(target, &PeerControl::Standing(Standing { presence, reach: 1 })))
         }
         1 => (Mode::Unreliable, liar.control(target, &PeerControl::Warrant(world.witness.warrant))),
