@@ -396,7 +396,10 @@ impl App {
             seat::live();
         }
         let Some(play) = &mut self.play else { return };
-        let hands = self.controls.read();
+        let mut hands = self.controls.read();
+        if play.wish().mode == Mode::Maze && self.view.as_ref().is_some_and(View::is_upright) {
+            hands = hands.turned();
+        }
         let script = self.automation.as_ref().map(Automation::input).unwrap_or_default();
         let news = play.step(wheel(hands, script));
         play.tend_office();

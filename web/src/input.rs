@@ -31,6 +31,14 @@ pub struct Input {
     pub fire: bool,
 }
 
+impl Input {
+    /// What is meant where up in the picture is to the right.
+    #[must_use]
+    pub fn turned(self) -> Self {
+        Self { throttle: self.turn, turn: -self.throttle, ..self }
+    }
+}
+
 /// Listens to all devices. Dropping it removes its listeners.
 pub struct Controls {
     state: Rc<State>,

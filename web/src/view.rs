@@ -111,6 +111,11 @@ impl View {
         self.lost
     }
 
+    /// Whether a board is seen from its red side: up in the picture is to its right.
+    pub fn is_upright(&self) -> bool {
+        is_upright(self.canvas.width() as f32 / self.canvas.height() as f32)
+    }
+
     /// Draws one frame and moves steam, crumbs and camera on to its time.
     pub fn draw(&mut self, frame: &Frame<'_>) {
         // Sticky: what was built before a loss stays useless after the restoration.
@@ -133,7 +138,7 @@ impl View {
         let (width, height) = (self.canvas.width(), self.canvas.height());
         let own = frame.me.and_then(|me| frame.teapots.get(me));
         let subject = match own {
-            _ if frame.from_above => Subject::Board(own.map_or(0.0, |own| own.position[0])),
+            _ if frame.from_above => Subject::Board,
             Some(own) => Subject::Teapot(Vec3::from(own.position), own.heading),
             None => Subject::Table(frame.time_s),
         };

@@ -1,7 +1,8 @@
 //! Robot drivers.
 //!
 //! A robot sees the same as a player, moves the same controls, and is meant to be beaten: it roams around its quarry,
-//! sometimes stops to aim, errs a little, and does not expect its quarry to swerve.
+//! sometimes stops to aim, errs a little, and does not expect its quarry to swerve. The more points it is ahead of a
+//! person, the less it is after that one.
 //! Moving is a sum of urges, as in C. Reynolds, "Steering behaviors for autonomous characters" (GDC 1999): keep a
 //! distance and circle, stay apart from other teapots, stay away from the rim and from obstacles.
 //! Chance is drawn only when a robot changes its mind, never per frame, so robots behave alike at every frame rate.
@@ -28,6 +29,11 @@ const LARGEST_ERROR: f32 = 0.5;
 
 /// The share of its quarry's motion that a robot expects, from and to. It makes moving players harder to hit.
 const FORESIGHT: (f32, f32) = (0.1, 1.0);
+
+/// How much longer a robot roams between two attempts, and how much more it errs, for each point that it is ahead of its
+/// quarry; and the points from which on it gets no easier.
+const MERCY: f32 = 0.4;
+const MERCY_MOST: u16 = 6;
 
 /// How near the wanted heading is near enough to fire, in radians.
 const STEADY: f32 = 0.05;
@@ -76,6 +82,8 @@ pub struct Rival {
     pub motion: Motion,
     /// Whether hitting it would count.
     pub is_vulnerable: bool,
+    /// How many points the robot is ahead of it, if a person drives it; otherwise 0.
+    pub behind: u16,
 }
 
 /// All inputs of a robot's decisions.
@@ -121,6 +129,13 @@ enum Mood {
     Roam,
     Aim { error: f32, foresight: f32 },
     BackOff { turn: f32 },
+}
+
+impl Rival {
+    /// 1 for an equal, more for whom the robot goes easy on.
+    fn mercy(&self) -> f32 {
+        1.0 + MERCY * f32::from(self.behind.min(MERCY_MOST))
+    }
 }
 
 impl Robot {
@@ -178,6 +193,7 @@ impl Robot {
     }
 
     fn choose_mood(&mut self, sight: &Sight<'_>, quarry: Option<&Rival>) {
+        let mercy = quarry.map_or(1.0, Rival::mercy);
         let is_stuck = self.is_stuck(sight);
         if is_stuck {
             let turn = self.rng.sign();
@@ -186,19 +202,22 @@ impl Robot {
             let in_range = quarry
                 .is_some_and(|quarry| distance(sight.own.position, quarry.motion.position) < RANGE + 1.0);
             if self.mood == Mood::Roam && in_range {
-                let mood = self.take_aim();
+                let mood = self.take_aim(mercy);
                 self.set_mood(mood, sight.now, (0.8, 1.8));
             } else {
                 self.change_course(sight.arena);
-                self.set_mood(Mood::Roam, sight.now, (0.8, 2.4));
+                self.set_mood(Mood::Roam, sight.now, (0.8 * mercy, 2.4 * mercy));
             }
         }
     }
 
     /// A new attempt, with new errors.
-    fn take_aim(&mut self) -> Mood {
+    fn take_aim(&mut self, mercy: f32) -> Mood {
         let error = self.rng.between(-0.5, 0.5) + self.rng.between(-0.5, 0.5);
-        Mood::Aim { error: error * LARGEST_ERROR, foresight: self.rng.between(FORESIGHT.0, FORESIGHT.1) }
+        Mood::Aim {
+            error: error * LARGEST_ERROR * mercy,
+            foresight: self.rng.between(FORESIGHT.0, FORESIGHT.1),
+        }
     }
 
     /// Another direction, distance and destination, which makes it hard to foresee.
@@ -242,7 +261,7 @@ impl Robot {
         let fire = is_ready && is_clear && off.abs() < STEADY && length(meeting) < RANGE;
         if fire {
             self.ready_at = sight.now.saturating_add(COOLDOWN + 30_000);
-            self.mood = self.take_aim();
+            self.mood = self.take_aim(quarry.mercy());
         }
         let ahead = add(own.position, scale(direction(own.heading), 1.5 * BODY_RADIUS));
         let is_near = distance(own.position, quarry.motion.position) < 0.8 * self.berth;
@@ -318,6 +337,8 @@ mod tests {
         contestants: Vec<Contestant>,
         cubes: Vec<Launch>,
         board: Scoreboard,
+        /// Whether robots know that who follows a script is a person.
+        knows_people: bool,
         longest_stand: f32,
         distances: Vec<f32>,
     }
@@ -341,7 +362,15 @@ mod tests {
                 }
             });
             let contestants = contestants.collect();
-            Self { now: START, contestants, cubes: vec![], board, longest_stand: 0.0, distances: vec![] }
+            Self {
+                now: START,
+                contestants,
+                cubes: vec![],
+                board,
+                knows_people: true,
+                longest_stand: 0.0,
+                distances: vec![],
+            }
         }
 
         fn robots(count: u64, seed: u64) -> Self {
@@ -352,12 +381,23 @@ mod tests {
         /// The teapots on the table but one.
         fn rivals(&self, but: PlayerKey) -> Vec<Rival> {
             let others = self.contestants.iter().filter(|each| each.player != but);
+            let points = |player| self.board.row(player).map_or(0, |row| row.score);
             others
                 .filter_map(|each| {
+                    let behind = match each.driver {
+                        Driver::Robot(_) => 0,
+                        Driver::Scripted(_) if !self.knows_people => 0,
+                        Driver::Scripted(_) => points(but).saturating_sub(points(each.player)),
+                    };
                     let phase = self.board.phase(each.player, self.now);
                     let is_vulnerable = phase.is_vulnerable();
                     let motion = each.teapot.motion();
-                    phase.is_on_table().then_some(Rival { player: each.player, motion, is_vulnerable })
+                    phase.is_on_table().then_some(Rival {
+                        player: each.player,
+                        motion,
+                        is_vulnerable,
+                        behind,
+                    })
                 })
                 .collect()
         }
@@ -490,6 +530,22 @@ mod tests {
     }
 
     #[test]
+    fn a_robot_goes_easier_on_a_beginner_the_more_it_leads() {
+        let hits = [false, true].map(|is_person| {
+            let points = |seed| {
+                let script: fn(f32) -> Controls = |_| Controls::default();
+                let robot = Driver::Robot(Box::new(Robot::new(seed)));
+                let mut duel = Duel::new(vec![robot, Driver::Scripted(script)]);
+                duel.knows_people = is_person;
+                duel.run(120, 16_667);
+                duel.score(0)
+            };
+            (0..6).map(points).sum::<u32>()
+        });
+        assert!(hits[1] * 3 < hits[0] * 2, "{hits:?}");
+    }
+
+    #[test]
     fn robots_are_the_same_opponents_at_every_frame_rate() {
         let accuracy = [33_333, 16_667, 6_944].map(|frame| {
             let mut duel = Duel::robots(4, 5);
@@ -528,6 +584,7 @@ mod tests {
             player: PlayerKey::Seat(1),
             motion: Motion { position: [6.0, 4.0], ..Motion::default() },
             is_vulnerable: false,
+            behind: 0,
         };
         let mut robot = Robot::new(1);
         for frame in 0..600 {

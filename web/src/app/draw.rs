@@ -140,7 +140,7 @@ impl App {
         self.page.hud(&hud);
         let refused = play.obstacle().filter(|_| hud.relay == RelayState::Lost).map(|obstacle| {
             let said = answered(obstacle.status, &obstacle.text);
-            format!("The relay does not let this page in again. {said} The duel goes on over direct links.")
+            format!("The relay does not let this page in again. {said} The game goes on without it.")
         });
         let banner = match hud.relay {
             _ if trouble.is_some() => trouble,

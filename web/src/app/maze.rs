@@ -180,7 +180,7 @@ impl Picture {
         Self {
             clouds: clouds.collect(),
             standings,
-            about: [how_it_stands(maze), lockstep(game)],
+            about: [how_it_stands(maze, me.map(Role::side)), lockstep(game)],
             maze: maze.clone(),
             runners,
         }
@@ -230,8 +230,9 @@ fn watchers(session: &Session, maze: &Maze) -> Vec<Standing> {
     row.collect()
 }
 
-fn how_it_stands(maze: &Maze) -> String {
+fn how_it_stands(maze: &Maze, own: Option<Side>) -> String {
     let [red, blue] = Side::BOTH.map(|side| maze.wins(side));
+    let [at_red, at_blue] = Side::BOTH.map(|side| if own == Some(side) { " (you)" } else { "" });
     let (stage, left) = maze.stage();
     let seconds = left.div_ceil(RATE);
     let now = match stage {
@@ -240,7 +241,7 @@ fn how_it_stands(maze: &Maze) -> String {
         Stage::Told(_) => "round over".to_owned(),
         Stage::Over(winner) => won(winner, "match"),
     };
-    format!("Red {red} : {blue} Blue · {now}")
+    format!("Red{at_red} {red} : {blue} Blue{at_blue} · {now}")
 }
 
 fn lockstep(game: &MazeGame) -> String {

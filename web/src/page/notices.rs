@@ -6,7 +6,7 @@ use web_sys::{Document, Element, HtmlElement};
 use super::dom::{self, Listener, Text};
 
 /// Banner while the relay is away and direct links carry the duel.
-pub const RELAY_GONE: &str = "The relay is gone; the duel goes on over direct links. \
+pub const RELAY_GONE: &str = "The relay is gone; the game goes on without it. \
                               New players cannot join until it is back.";
 
 /// Banner while this browser has no network.

@@ -208,7 +208,7 @@ impl Problem {
                 Words {
                     title: "No such game",
                     explanation: format!(
-                        "There is no game {code}. It may have ended, or the code has a slip in it."
+                        "There is no game {code}. It may have ended, or the code has a typo."
                     ),
                     advice: "Check the code, or start a game under it and send the link on.",
                     remedies: vec![create("Start this game", Some(code)), Remedy::Lobby],

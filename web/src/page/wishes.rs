@@ -28,7 +28,9 @@ pub fn listen(parts: &Rc<Parts>) -> Result<Vec<Listener>, JsValue> {
 }
 
 fn on_click(parts: &Parts, event: &Event) {
-    let Some(button) = target(event).and_then(|target| target.closest("[data-action]").ok().flatten()) else {
+    let Some(button) =
+        target(event).and_then(|target| target.closest("[data-action], summary").ok().flatten())
+    else {
         return;
     };
     // A pointer that presses a button of the HUD leaves the keys to the teapot; the keyboard's own focus stays put.
