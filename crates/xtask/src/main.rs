@@ -24,14 +24,15 @@ mod tools;
 
 use std::process::ExitCode;
 
+use check::Tier;
+use clap::Parser as _;
 use cli::Task;
 use process::Result;
 use repo::Repo;
 use tools::Toolbox;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match cli::parse(&arguments).and_then(perform) {
+    match perform(Task::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("xtask: {failure}");
@@ -42,24 +43,34 @@ fn main() -> ExitCode {
 
 fn perform(task: Task) -> Result<()> {
     match task {
-        Task::Help => {
-            print!("{}", cli::HELP);
-            Ok(())
-        }
         Task::Play { port, open } => play::play(&Repo::locate()?, port, open),
-        Task::Announce { port, relay, open } => play::announce(port, relay, open),
-        Task::Check { tier, order } => check::run(&Repo::locate()?, tier, &order),
-        Task::ListSteps(tier) => {
-            check::list(tier);
+        Task::Announce { port, relay, open } => play::announce(port, relay, open.is_some()),
+        Task::Test { list: true, .. } => {
+            check::list(Tier::Test);
             Ok(())
         }
-        Task::Person(order) => {
+        Task::Test { only, keep_going, .. } => {
+            check::run(&Repo::locate()?, Tier::Test, &check::Order { only, keep_going })
+        }
+        Task::Prove { list: true, minutes, .. } => {
+            check::list(Tier::Prove { minutes });
+            Ok(())
+        }
+        Task::Prove { minutes, only, .. } => {
+            // What looks for the unknown does not stop at the first thing it finds.
+            check::run(&Repo::locate()?, Tier::Prove { minutes }, &check::Order { only, keep_going: true })
+        }
+        Task::Person { seed, minutes } => {
             let repo = Repo::locate()?;
-            person::walk(&repo, &Toolbox::new(&repo)?, order)
+            person::walk(&repo, &Toolbox::new(&repo)?, person::Order { seed, minutes })
         }
         Task::Fuzz { target, seconds } => fuzz::fuzz(&Repo::locate()?, target.as_deref(), seconds),
         Task::Bench { arguments } => bench::bench(&Repo::locate()?, &arguments),
-        Task::Mutants { order } => mutants::mutants(&Repo::locate()?, &order),
+        Task::Mutants { check: true, .. } => mutants::mutants(&Repo::locate()?, &mutants::Order::Check),
+        Task::Mutants { list: true, .. } => mutants::mutants(&Repo::locate()?, &mutants::Order::List),
+        Task::Mutants { names, seeds, .. } => {
+            mutants::mutants(&Repo::locate()?, &mutants::Order::Find { only: names, seeds })
+        }
         Task::Size => size::size(&Repo::locate()?),
         Task::Tools => Toolbox::new(&Repo::locate()?)?.print_path(),
     }

@@ -22,10 +22,10 @@ mod probe;
 mod process;
 mod usage;
 
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clap::Parser as _;
 use crowd::{Crowd, Orders};
 use futures_util::StreamExt as _;
 use futures_util::stream::iter;
@@ -54,23 +54,16 @@ struct Figures {
     half: Load,
 }
 
-fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(options) => options,
-        Err(message) => {
-            eprintln!("load: {message}");
-            return ExitCode::FAILURE;
-        }
-    };
+fn main() {
+    let options = Options::parse();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    for &path in &options.paths {
+    for path in options.paths() {
         let figures = runtime.block_on(measure(path, &options));
-        print!("{}", if options.is_json { figures.json(&options) } else { figures.text(&options) });
+        print!("{}", if options.json { figures.json(&options) } else { figures.text(&options) });
     }
-    if options.compares {
+    if !options.alone {
         print!("{}", runtime.block_on(others::compare(&options)));
     }
-    ExitCode::SUCCESS
 }
 
 async fn measure(path: PathWord, options: &Options) -> Figures {

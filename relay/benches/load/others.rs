@@ -51,7 +51,7 @@ pub(crate) async fn compare(options: &Options) -> String {
     let matchbox = matchbox::measure(options).await;
     let coturn = coturn::measure(options).await;
     let line = |name: &str, json: Option<String>, text: Option<String>| {
-        if options.is_json {
+        if options.json {
             let figures = json.map_or_else(
                 || "\"installed\":false".to_owned(),
                 |json| format!("\"installed\":true,{json}"),
