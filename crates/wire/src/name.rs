@@ -27,15 +27,15 @@ pub fn has_ink(name: &str) -> bool {
     name.chars().any(|c| !c.is_whitespace() && !is_inkless(c))
 }
 
-/// Whether a name reads as [`RELAY`], in whatever case and with whatever blanks and invisible characters. Letters of other alphabets that look
-/// like it are not known.
+/// Whether a name reads as [`RELAY`], in whatever case and with whatever blanks and invisible characters. Letters of
+/// other alphabets that look like it are not known.
 #[must_use]
 pub fn is_relays(name: &str) -> bool {
-    let letters = |name: &str| {
-        let shown = name.chars().filter(|&c| !c.is_whitespace() && !is_inkless(c));
-        shown.flat_map(char::to_lowercase).collect::<String>()
-    };
-    letters(name) == letters(RELAY)
+    fn letters(name: &str) -> impl Iterator<Item = char> {
+        // Nothing but A to Z becomes one of these letters in lower case.
+        name.chars().filter(|&c| !c.is_whitespace() && !is_inkless(c)).map(|c| c.to_ascii_lowercase())
+    }
+    letters(name).eq(letters(RELAY))
 }
 
 /// What was typed without forbidden characters and invisible padding, each run of white space one space. Reads at
