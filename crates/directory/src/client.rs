@@ -245,12 +245,12 @@ impl Client {
         }
     }
 
-    /// Sends a member the means to reach us directly. Dropped while the relay is lost.
-    pub fn signal(&mut self, now: Time, to: PeerId, signal: Signal) {
+    /// Sends a peer the means to reach us directly; a member gets it ahead of all who are none. Dropped while the relay is lost.
+    pub fn signal(&mut self, now: Time, to: PeerId, signal: Signal, is_member: bool) {
         // The relay would take a longer description for misbehaviour; without it the peers stay relayed.
         let (Signal::Offer(_, text) | Signal::Answer(_, text)) = &signal;
         if self.phase == Phase::Entered && text.len() <= DESCRIPTION_MAX {
-            self.outbox.signal(to, signal);
+            self.outbox.signal(to, signal, is_member);
             self.flush(now);
         }
     }

@@ -20,7 +20,8 @@ impl Peer {
             Some(Some(theirs)) => Signal::Answer(theirs, description),
             None => return,
         };
-        self.relay.client.signal(now, peer, signal);
+        let is_member = self.session.as_ref().is_some_and(|session| session.view().has(peer));
+        self.relay.client.signal(now, peer, signal, is_member);
         self.drive(now);
     }
 

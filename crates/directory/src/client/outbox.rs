@@ -15,7 +15,7 @@ use crate::limits::{
 #[derive(Debug)]
 pub(super) struct Outbox {
     ready: VecDeque<Vec<u8>>,
-    signals: VecDeque<(PeerId, Signal)>,
+    signals: Signals,
     pace: Bucket,
     claims: Bucket,
     members: Statement,
@@ -29,7 +29,7 @@ impl Outbox {
     pub(super) fn new() -> Self {
         Self {
             ready: VecDeque::new(),
-            signals: VecDeque::new(),
+            signals: Signals::default(),
             pace: Bucket::new(CLIENT_SIGNAL_INTERVAL, CLIENT_SIGNAL_BURST),
             claims: Bucket::new(CLIENT_CLAIM_INTERVAL, CLIENT_CLAIM_BURST),
             members: Statement::new(Bucket::new(MEMBERS_INTERVAL, MEMBERS_BURST)),
@@ -48,11 +48,8 @@ impl Outbox {
         self.ready.extend(messages);
     }
 
-    pub(super) fn signal(&mut self, to: PeerId, signal: Signal) {
-        if self.signals.len() == CLIENT_SIGNALS_MAX {
-            self.signals.pop_front();
-        }
-        self.signals.push_back((to, signal));
+    pub(super) fn signal(&mut self, to: PeerId, signal: Signal, is_member: bool) {
+        self.signals.push(to, signal, is_member);
     }
 
     /// One claim too many is left out: it would be repeated anyway.
@@ -90,7 +87,7 @@ impl Outbox {
     /// Moves to the ready what the pace allows.
     pub(super) fn flush(&mut self, now: Time, is_host: bool) {
         while !self.signals.is_empty() && self.pace.take(now) {
-            if let Some((to, signal)) = self.signals.pop_front() {
+            if let Some((to, signal)) = self.signals.pop() {
                 self.push(&ToRelay::Signal(to, signal));
             }
         }
@@ -113,7 +110,7 @@ impl Outbox {
     /// Forgets what was meant for a connection that is no more; the host's statements stay, for the next one.
     pub(super) fn clear(&mut self) {
         self.ready.clear();
-        self.signals.clear();
+        self.signals = Signals::default();
         self.forget_sent();
     }
 
@@ -130,6 +127,33 @@ impl Outbox {
 
     pub(super) fn pop(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
+    }
+}
+
+/// Signals that wait: those to members go first, and of too many the oldest to somebody else gives way.
+#[derive(Debug, Default)]
+struct Signals {
+    to_members: VecDeque<(PeerId, Signal)>,
+    to_others: VecDeque<(PeerId, Signal)>,
+}
+
+impl Signals {
+    fn push(&mut self, to: PeerId, signal: Signal, is_member: bool) {
+        if self.to_members.len() + self.to_others.len() == CLIENT_SIGNALS_MAX
+            && self.to_others.pop_front().is_none()
+        {
+            self.to_members.pop_front();
+        }
+        let waiting = if is_member { &mut self.to_members } else { &mut self.to_others };
+        waiting.push_back((to, signal));
+    }
+
+    fn pop(&mut self) -> Option<(PeerId, Signal)> {
+        self.to_members.pop_front().or_else(|| self.to_others.pop_front())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.to_members.is_empty() && self.to_others.is_empty()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The client by itself: how it comes back, what it says by itself, and which relay it refuses.
 
-use samovar_directory::limits::{CLIENT_SIGNAL_BURST, RETRY_MAX, SILENCE_MAX};
+use samovar_directory::limits::{CLIENT_SIGNAL_BURST, CLIENT_SIGNAL_INTERVAL, RETRY_MAX, SILENCE_MAX};
 use samovar_directory::{Client, ClientConfig, ClientEvent, ClientRequest, Fault, SocketId};
 use samovar_roster::authority::Signatory;
 use samovar_wire::relay::{Entered, FromRelay, Purpose, Refusal, RelayFrame, Signal, ToRelay};
@@ -331,13 +331,30 @@ fn signals_keep_within_what_the_relay_takes() {
     let to = world.peer(1);
     for _ in 0..100 {
         let now = world.now;
-        world.seats[0].client.signal(now, to, Signal::Offer(1, "v=0".to_owned()));
+        world.seats[0].client.signal(now, to, Signal::Offer(1, "v=0".to_owned()), true);
     }
     world.settle();
     assert_eq!(world.events(1).len() as u64, CLIENT_SIGNAL_BURST + 1);
     world.run_for(seconds(20));
     assert_eq!(world.events(1).len() as u64, 100 - CLIENT_SIGNAL_BURST);
     assert!(world.seats[0].client.is_entered());
+}
+
+#[test]
+fn a_signal_to_a_member_waits_behind_none_to_others() {
+    let signatory = Signatory::new(&[1; 32]);
+    let mut client = in_game(&signatory, ME);
+    let (stranger, member) = (PeerId(77), PeerId(78));
+    let offer = || Signal::Offer(1, "v=0".to_owned());
+    for _ in 0..400 {
+        client.signal(Time::ZERO, stranger, offer(), false);
+    }
+    client.signal(Time::ZERO, member, offer(), true);
+    let mut said = said(&mut client);
+    assert_eq!(said.len() as u64, CLIENT_SIGNAL_BURST);
+    client.handle_timeout(Time::ZERO + CLIENT_SIGNAL_INTERVAL);
+    said.extend(self::said(&mut client));
+    assert_eq!(said.last(), Some(&ToRelay::Signal(member, offer())));
 }
 
 #[test]
