@@ -26,7 +26,7 @@ use web_sys::{HtmlCanvasElement, WebGl2RenderingContext};
 pub use context::suggested_quality;
 pub use frame::{BlockView, CubeView, Frame, Obstacle, ObstacleView, Quality, TeapotView};
 
-use camera::{Rig, Subject};
+use camera::{Rig, Subject, is_upright};
 use particles::Pool;
 use scene::Lists;
 use space::Vec3;
