@@ -1,5 +1,7 @@
 //! What hands hold: keys of any layout, gamepads, fingers; and that all of it is let go when it cannot be seen any more.
 
+use std::time::Duration;
+
 use samovar_tests::hands::Key;
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
@@ -155,6 +157,38 @@ async fn a_cancelled_touch_lets_the_stick_go() {
     drives(&ann).await;
     ann.tab().ask("Input.dispatchTouchEvent", json!({ "type": "touchCancel", "touchPoints": [] })).await;
     rests(&ann).await;
+    ann.finish().await;
+}
+
+/// In an upright picture the maze stands on its red side, with the whole of it in sight.
+#[tokio::test(flavor = "multi_thread")]
+async fn up_is_up_in_the_maze_on_a_phone() {
+    let relay = Relay::start();
+    let ann = Visit::new(&relay, "new=TEA&name=Ann&mode=maze").on_a_phone().open().await;
+    ann.joined().await;
+    let column = |status: &Status| {
+        let maze = status.maze.as_ref()?;
+        Some(maze.places[maze.role.as_ref()?].0)
+    };
+    let is_played = |status: &Status| status.maze.as_ref().is_some_and(|maze| maze.stage == "play");
+    let first = column(&ann.wait("the round begins", SETTLE_WITHIN, is_played).await).expect("a teapot");
+    // The stick appears with the first touch.
+    ann.hands().tap("#scene").await;
+    let (x, y) = ann.hands().touch(1, "#stick").await;
+    let aside = [-40.0, 40.0].into_iter().cycle();
+    let climbs = async {
+        for aside in aside {
+            ann.hands().slide(1, (x + aside, y - 40.0)).await;
+            tokio::time::sleep(Duration::from_millis(700)).await;
+        }
+    };
+    let is_up = |status: &Status| column(status) >= Some(first + 4);
+    tokio::select! {
+        () = climbs => {}
+        _ = ann.wait("the teapot is four columns further", SETTLE_WITHIN, is_up) => {}
+    }
+    ann.screenshot("maze-on-a-phone").await;
+    ann.hands().lift(1).await;
     ann.finish().await;
 }
 
