@@ -81,6 +81,13 @@ async fn keys_drive_on_after_the_invitation_was_copied() {
     ann.hands().hold_only(&[]).await;
     ann.hands().tap_key(Key::H).await;
     ann.hands().click("#help button").await;
+    // Who has opened the panel throws by the space bar, which would close it by itself.
+    ann.hands().click("#session summary").await;
+    ann.hands().hold_only(&[Key::SPACE]).await;
+    let flies = |status: &Status| status.objects.iter().any(|object| object.kind == "cube");
+    ann.wait("a cube flies", SETTLE_WITHIN, flies).await;
+    ann.hands().hold_only(&[]).await;
+    assert_eq!(ann.tab().evaluate("document.getElementById('session').open").await, true);
     ann.finish().await;
 }
 

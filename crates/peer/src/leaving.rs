@@ -3,7 +3,7 @@
 use samovar_wire::{Duration, Time};
 
 /// How long a host that leaves waits for its successor.
-const HANDS_OVER_WITHIN: Duration = Duration::from_millis(500);
+const HANDS_OVER_WITHIN: Duration = Duration::from_millis(1_500);
 /// How long direct paths may take to open before a host looks who has the most of them.
 const LINKED_WITHIN: Duration = Duration::from_millis(4_000);
 
