@@ -173,7 +173,19 @@ impl Tab {
     /// # Panics
     /// When the browser gives none.
     pub async fn screenshot(&self) -> Vec<u8> {
-        let answer = self.ask("Page.captureScreenshot", json!({ "format": "png" })).await;
+        self.picture("png", 100).await
+    }
+
+    /// What it shows, in a format that the browser knows; the quality is up to 100, and no matter to PNG.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn picture(&self, format: &str, quality: u8) -> Vec<u8> {
+        let params = match format {
+            "png" => json!({ "format": format }),
+            _ => json!({ "format": format, "quality": quality, "optimizeForSpeed": true }),
+        };
+        let answer = self.ask("Page.captureScreenshot", params).await;
         let data = answer["data"].as_str().expect("a picture");
         base64::engine::general_purpose::STANDARD.decode(data).expect("base64")
     }

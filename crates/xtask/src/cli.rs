@@ -51,6 +51,8 @@ pub(crate) enum Task {
         #[arg(long, default_value = "5", value_parser = minutes)]
         minutes: f64,
     },
+    /// Take the moving picture of the README from the running page
+    Picture,
     /// Fuzz every decoder and state machine, or one
     Fuzz {
         target: Option<String>,

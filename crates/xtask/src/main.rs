@@ -1,4 +1,4 @@
-//! The developer's commands: `cargo xtask play | test | prove | person | fuzz | bench | mutants | size | tools`.
+//! The developer's commands: `cargo xtask play | test | prove | person | picture | fuzz | bench | mutants | size | tools`.
 //!
 //! Every command fetches what it needs first and starts no step before the former one has succeeded. What this
 //! crate refuses: to change anything outside the build directories and its own cache of tools, and to install
@@ -15,6 +15,7 @@ mod fuzz;
 mod mutants;
 mod page;
 mod person;
+mod picture;
 mod play;
 mod process;
 mod repo;
@@ -63,6 +64,10 @@ fn perform(task: Task) -> Result<()> {
         Task::Person { seed, minutes } => {
             let repo = Repo::locate()?;
             person::walk(&repo, &Toolbox::new(&repo)?, person::Order { seed, minutes })
+        }
+        Task::Picture => {
+            let repo = Repo::locate()?;
+            picture::take(&repo, &Toolbox::new(&repo)?)
         }
         Task::Fuzz { target, seconds } => fuzz::fuzz(&Repo::locate()?, target.as_deref(), seconds),
         Task::Bench { arguments } => bench::bench(&Repo::locate()?, &arguments),

@@ -125,5 +125,7 @@ fn person(context: &Context<'_>) -> Result<Outcome> {
     network::ensure()?;
     let order = person::Order { seed: fresh(), minutes: context.minutes * PERSON };
     person::walk(context.repo, &context.toolbox, order)?;
+    // The moving picture of the README can be taken.
+    browser::end_to_end(context.repo, &context.toolbox, &["picture"])?;
     Ok(Outcome::Done)
 }

@@ -44,7 +44,7 @@ pub(super) const STEPS: [Step; 13] = [
 const END_TO_END: [&str; 3] = ["browser", "process", "netns"];
 
 /// Tests of `prove`: what they measure depends on the machine, or what they do on a seed.
-pub(super) const OF_PROVE: [&str; 2] = ["figures", "person"];
+pub(super) const OF_PROVE: [&str; 3] = ["figures", "person", "picture"];
 
 fn setup(context: &Context<'_>) -> Result<Outcome> {
     context.toolbox.rust(true)?;
