@@ -1,4 +1,5 @@
-//! Members carry packets for each other where not everybody has a direct path to everybody: client-server (PROTOCOL §2.6).
+//! Members carry packets for each other where not everybody has a direct path to everybody: client-server (PROTOCOL
+//! §2.6).
 //!
 //! The host and its backups are *carriers*. Two other members without a direct path send their packets to each other by
 //! a carrier. The carrier does not read them; it holds each for a moment, so that many go to a receiver in one

@@ -110,7 +110,8 @@ pub struct Traffic {
 pub enum PeerEvent {
     /// The relay knows this peer; the host will admit it, or this peer is the host.
     Entered(GameCode),
-    /// The relay does not let this peer in; final if [`Peer::is_over`](crate::Peer::is_over) says so. A session may go on by direct paths.
+    /// The relay does not let this peer in; final if [`Peer::is_over`](crate::Peer::is_over) says so. A session may go
+    /// on by direct paths.
     Refused(Refusal),
     /// The relay breaks the protocol; final in the same cases as a refusal.
     Failed(Fault),

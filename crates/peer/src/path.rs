@@ -49,7 +49,7 @@ pub const OPEN_WITHIN: Duration = Duration::from_millis(10_000);
 pub const PROVE_WITHIN: Duration = Duration::from_millis(3_000);
 /// A silence is late this long before it is unusual: one frame.
 const LATE_BEFORE: Duration = Duration::from_millis(15);
-/// Of offers from one peer, those within this time of the last are ignored.
+/// An offer from a peer is ignored if it comes within this time after the last one.
 const OFFER_INTERVAL: Duration = Duration::from_millis(300);
 /// An offer sent within this time may cross the other end's offer, and stands. A receiver of our offer answers within
 /// this time; a browser may need a second of it to find its candidates. Without an answer the offer may be lost, with
@@ -132,7 +132,7 @@ pub(crate) struct PathState {
     complaints: Complaints,
     /// The arrivals over any way.
     presence: Presence,
-    /// What the driver's buffer of the current connection holds, in bytes.
+    /// Bytes in the driver's buffer of the current connection.
     pub(crate) backlog: u64,
     /// A member carries the packets: complaints of silence go to it, and never over the WebSocket.
     pub(crate) is_carried: bool,
