@@ -31,7 +31,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "what_strangers_say_and_bring_about_is_marked",
+            "messages_and_effects_of_strangers_are_marked",
         ]),
     },
     Mutant {
