@@ -1,4 +1,4 @@
-//! What strangers and greedy members could do to a relay, and to a game by it.
+//! Acts of strangers and greedy members against a relay, and against a game through it.
 
 use super::Finder::Test;
 use super::{Mutant, Promise};
