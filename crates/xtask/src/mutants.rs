@@ -28,7 +28,7 @@ const SOUND_SEEDS: u64 = 100;
 /// The last finding of each bug, below the root: lines of a name and a text.
 const FOUND: &str = "crates/xtask/src/mutants/found.txt";
 
-/// What to do with the planted bugs.
+/// An order about the planted bugs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Look for each, or for the named ones, within this many seeds.

@@ -56,7 +56,7 @@ pub enum ClientEvent {
     Signal(PeerId, Signal),
     /// The relay answers offers of data channels until the socket closes.
     Reachable,
-    /// A verified warrant of a higher term than this client knew, [`Client::set_warrant`] included.
+    /// A verified warrant of a higher term than this client knew, `set_warrant` included.
     Issued(Warrant),
     /// The host has lost the relay: a verified warrant that this peer adopts once it misses the host, and not before.
     Successor(Warrant),

@@ -16,7 +16,7 @@ pub enum Note {
         conn: ConnId,
         /// Its session.
         session: SessionId,
-        /// Who it is.
+        /// The peer.
         peer: PeerId,
     },
     /// Another peer hosts the session; its members are being told.
