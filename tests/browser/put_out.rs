@@ -35,7 +35,7 @@ async fn a_host_puts_a_player_out_at_the_second_press() {
     cyd.reload().await;
     cyd.joined().await;
     ann.wait("two are there again", SETTLE_WITHIN, |status| status.members.len() == 2).await;
-    // On a screen so low that the panel has to be scrolled.
+    // On a screen so low that the panel must be scrolled.
     ann.hands().resize(800, 360).await;
     ann.hands().click(BUTTON).await;
     ann.wait_text("put-out-list", "Put Cyd out?").await;

@@ -33,12 +33,12 @@ impl Film {
         self.frames.push((at, frame));
     }
 
-    /// The whole film, over and over again.
+    /// The whole film, repeated for ever.
     pub(crate) fn end(self, at: Duration) -> Vec<u8> {
         let mut head = vec![ANIMATION, 0, 0, 0];
         head.extend(u24(self.width - 1));
         head.extend(u24(self.height - 1));
-        // A black ground, and no limit to how often.
+        // A black ground, and no limit of repetitions.
         let mut body = [chunk(b"VP8X", &head), chunk(b"ANIM", &[0, 0, 0, 255, 0, 0])].concat();
         let ends = self.frames.iter().skip(1).map(|(at, _)| *at).chain([at]);
         for ((from, frame), to) in self.frames.iter().zip(ends) {
@@ -60,7 +60,7 @@ fn u24(number: u32) -> [u8; 3] {
     [low, middle, high]
 }
 
-/// A chunk of RIFF: its name, its length, and what is in it, to an even length.
+/// A chunk of RIFF: its name, its length, and its content, padded to an even length.
 fn chunk(name: &[u8; 4], bytes: &[u8]) -> Vec<u8> {
     let length = u32::try_from(bytes.len()).expect("a short film").to_le_bytes();
     let mut chunk = [name, &length[..], bytes].concat();

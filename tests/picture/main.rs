@@ -1,6 +1,6 @@
-//! The moving picture of the README: two windows, the host's is closed, and the duel goes on.
+//! The moving picture of the README: two windows; the host's is closed, and the duel goes on.
 //!
-//! `cargo xtask picture` makes it from the running page. As a test, it can be made.
+//! `cargo xtask picture` makes it from the running page. As a test, it proves that it can be made.
 
 mod film;
 
@@ -17,15 +17,15 @@ use film::{Film, Frame};
 
 /// Width and height of a window, in pixels.
 const WINDOW: (u32, u32) = (480, 320);
-/// How long both windows are seen, and how long the one that is left.
+/// The time for both windows, and for the remaining one.
 const BOTH: Duration = Duration::from_millis(3_500);
 const ALONE: Duration = Duration::from_millis(5_500);
-/// How long the last picture stays before the film begins anew.
+/// The time of the last picture before the film begins anew.
 const LAST: Duration = Duration::from_millis(1_500);
-/// A film that is larger is none for a README.
+/// The largest film for a README, in bytes.
 const BYTES_MAX: usize = 3_000_000;
 
-/// What is left of a window that was closed.
+/// The content of a closed window.
 const CLOSED: &str = "document.body.innerHTML = '<p>Ann was the host.<br>Her window is closed.</p>';
 document.body.style = 'margin: 0; height: 100vh; display: grid; place-items: center; background: #2b1a12; color: #dcc6a8; \
 font: 22px/1.5 Georgia, serif; text-align: center', null";
@@ -79,7 +79,7 @@ async fn window(tab: &Tab) -> Tab {
     tab.clone()
 }
 
-/// What a tab shows now, so far from the left.
+/// A tab's present picture, `left` pixels from the left.
 async fn shot(tab: &Tab, left: u32) -> Frame {
     let (width, height) = WINDOW;
     Frame { left, width, height, webp: tab.picture("webp", 60).await }

@@ -15,7 +15,7 @@ use web_sys::{
 use crate::page::dom::{self, Listener};
 
 samovar_wire::counted! {
-    /// What is heard.
+    /// A sound that the player hears.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Effect {
         /// A sugar cube is thrown.
@@ -31,7 +31,7 @@ samovar_wire::counted! {
     }
 }
 
-/// Seconds between two starts of the same effect at least: a burst of hits is one noise, not a wall of it.
+/// Least seconds between two starts of the same effect: a burst of hits is one noise, and not a wall of noise.
 const SPACING: f64 = 0.035;
 
 /// Everything together, so that several sounds at once do not clip.
@@ -103,7 +103,7 @@ impl Sound {
 
     /// Plays a sound. `loudness` is 0 to 1, `pan` -1 (left) to 1 (right). Costs nothing while silent.
     pub fn play(&self, effect: Effect, loudness: f32, pan: f32) {
-        // The browser throws at numbers that are none.
+        // The browser throws when a value is not a number.
         if self.state.muted.get() || !(loudness > 0.0 && pan.is_finite()) {
             return;
         }

@@ -1,8 +1,9 @@
-//! The developer's commands: `cargo xtask play | test | prove | person | picture | fuzz | bench | mutants | size | tools`.
+//! The developer's commands: `cargo xtask play | test | prove | person | picture | fuzz | bench | mutants | size |
+//! tools`.
 //!
-//! Every command fetches what it needs first and starts no step before the former one has succeeded. What this
-//! crate refuses: to change anything outside the build directories and its own cache of tools, and to install
-//! system packages without being root.
+//! Every command first fetches the tools that it needs, and starts no step before the previous one has succeeded. This
+//! crate never changes anything outside the build directories and its own cache of tools, and never installs system
+//! packages without being root.
 
 mod bench;
 mod check;
@@ -58,7 +59,7 @@ fn perform(task: Task) -> Result<()> {
             Ok(())
         }
         Task::Prove { minutes, only, .. } => {
-            // What looks for the unknown does not stop at the first thing it finds.
+            // The search for unknown bugs does not stop at the first one.
             check::run(&Repo::locate()?, Tier::Prove { minutes }, &check::Order { only, keep_going: true })
         }
         Task::Person { seed, minutes } => {

@@ -5,13 +5,13 @@ use crate::process::Result;
 use crate::repo::Repo;
 use crate::tools::Toolbox;
 
-/// Where the picture is, from the repository's root.
+/// The path of the picture, from the repository's root.
 const FILE: &str = "docs/host-goes.webp";
 
 /// Builds what is out of date and takes the picture.
 ///
 /// # Errors
-/// When the duel does not go on, or the picture cannot be written.
+/// The duel does not go on, or the picture cannot be written.
 pub(crate) fn take(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<()> {
     let own = ("SAMOVAR_PICTURE", repo.root.join(FILE).into());
     let stage = Stage::build(repo, toolbox)?;

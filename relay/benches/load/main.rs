@@ -1,7 +1,9 @@
-//! The relay under load, as a process: what a forwarded packet, a join and a member cost it, and how long packets take.
+//! The relay under load, as a process: the costs of a forwarded packet, a join and a member, and the time that packets
+//! take.
 //!
-//! `cargo xtask bench relay [--json] [--games N] [--members N] [--rate HZ] [--burst N] [--bytes N] [--seconds N] [--path websocket|webrtc]
-//! [--alone]`. The clients run on the same machine: a figure of CPU is the relay's own, from `/proc`, and one of latency is what it adds to a
+//! `cargo xtask bench relay [--json] [--games N] [--members N] [--rate HZ] [--burst N] [--bytes N] [--seconds N]
+//! [--path websocket|webrtc] [--alone]`. The clients run on the same machine: a figure of CPU is the relay's own, from
+//! `/proc`, and one of latency is what it adds to a
 //! packet between two clients that have nothing else to do.
 
 #[path = "../../tests/relay/caller.rs"]
@@ -39,10 +41,10 @@ use usage::Usage;
 
 /// Joins at once: as many as wait for each other in a storm.
 const STORM: usize = 64;
-/// Data channels that open at once: the clients are one thread, and each handshake is to be over in time.
+/// Data channels that open at the same time: the clients are one thread, and each handshake has to end in time.
 const HANDSHAKES: usize = 8;
 
-/// What one path has cost.
+/// The figures of one path.
 struct Figures {
     path: PathWord,
     joins: usize,

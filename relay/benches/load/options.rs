@@ -3,7 +3,7 @@
 use clap::builder::TypedValueParser;
 use clap::{Parser, ValueEnum};
 
-/// By which way packets go.
+/// The path of the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PathWord {
     #[value(name = "websocket")]
@@ -50,7 +50,7 @@ pub(crate) struct Options {
     /// Measure no others
     #[arg(long)]
     pub(crate) alone: bool,
-    /// What cargo adds by itself.
+    /// Added by cargo itself.
     #[arg(long = "bench", hide = true)]
     _bench: bool,
 }

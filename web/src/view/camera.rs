@@ -1,4 +1,4 @@
-//! The camera's way through the scene: behind one's own teapot, or slowly around the table when there is none.
+//! The camera's way through the scene: behind the player's own teapot, or slowly around the table without one.
 //!
 //! Pure. All following is exponential in time, so the same at 30 and at 144 frames a second.
 
@@ -10,7 +10,7 @@ use samovar_duel::plane::wrap_angle;
 
 use super::space::{InnerSpace, Mat4, Point3, SquareMatrix, Transform, Vec3, vec3};
 
-/// What the camera looks after.
+/// The subject that the camera follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Subject {
     /// A teapot at a place, with its heading in radians.
@@ -21,7 +21,7 @@ pub enum Subject {
     Board,
 }
 
-/// Where the camera is and what it sees.
+/// The camera's place and its view.
 #[derive(Clone, Copy, Debug)]
 pub struct Rig {
     /// The camera's place in the world.
@@ -31,15 +31,15 @@ pub struct Rig {
     pose: Option<Pose>,
 }
 
-/// Half of a board's length and of its depth, with what shall be seen beside it, in spoons.
+/// Half of a board's length and of its depth, with a visible margin, in spoons.
 const BOARD_REACH: [f32; 2] = [15.0, 9.6];
-/// From how far a board is looked at at least, in spoons: beside the scores there is room for it.
+/// Least distance from which the camera looks at a board, in spoons: it leaves room for the scores.
 const BOARD_AWAY: f32 = 28.0;
-/// How much more of an upright picture its long side takes, for what stands above and below it.
+/// Factor by which the long side takes more of an upright picture, to leave room above and below it.
 const BOARD_ROOM: f32 = 1.3;
-/// How far below the middle of the picture its middle is, in spoons, for what is at the top of the page.
+/// Distance of the board's middle below the middle of the picture, in spoons, for the lines at the top of the page.
 const BOARD_DOWN: f32 = 0.8;
-/// How much of that is along the table: the sine of the angle to the vertical.
+/// The share of that distance along the table: the sine of the angle to the vertical.
 const BOARD_SLANT: f32 = 0.36;
 
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ struct Pose {
     yaw: f32,
     distance: f32,
     height: f32,
-    /// How far before the focus, and how high above it, the middle of the picture lies.
+    /// Distance of the middle of the picture before the focus, and its height above the focus.
     lead: f32,
     lift: f32,
 }
@@ -160,8 +160,8 @@ impl Pose {
     }
 }
 
-/// Into clip space, from what is seen under a vertical angle between two distances. That of cgmath checks what it is
-/// given, and brings along all that it takes to show a float in a panic.
+/// The projection into clip space, of a view under a vertical angle between two distances. The one of cgmath checks its
+/// arguments, and brings along all the code that shows a float in a panic.
 fn perspective(angle: f32, aspect: f32, near: f32, far: f32) -> Mat4 {
     let zoom = 1.0 / tan(angle / 2.0);
     let mut matrix = Mat4::from_nonuniform_scale(zoom / aspect, zoom, (far + near) / (near - far));
@@ -176,7 +176,8 @@ pub fn is_upright(aspect: f32) -> bool {
     aspect < 1.0
 }
 
-/// The vertical field of view in radians: 42 degrees, or in a tall picture what makes 42 degrees across, at most 70.
+/// The vertical field of view in radians: 42 degrees, or in a tall picture the angle that gives 42 degrees across, at
+/// most 70.
 fn field_of_view(aspect: f32) -> f32 {
     let across = 42f32.to_radians();
     if aspect >= 1.0 { across } else { (2.0 * (tan(across / 2.0) / aspect).atan()).min(70f32.to_radians()) }

@@ -1,4 +1,4 @@
-//! What a client has to send: at once, when the relay's limits allow it, or when it changed.
+//! A client's messages: sent at once, when the relay's limits allow it, or when they changed.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::limits::{
     CLIENT_SIGNAL_INTERVAL, CLIENT_SIGNALS_MAX, LISTING_INTERVAL, MEMBERS_BURST, MEMBERS_INTERVAL,
 };
 
-/// Messages in the order they go, and what waits for its turn.
+/// The messages that are ready, in order, and those that wait for their turn.
 #[derive(Debug)]
 pub(super) struct Outbox {
     ready: VecDeque<Vec<u8>>,
@@ -21,7 +21,7 @@ pub(super) struct Outbox {
     members: Statement,
     listing: Statement,
     bars: Bars,
-    /// The socket shall close behind the last message.
+    /// The socket closes after the last message.
     closing: bool,
 }
 
@@ -43,7 +43,7 @@ impl Outbox {
         self.ready.push_back(RelayFrame::control(message));
     }
 
-    /// Messages that are encoded already.
+    /// Adds messages that are encoded already.
     pub(super) fn extend(&mut self, messages: impl IntoIterator<Item = Vec<u8>>) {
         self.ready.extend(messages);
     }
@@ -52,14 +52,14 @@ impl Outbox {
         self.signals.push(to, signal, is_member);
     }
 
-    /// One claim too many is left out: it would be repeated anyway.
+    /// A claim beyond the limit is left out: its repetition follows.
     pub(super) fn claim(&mut self, now: Time, term: Term, candidate: PeerId) {
         if self.claims.take(now) {
             self.push(&ToRelay::Claim(term, candidate));
         }
     }
 
-    /// One doubt too many is left out, too: the claim that follows says more, or the one before it counts for a while.
+    /// A doubt beyond the limit is left out, too: the claim after it says more, or the one before it still counts.
     pub(super) fn doubt(&mut self, now: Time) {
         if self.claims.take(now) {
             self.push(&ToRelay::Doubt);
@@ -84,7 +84,7 @@ impl Outbox {
         self.bars.sent = 0;
     }
 
-    /// Moves to the ready what the pace allows.
+    /// Makes the messages ready that the pace allows.
     pub(super) fn flush(&mut self, now: Time, is_host: bool) {
         while !self.signals.is_empty() && self.pace.take(now) {
             if let Some((to, signal)) = self.signals.pop() {
@@ -100,14 +100,14 @@ impl Outbox {
         }
     }
 
-    /// When [`Outbox::flush`] has something to do.
+    /// When [`Outbox::flush`] next has a message to send.
     pub(super) fn ready_at(&self, is_host: bool) -> Time {
         let signal = if self.signals.is_empty() { Time::FAR } else { self.pace.ready_at() };
         let statements = self.members.due().min(self.listing.due()).min(self.bars.due());
         if is_host { signal.min(statements) } else { signal }
     }
 
-    /// Forgets what was meant for a connection that is no more; the host's statements stay, for the next one.
+    /// Forgets the messages for a connection that is gone; the host's statements stay, for the next one.
     pub(super) fn clear(&mut self) {
         self.ready.clear();
         self.signals = Signals::default();
@@ -118,7 +118,7 @@ impl Outbox {
         self.closing = true;
     }
 
-    /// Whether the socket shall close now; asked until it says so once.
+    /// Whether the socket shall close now; true once.
     pub(super) fn take_close(&mut self) -> bool {
         let close = self.closing && self.ready.is_empty();
         self.closing &= !close;
@@ -130,7 +130,7 @@ impl Outbox {
     }
 }
 
-/// Signals that wait: those to members go first, and of too many the oldest to somebody else gives way.
+/// Signals that wait. Those to members go first; beyond the limit the oldest to another peer is dropped.
 #[derive(Debug, Default)]
 struct Signals {
     to_members: VecDeque<(PeerId, Signal)>,
@@ -157,7 +157,7 @@ impl Signals {
     }
 }
 
-/// What the relay shall know of a host: sent when it changed, and on each connection and under each term anew.
+/// A statement of the host to the relay: sent when it changed, and anew on each connection and under each term.
 #[derive(Debug)]
 struct Statement {
     message: Option<ToRelay>,
@@ -189,11 +189,11 @@ impl Statement {
     }
 }
 
-/// Whom a host has barred: the relay takes each again, and knows that it has it.
+/// The peers that a host has barred. The relay accepts a repeated bar without effect.
 #[derive(Debug)]
 struct Bars {
     peers: VecDeque<PeerId>,
-    /// So many of them were sent.
+    /// The number of those sent.
     sent: usize,
     pace: Bucket,
 }
