@@ -2,7 +2,7 @@
 //!
 //! It moves bytes and time between sockets, disk and the directory, forwards packets unread, keeps each peer to its
 //! limits, counts events, and serves the page. It decides nothing about games: the directory does. On request a
-//! [`referee`] hosts games in the same process; to the relay it is a peer like any other.
+//! `referee` hosts games in the same process; to the relay it is a peer like any other.
 
 pub mod bots;
 mod channels;
