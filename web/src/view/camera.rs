@@ -214,7 +214,7 @@ mod tests {
         for aspect in [0.4, 0.46, 0.56, 0.75, 0.99, 1.0, 1.2, 1.4, 1.78, 2.2] {
             let mut rig = Rig::default();
             rig.follow(Subject::Board, aspect, 0.0);
-            for (x, y) in [(-14.5, -8.5), (14.5, -8.5), (-14.5, 8.5), (14.5, 8.5)] {
+            for (x, y) in [(-12.5, -7.5), (12.5, -7.5), (-12.5, 7.5), (12.5, 7.5)] {
                 assert!(rig.project(vec3(x, y, 0.0)).is_some(), "{x} {y} at {aspect}");
             }
         }
