@@ -40,6 +40,17 @@ async fn sit_down(relay: &Relay, query: &str, mode: &str) -> (Player, Player) {
     (ann, bob)
 }
 
+/// A click that makes it stops the page for a tenth of a second or more, and a host for too long.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_click_finds_the_audio_made() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    assert_eq!(ann.audio().await.as_deref(), Ok("suspended"));
+    ann.hands().click("#scene").await;
+    ann.hears().await;
+    ann.finish().await;
+}
+
 /// The distance of the own teapot from its earlier place.
 fn way(before: &Status, after: &Status) -> f64 {
     let own = |status: &Status| {

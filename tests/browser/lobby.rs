@@ -1,5 +1,7 @@
 //! From the lobby to a table and back, by hand.
 
+use std::time::Duration;
+
 use samovar_tests::hands::Key;
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
@@ -47,6 +49,32 @@ async fn a_player_that_leaves_by_the_button_is_listed_no_more() {
     ann.hands().click(LEAVE).await;
     bob.wait("the other hosts", SETTLE_WITHIN, Status::is_host).await;
     lists(&bob, "Ann", false).await;
+    ann.finish().await;
+    bob.finish().await;
+}
+
+/// The new peer of a former host hosts before it was admitted: nobody else is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_host_has_one_row_when_its_successor_leaves() {
+    let relay = Relay::start();
+    let (ann, bob) = table(&relay).await;
+    for _ in 0..3 {
+        bob.hands().click(JOIN).await;
+        bob.wait("it sits", SETTLE_WITHIN, |status| status.others().count() == 1).await;
+        ann.wait("there is a backup", SETTLE_WITHIN, |status| status.is_host() && status.backup.is_some()).await;
+        wait::until("the other hosts", SETTLE_WITHIN, async || {
+            ann.stall(Duration::from_millis(1_200)).await;
+            let status = bob.status().await;
+            if status.is_host() { Ok(()) } else { Err(status.to_string()) }
+        })
+        .await;
+        bob.hands().click(LEAVE).await;
+        bob.wait_text("games", "TEA").await;
+        let hosts_alone = |status: &Status| status.is_host() && status.others().count() == 0;
+        ann.wait("it hosts again", SETTLE_WITHIN, hosts_alone).await;
+        let scores = ann.text("scores").await;
+        assert_eq!(scores.lines().filter(|&line| line == "Ann").count(), 1, "{scores}");
+    }
     ann.finish().await;
     bob.finish().await;
 }

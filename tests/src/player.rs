@@ -235,10 +235,19 @@ impl Player {
     /// It stays silent.
     pub async fn hears(&self) {
         wait::until("sound runs", SETTLE_WITHIN, async || {
-            let states = self.tab.try_evaluate("window.__audio.map(each => each.state).join()").await?;
-            if states == "running" { Ok(()) } else { Err(states.to_string()) }
+            let states = self.audio().await?;
+            if states == "running" { Ok(()) } else { Err(states) }
         })
         .await;
+    }
+
+    /// The states of the page's audio contexts, with commas between.
+    ///
+    /// # Errors
+    /// The page cannot be asked.
+    pub async fn audio(&self) -> Result<String, String> {
+        let states = self.tab.try_evaluate("window.__audio.map(each => each.state).join()").await?;
+        Ok(states.as_str().unwrap_or_default().to_owned())
     }
 
     /// The result of `samovar.status()`.
@@ -442,6 +451,18 @@ impl Player {
     pub async fn set_frozen(&self, is_frozen: bool) {
         let state = if is_frozen { "frozen" } else { "active" };
         self.tab.ask("Page.setWebLifecycleState", json!({ "state": state })).await;
+    }
+
+    /// Keeps the page's thread busy for this time, as a slow machine does; a host is silent meanwhile.
+    ///
+    /// # Panics
+    /// The page cannot be asked.
+    pub async fn stall(&self, time: Duration) {
+        let stall = format!(
+            "{{ const end = performance.now() + {}; while (performance.now() < end) {{}} }} null",
+            time.as_millis()
+        );
+        self.tab.evaluate(&stall).await;
     }
 
     /// Closes the tab as a person would.

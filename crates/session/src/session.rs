@@ -164,7 +164,11 @@ impl Session {
     #[must_use]
     pub fn kept(&self, now: Time) -> Option<Kept> {
         (self.core.phase != Phase::Joining && self.core.members.view.members().next().is_some())
-            .then(|| Kept { view: self.core.members.view.clone(), time: self.session_time(now) })
+            .then(|| Kept {
+                session: self.warrant().session,
+                view: self.core.members.view.clone(),
+                time: self.session_time(now),
+            })
     }
 
     /// The seat of a member.

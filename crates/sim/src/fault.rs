@@ -59,6 +59,8 @@ pub enum Fault {
     Join,
     /// Players leave for good, with a farewell.
     Leave(Who),
+    /// Players leave for good, though nobody may be left but those who are about to come back.
+    Abandon(Who),
     /// Players close their pages: they say farewell, and nothing of them is left then.
     ClosePage(Who),
     /// Players load their pages anew: these say that they go, and are back soon, with what they kept of the session.
@@ -233,6 +235,7 @@ impl Fault {
         match self {
             Self::Join => "join",
             Self::Leave(_) => "leave",
+            Self::Abandon(_) => "abandon",
             Self::ClosePage(_) => "page-closed",
             Self::Reload(_) => "reload",
             Self::HandOver => "hand-over",

@@ -63,6 +63,7 @@ impl<G: Game> World<G> {
                 true
             }
             Fault::Leave(who) => self.each(who, Self::leave),
+            Fault::Abandon(who) => self.each(who, Self::abandon),
             Fault::ClosePage(who) => self.each(who, Self::close_page),
             Fault::Reload(who) => self.each(who, |world, id| {
                 world.reload(id);
@@ -286,9 +287,11 @@ impl<G: Game> World<G> {
     }
 
     fn leave(&mut self, id: ProcessId) -> bool {
-        if !self.can_spare(id) {
-            return false;
-        }
+        self.can_spare(id) && self.abandon(id)
+    }
+
+    fn abandon(&mut self, id: ProcessId) -> bool {
+        self.judges.is_orphaned |= !self.can_spare(id);
         self.begin_crisis(id);
         self.disturb(id, "leaves");
         let player = self.cast.processes[id].player;
