@@ -117,7 +117,8 @@ impl<G: Game> World<G> {
     /// docs/recovery.md, promise 13: a player sits where it sat, also in a session founded anew if its page was loaded
     /// anew and kept what that takes.
     fn judge_seats(&mut self) {
-        let takes_seats = |(_, fault): &(_, Fault)| matches!(fault, Fault::Lie { .. } | Fault::OldTicket { .. });
+        let takes_seats =
+            |(_, fault): &(_, Fault)| matches!(fault, Fault::Lie { .. } | Fault::OldTicket { .. });
         let rules = self.plan.rules;
         // A seat that was taken anew on one side of a fork has another ticket on the other.
         let keeps_seats = rules.migrates && !rules.forks && !self.plan.faults.iter().any(takes_seats);
