@@ -61,7 +61,8 @@ async fn a_slow_host_has_one_row_when_its_successor_leaves() {
     for _ in 0..3 {
         bob.hands().click(JOIN).await;
         bob.wait("it sits", SETTLE_WITHIN, |status| status.others().count() == 1).await;
-        ann.wait("there is a backup", SETTLE_WITHIN, |status| status.is_host() && status.backup.is_some()).await;
+        ann.wait("there is a backup", SETTLE_WITHIN, |status| status.is_host() && status.backup.is_some())
+            .await;
         wait::until("the other hosts", SETTLE_WITHIN, async || {
             ann.stall(Duration::from_millis(1_200)).await;
             let status = bob.status().await;
