@@ -185,12 +185,14 @@ async fn up_is_up_in_the_maze_on_a_phone() {
     let first = column(&ann.wait("the round begins", SETTLE_WITHIN, is_played).await).expect("a teapot");
     // The stick appears with the first touch.
     ann.hands().tap("#scene").await;
-    let (x, y) = ann.hands().touch(1, "#stick").await;
-    let aside = [-40.0, 40.0].into_iter().cycle();
     let climbs = async {
-        for aside in aside {
-            ann.hands().slide(1, (x + aside, y - 40.0)).await;
-            tokio::time::sleep(Duration::from_millis(700)).await;
+        loop {
+            let (x, y) = ann.hands().touch(1, "#stick").await;
+            for aside in [-40.0, 40.0].into_iter().cycle().take(10) {
+                ann.hands().slide(1, (x + aside, y - 40.0)).await;
+                tokio::time::sleep(Duration::from_millis(700)).await;
+            }
+            ann.hands().lift(1).await;
         }
     };
     let is_up = |status: &Status| column(status) >= Some(first + 4);
@@ -199,7 +201,6 @@ async fn up_is_up_in_the_maze_on_a_phone() {
         _ = ann.wait("the teapot is four columns further", CLIMBS_WITHIN, is_up) => {}
     }
     ann.screenshot("maze-on-a-phone").await;
-    ann.hands().lift(1).await;
     ann.finish().await;
 }
 
