@@ -219,6 +219,17 @@ pub enum Fault {
         /// Whose.
         who: Who,
     },
+    /// Somebody starts a process with a ticket made of what the view has of a player's, which all members read.
+    ForgedTicket {
+        /// Whose.
+        who: Who,
+    },
+    /// Somebody enters the game at the relay, never asks the host for a seat, and says to the relay and to others what may
+    /// hurt.
+    Stranger {
+        /// How long.
+        lasts: Duration,
+    },
     /// A member says to the relay and to others what may hurt, beside all that its peer says. When everything heals it is gone.
     Lie {
         /// The player. Nothing that it tells other games is judged, from the beginning of the run on.
@@ -264,6 +275,8 @@ impl Fault {
             Self::Online { .. } => "online",
             Self::ProxyReload => "proxy-reload",
             Self::OldTicket { .. } => "old-ticket",
+            Self::ForgedTicket { .. } => "forged-ticket",
+            Self::Stranger { .. } => "stranger",
             Self::Lie { .. } => "lie",
         }
     }

@@ -19,6 +19,8 @@ pub(super) struct Player {
     pub(super) old_ticket: Option<Ticket>,
     /// Does not come back.
     pub(super) is_gone: bool,
+    /// Nothing that it says reaches a host: it is never a member.
+    pub(super) is_stranger: bool,
     /// A start is under way.
     pub(super) is_starting: bool,
     /// The next attempt founds the game anew, since nobody knows it.

@@ -321,7 +321,7 @@ impl<G: Game> World<G> {
             let (resting, dice) = (self.resting, &mut self.chance.game);
             self.game.tick(&mut Turn { process: id, now, session, resting, dice });
         }
-        if let Some(session) = peer.session() {
+        if let Some(session) = peer.session_mut() {
             self.lie(id, session);
             self.judge_silence(id, now, session);
         }
@@ -412,6 +412,9 @@ impl<G: Game> World<G> {
                     }
                 }
             }
+        }
+        if !self.may_send(id, &transmit) {
+            return;
         }
         match transmit {
             Transmit::Relay { socket, bytes } => self.send_up(id, socket, bytes),

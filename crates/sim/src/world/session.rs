@@ -117,8 +117,9 @@ impl<G: Game> World<G> {
     /// docs/recovery.md, promise 13: a player sits where it sat, also in a session founded anew if its page was loaded
     /// anew and kept what that takes.
     fn judge_seats(&mut self) {
-        let takes_seats =
-            |(_, fault): &(_, Fault)| matches!(fault, Fault::Lie { .. } | Fault::OldTicket { .. });
+        let takes_seats = |(_, fault): &(_, Fault)| {
+            matches!(fault, Fault::Lie { .. } | Fault::OldTicket { .. } | Fault::ForgedTicket { .. })
+        };
         let rules = self.plan.rules;
         // A seat that was taken anew on one side of a fork has another ticket on the other.
         let keeps_seats = rules.migrates && !rules.forks && !self.plan.faults.iter().any(takes_seats);
@@ -166,7 +167,9 @@ impl<G: Game> World<G> {
     /// Why those who play are not one session.
     fn disunity(&self) -> Option<String> {
         let members = self.cast.members();
-        for (number, player) in self.cast.players.iter().enumerate().filter(|(_, player)| !player.is_gone) {
+        for (number, player) in
+            self.cast.players.iter().enumerate().filter(|(_, player)| !player.is_gone && !player.is_stranger)
+        {
             let Some(process) = player.process else { return Some(format!("P{number} does not run")) };
             if !members.iter().any(|(id, _)| *id == process) {
                 return Some(format!("P{number}, process {process}, is no member"));
