@@ -1,4 +1,4 @@
-//! Refuses to build the page in when there is none, with a message that says what to do.
+//! Refuses to build the page in if there is none, and says what to do.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! `samovar-relay bots`: native robot players, each a full peer that can become host.
 //!
 //! Each prints its status as one line of JSON a second on the standard output, in the shape of the page's
-//! `samovar.status()` (docs/automation.md). One that the others went on without takes its seat back by itself.
+//! `samovar.status()` (docs/automation.md). A robot that the others went on without takes its seat back by itself.
 
 use std::fmt;
 use std::io::Write as _;
@@ -26,41 +26,41 @@ use crate::seat::{Looks, Seat};
 pub const BOTS_MAX: u8 = 8;
 /// Members of a game that a robot founds.
 const CAPACITY: u8 = 8;
-/// How long a robot tries to reach the relay for the first time.
+/// The longest time that a robot tries to reach the relay at first.
 const REACHED_WITHIN: Duration = Duration::from_secs(10);
-/// How long it waits until the relay and the game's host let it in for the first time.
+/// The longest time that it waits until the relay and the game's host let it in at first.
 const LET_IN_WITHIN: Duration = Duration::from_secs(30);
-/// How often the robots are looked at.
+/// The time between two looks at the robots.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How often each prints its status.
+/// The time between two status lines of each.
 const LINE_EVERY: Duration = Duration::from_secs(1);
 
-/// What robots are to do.
+/// The settings of robots.
 #[derive(Clone, Debug)]
 pub struct BotsConfig {
     /// The relay's address, as for a browser (`https://host/path/`) or of its WebSocket.
     pub relay: String,
-    /// Whose certificates count for a relay that speaks TLS.
+    /// The certificates that count for a relay with TLS.
     pub trust: Trust,
     /// The game to join; `None` founds one.
     pub game: Option<GameCode>,
-    /// How many.
+    /// The number of robots.
     pub count: u8,
-    /// How long they play.
+    /// The time that they play, in seconds.
     pub seconds: u64,
-    /// Which paths they use.
+    /// The paths that they use.
     pub paths: PathPolicy,
-    /// Local addresses that direct links are made from and to; with none, loopback alone.
+    /// Local addresses for direct paths; with none, loopback alone.
     pub bind: Vec<IpAddr>,
 }
 
-/// Why robots do not play.
+/// The reason why robots do not play.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BotsError {
-    /// The relay's address is none.
+    /// The relay's address is invalid.
     Address(String),
-    /// The game could not be founded or joined; why, in the relay's or the host's word.
+    /// The game could not be founded or joined; the reason of the relay or the host.
     NotIn(String),
 }
 
@@ -87,15 +87,14 @@ struct Robot {
     was_in: bool,
 }
 
-/// What is seen of a robot.
+/// A look at a robot.
 struct Seen {
     line: Option<String>,
     fate: Fate,
     unreachable: Option<OpenError>,
 }
 
-/// Lets robots play, and prints their statuses until the time is over or `stop` is done; then they leave, and hand over
-/// before.
+/// Lets robots play, and prints their statuses until the time is over or `stop` is done. Then they hand over and leave.
 ///
 /// # Errors
 /// See [`BotsError`]. A robot that never gets in ends all of them.
@@ -131,7 +130,7 @@ pub async fn run(config: BotsConfig, stop: impl Future<Output = ()>) -> Result<(
     refusal.map_or(Ok(()), |why| Err(BotsError::NotIn(why)))
 }
 
-/// Lets them play until the end; why one of them is not in, if it is not.
+/// Lets the robots play until the end. The reason, if one of them is not in.
 async fn play(robots: &mut [Robot], code: &GameCode, end: Instant) -> Option<String> {
     let mut looks = interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -145,7 +144,7 @@ async fn play(robots: &mut [Robot], code: &GameCode, end: Instant) -> Option<Str
         for robot in &mut *robots {
             let Some(seen) = look(&robot.seat, is_line_due).await else { continue };
             if let Some(line) = &seen.line {
-                // Whoever reads this through a pipe may have gone; the robots play on for the others.
+                // The reader of this pipe may have gone; the robots play on for the others.
                 let _ = writeln!(std::io::stdout(), "{line}");
             }
             match seen.fate {
@@ -174,7 +173,7 @@ impl Robot {
         self.seat.is_taken();
     }
 
-    /// Why it will not get in, when it never was and waits in vain, or its time is over.
+    /// The reason why it will not get in, if it never was in and waits in vain, or its time is over.
     fn is_out(&self, now: Instant, is_over: bool, unreachable: Option<&OpenError>) -> Option<String> {
         if self.was_in {
             return None;
@@ -194,7 +193,7 @@ impl Robot {
     }
 }
 
-/// All robots leave; one that hosts does last, so that none of the others is its heir.
+/// All robots leave; a hosting one last, so that none of the others is its heir.
 async fn leave(robots: Vec<Robot>) {
     let (mut hosts, mut others) = (Vec::new(), Vec::new());
     for Robot { seat, .. } in robots {
@@ -208,7 +207,7 @@ async fn leave(robots: Vec<Robot>) {
 
 /// One robot's place in the game.
 fn take_seat(url: &str, config: &BotsConfig, code: Option<GameCode>, (tag, number): (u16, u8)) -> Seat {
-    // Robots of several processes shall not all look the same.
+    // Robots of several processes shall differ in their looks.
     let [some, ..] = entropy();
     let glaze = Glaze::new(usize::from(number) + usize::from(some % 3));
     let looks = Looks {
@@ -225,7 +224,7 @@ fn take_seat(url: &str, config: &BotsConfig, code: Option<GameCode>, (tag, numbe
     Seat::take(looks, code.map_or(Purpose::Create(None), Purpose::Join))
 }
 
-/// How a robot is, with its status line if that is wanted; nothing when its peer has broken down.
+/// A look at a robot, with its status line if wanted; `None` if its peer has broken down.
 async fn look(seat: &Seat, wants_line: bool) -> Option<Seen> {
     let look = move |now, peer: &mut Peer, bot: &mut Player| Seen {
         line: wants_line.then(|| bot.status(now, peer)),
@@ -256,12 +255,12 @@ async fn founded_code(founder: &Robot) -> Result<GameCode, BotsError> {
     }
 }
 
-/// Its own also among robots of other processes.
+/// A name that no robot of another process has.
 fn bot_name(tag: u16, number: u8) -> String {
     format!("Bot {tag:04x}-{}", number + 1)
 }
 
-/// The WebSocket's address from the relay's: `ws` beside the page, wherever that is, unless it is the WebSocket's already.
+/// The WebSocket's address from the relay's: `ws` beside the page, unless it is the WebSocket's already.
 fn web_socket_url(relay: &str) -> Option<String> {
     let (scheme, rest) = relay.trim().split_once("://")?;
     let scheme = match scheme.to_ascii_lowercase().as_str() {
@@ -275,7 +274,7 @@ fn web_socket_url(relay: &str) -> Option<String> {
         return None;
     }
     let (above, last) = path.rsplit_once('/').map_or(("", path), |(above, last)| (above, last));
-    // A last part with a dot is the page's file; without one it is a directory whose slash was left out.
+    // A last part with a dot is the page's file; without one it is a directory without its slash.
     let parts = [host, above, if last.contains('.') || last == "ws" { "" } else { last }];
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     Some(format!("{scheme}://{}/ws", parts.join("/")))

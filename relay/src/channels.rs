@@ -1,4 +1,4 @@
-//! A member's data channels, as those see them who have something for the member.
+//! A member's data channels, as seen by the senders to the member.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,38 +6,38 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::outbox::Outbox;
 use crate::room::Room;
 
-/// For how long the channels of a member that was heard on them are its way (PROTOCOL §5.7), in nanoseconds.
+/// The time, in nanoseconds, for which channels are the way to a member after it was heard on them (PROTOCOL §5.7).
 const HEARD_FOR: u64 = 700_000_000;
-/// For how long nothing is unusual about their silence.
+/// The longest silence that is not unusual, in nanoseconds.
 const SURE_FOR: u64 = 300_000_000;
-/// For how long a member's complaint counts.
+/// The time, in nanoseconds, for which a member's complaint counts.
 const DOUBTED_FOR: u64 = 400_000_000;
 
-/// What there is of a member's data channels beside the connection itself, which the endpoint has.
+/// The shared state of a member's data channels; the endpoint has the connection itself.
 #[derive(Debug, Default)]
 pub(crate) struct Channels {
-    /// What waits to be sent on them.
+    /// The messages that wait for them.
     pub(crate) outbox: Outbox,
-    /// When something was heard on them, in nanoseconds of the relay's time; 0 is never.
+    /// When the member was last heard on them, in nanoseconds of the relay's time; 0 for never.
     heard: AtomicU64,
-    /// When the member said last that its echoes do not come back; 0 is never.
+    /// When the member last complained that its echoes do not come back; 0 for never.
     doubted: AtomicU64,
-    /// The endpoint has been told that something waits, and has not looked yet.
+    /// The endpoint has been called for waiting messages, and has not looked yet.
     is_called: AtomicBool,
 }
 
 impl Channels {
-    /// None yet; what waits for them will be in this room.
+    /// No channels yet; their messages will be in this room.
     pub(crate) fn new(room: Arc<Room>) -> Self {
         Self { outbox: Outbox::new(room), ..Self::default() }
     }
 
-    /// The member has said something on them.
+    /// The member was heard on them.
     pub(crate) fn hear(&self, now: u64) {
         self.heard.store(now.max(1), Ordering::Relaxed);
     }
 
-    /// There are none any more.
+    /// The channels are gone.
     pub(crate) fn lose(&self) {
         self.heard.store(0, Ordering::Relaxed);
         self.outbox.reset();
@@ -49,24 +49,24 @@ impl Channels {
         heard > 0 && now.saturating_sub(heard) <= HEARD_FOR
     }
 
-    /// The member says, by its WebSocket, that its echoes do not come back.
+    /// The member complains on its WebSocket that its echoes do not come back.
     pub(crate) fn doubt(&self, now: u64) {
         self.doubted.store(now.max(1), Ordering::Relaxed);
     }
 
-    /// Whether a packet that they carry shall take the WebSocket, too.
+    /// Whether a packet that they carry takes the WebSocket, too.
     pub(crate) fn are_doubtful(&self, now: u64) -> bool {
         let doubted = self.doubted.load(Ordering::Relaxed);
         let is_quiet = now.saturating_sub(self.heard.load(Ordering::Relaxed)) > SURE_FOR;
         is_quiet || doubted > 0 && now.saturating_sub(doubted) <= DOUBTED_FOR
     }
 
-    /// Whether the endpoint must be told that something waits.
+    /// Whether the endpoint must be called for waiting messages.
     pub(crate) fn call(&self) -> bool {
         !self.is_called.swap(true, Ordering::AcqRel)
     }
 
-    /// The endpoint looks now: whatever comes later, it must be told of.
+    /// The endpoint looks now: it must be called again for later messages.
     pub(crate) fn answer_call(&self) {
         self.is_called.store(false, Ordering::Release);
     }

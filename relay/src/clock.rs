@@ -11,7 +11,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Time begins now.
+    /// Starts the clock.
     pub(crate) fn start() -> Self {
         Self { start: Instant::now() }
     }
@@ -21,12 +21,12 @@ impl Clock {
         Time::from_micros(u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 
-    /// The same in nanoseconds.
+    /// The relay's time in nanoseconds.
     pub(crate) fn nanos(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// How long until then.
+    /// The span until a time.
     pub(crate) fn until(&self, time: Time) -> Duration {
         Duration::from_micros(time.since(self.now()).as_micros())
     }

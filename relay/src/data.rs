@@ -1,4 +1,4 @@
-//! The data directory and the relay's key in it, which nobody else may read: who has the key can make anybody host.
+//! The data directory and the relay's key in it. No other user may read the key: with it any peer can be made host.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::error::RelayError;
 
-/// Makes sure that the data directory is there. A new one is its owner's alone.
+/// Makes sure that the data directory exists. A new one belongs to its owner alone.
 ///
 /// # Errors
-/// When it cannot be created, or is something else.
+/// It cannot be created, or is no directory.
 pub(crate) fn prepare_directory(directory: &Path) -> Result<(), RelayError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -20,11 +20,11 @@ pub(crate) fn prepare_directory(directory: &Path) -> Result<(), RelayError> {
         .map_err(|source| RelayError::DataDirectory { path: directory.to_owned(), source })
 }
 
-/// The relay's signing key: the one in the directory, or a new one that is in it from now on, readable by its
-/// owner alone.
+/// The relay's signing key: the one in the directory, or a new one, which is then stored there, readable by its owner
+/// alone.
 ///
 /// # Errors
-/// When the directory cannot be used, or holds a damaged key, or one that everybody may read.
+/// The directory cannot be used, or holds a damaged key, or one that all users may read.
 pub(crate) fn signing_key(directory: &Path) -> Result<[u8; 32], RelayError> {
     let path = directory.join("relay.key");
     match fs::read(&path) {
@@ -43,7 +43,7 @@ pub(crate) fn signing_key(directory: &Path) -> Result<[u8; 32], RelayError> {
     }
 }
 
-/// Whether others than the owner and the group may read a file. A group is what Kubernetes gives a volume.
+/// Whether users other than the owner and the group may read a file. Kubernetes gives a volume a group.
 #[cfg(unix)]
 fn is_open(path: &Path) -> bool {
     fs::metadata(path)
@@ -55,7 +55,7 @@ const fn is_open(_: &Path) -> bool {
     false
 }
 
-/// A file that is whole or not there, whenever the machine stops.
+/// Writes a file that is whole or absent, even if the machine stops.
 fn create_key(directory: &Path, path: &Path, key: &[u8]) -> io::Result<()> {
     let unfinished = path.with_extension("key.new");
     match fs::remove_file(&unfinished) {
@@ -63,7 +63,7 @@ fn create_key(directory: &Path, path: &Path, key: &[u8]) -> io::Result<()> {
         _ => {}
     }
     let mut options = OpenOptions::new();
-    // Nobody has put a file of other rights, or a link, into its place.
+    // Fails if another user has put a file with other rights, or a link, in its place.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -77,10 +77,10 @@ fn create_key(directory: &Path, path: &Path, key: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Secrets from the system.
+/// Random bytes from the system.
 ///
 /// # Errors
-/// When the system has no randomness.
+/// The system has no randomness.
 pub(crate) fn random() -> Result<[u8; 32], RelayError> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| RelayError::System {
@@ -90,13 +90,13 @@ pub(crate) fn random() -> Result<[u8; 32], RelayError> {
     Ok(bytes)
 }
 
-/// How many files this process may have open; nothing where the system does not say.
+/// The number of files that this process may have open; `None` if the system does not tell.
 pub(crate) fn open_files_max() -> Option<usize> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
     max_open_files(&limits)
 }
 
-/// The soft limit in a `/proc/self/limits`; nothing when there is none, or it is not named.
+/// The soft limit in a `/proc/self/limits`; `None` if there is no limit, or no line for it.
 fn max_open_files(limits: &str) -> Option<usize> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()

@@ -1,9 +1,9 @@
-//! Who gets in: the listener, with what a connection may cost before it has said anything.
+//! The admission of connections: the listener, and the limits on a connection before its first message.
 //!
-//! Each connection takes a place in the relay, and one of its address. Who finds none is told so, as long as few are told at a
-//! time, and otherwise closed without a word, which is all that a flood costs. One descriptor is kept for the time when there is no
-//! other: who comes then is answered by it, one after the other. A connection that neither asks nor takes what it asked for within the handshake's time is cut,
-//! until it is a WebSocket, which is watched by its own pings.
+//! Each connection takes a place in the relay, and one of its address. A connection without a place is told so if few
+//! are being told at the time, and otherwise closed silently, so that a flood costs no more. One descriptor is kept in
+//! reserve: when there is no other, it answers new connections one after the other. A connection that neither asks nor
+//! takes its answer within the handshake's time is cut, until it is a WebSocket, which is watched by its own pings.
 
 mod address;
 mod stream;
@@ -29,20 +29,19 @@ use address::Addresses;
 pub(crate) use address::{AddressPlace, OriginKey};
 use stream::Guarded;
 
-/// The address of all whose own cannot be read in what a proxy says: together they have the limits of one.
+/// The address for all callers whose own is unreadable in the proxy's header: together they have the limits of one.
 const UNREADABLE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-/// Connections that are being told at a time that they are refused.
+/// Refused connections that are being told so at a time.
 const TOLD_MAX: usize = 64;
-/// How long that may take.
+/// The longest time for that.
 const TOLD_WITHIN: Duration = Duration::from_millis(500);
-/// How long an answer may wait for its address to be able to pay for it.
+/// The longest time that an answer waits until its address can pay for it.
 const PAID_WITHIN: Duration = Duration::from_secs(5);
-/// How long a listener rests that the system does not let go on, and how long one that it answers by its last
-/// descriptor may take.
+/// The pause of a listener after an error of the system, and the longest time for an answer by the last descriptor.
 const REST: Duration = Duration::from_millis(100);
 
-/// What decides about connections, at the listener and at the WebSocket.
+/// The decisions about connections, at the listener and at the WebSocket.
 #[derive(Debug)]
 pub(crate) struct Doorkeeper {
     limits: Arc<LiveLimits>,
@@ -57,12 +56,12 @@ pub(crate) struct Doorkeeper {
 pub(crate) struct Door {
     listener: TcpListener,
     keeper: Arc<Doorkeeper>,
-    /// Keeps a descriptor for when there is no other.
+    /// A descriptor in reserve for when there is no other.
     spare: Option<File>,
     told: Arc<Semaphore>,
 }
 
-/// What is known of a connection before it has said anything.
+/// The knowledge about a connection before its first message.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller(Arc<Visit>);
 
@@ -70,7 +69,7 @@ pub(crate) struct Caller(Arc<Visit>);
 #[derive(Debug)]
 struct Visit {
     address: IpAddr,
-    /// `None` when the address is a proxy's: the limits are those of whom it speaks for.
+    /// `None` if the address is a proxy's: the limits are those of its clients.
     place: Option<AddressPlace>,
     /// It comes from this machine.
     is_local: bool,
@@ -90,12 +89,12 @@ impl Doorkeeper {
         }
     }
 
-    /// Connections that are open, of any kind.
+    /// Open connections of any kind.
     pub(crate) fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// A connection came from this address.
+    /// Admits a connection from this address.
     fn admit(&self, address: IpAddr, is_local: bool) -> Result<Caller, Turned> {
         let address = address.to_canonical();
         let limits = self.limits.all();
@@ -109,11 +108,12 @@ impl Doorkeeper {
         Ok(Caller(Arc::new(Visit { address, place, is_local, is_upgraded: AtomicBool::new(false), open })))
     }
 
-    /// The address that a caller has in the end, and its place there: of those that a proxy that is believed says it speaks for,
-    /// the last that is no such proxy itself, and its own otherwise. A proxy that speaks for itself has no place.
+    /// The final address of a caller, and its place there. For a trusted proxy's caller it is the last address in the
+    /// proxy's header that is not itself trusted; otherwise the caller's own. A proxy that speaks for itself has no
+    /// place.
     ///
     /// # Errors
-    /// When that address has too many connections.
+    /// That address has too many connections.
     pub(crate) fn place<'a>(
         &self,
         caller: &Caller,
@@ -130,10 +130,10 @@ impl Doorkeeper {
         Ok((address, Some(self.place_of(address)?)))
     }
 
-    /// Waits until the networks of a caller can pay for an answer of so many bytes, and lets them.
+    /// Waits until the networks of a caller can pay for an answer of `bytes` bytes, and charges them.
     ///
     /// # Errors
-    /// When that takes too long.
+    /// That takes too long.
     pub(crate) async fn pay<'a>(
         &self,
         caller: &Caller,
@@ -173,17 +173,17 @@ impl Doorkeeper {
         caller.0.is_local && client.is_none_or(|address| address.is_loopback())
     }
 
-    /// A caller tells something without opening a connection for it: its address may do so as often as it may open one.
+    /// A caller reports without opening a connection for it: its address may report as often as it may connect.
     ///
     /// # Errors
-    /// When that is too often.
+    /// It reports too often.
     pub(crate) fn hear<'a>(
         &self,
         caller: &Caller,
         forwarded_for: impl DoubleEndedIterator<Item = &'a [u8]>,
     ) -> Result<(), Turned> {
         let (address, _) = self.place(caller, forwarded_for)?;
-        // Whom a proxy speaks for has paid for the place just now.
+        // A proxy's client has paid for the place just now.
         if caller.0.place.is_some() {
             self.place_of(address)?;
         }
@@ -211,7 +211,7 @@ impl Door {
         Self { listener, keeper, spare: spare(), told: Arc::new(Semaphore::new(TOLD_MAX)) }
     }
 
-    /// Tells a connection why it is refused, unless too many are being told that.
+    /// Tells a connection the reason of its refusal, unless too many are being told.
     fn turn_away(&self, stream: TcpStream, reason: Turned) {
         self.keeper.refusals.note(reason);
         if let Ok(turn) = Arc::clone(&self.told).try_acquire_owned() {
@@ -222,7 +222,7 @@ impl Door {
         }
     }
 
-    /// There are no descriptors left: answers whoever comes next by the one that was kept.
+    /// There are no descriptors left: answers the next connection with the one in reserve.
     async fn answer_by_spare(&mut self) {
         self.keeper.refusals.note(Turned::Descriptors);
         let had_one = self.spare.take().is_some();
@@ -231,7 +231,7 @@ impl Door {
         }
         self.spare = spare();
         if self.spare.is_none() {
-            // Somebody else was faster.
+            // Another task was faster.
             sleep(REST).await;
         }
     }
@@ -249,7 +249,7 @@ impl Listener for Door {
                     self.answer_by_spare().await;
                     continue;
                 }
-                // That connection ended before it was taken.
+                // That connection ended before it was accepted.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(error) => {
                     tracing::warn!(%error, "no connection was accepted");
@@ -261,11 +261,11 @@ impl Listener for Door {
             let is_local = address.to_canonical().is_loopback() || own.is_ok_and(|own| own == address);
             match self.keeper.admit(address, is_local) {
                 Ok(caller) => {
-                    // Packets are small and late ones worthless: they must not wait for each other.
+                    // Packets are small and worthless when late: they must not wait for each other.
                     drop(stream.set_nodelay(true));
                     let patience = self.keeper.limits.all().handshake;
                     let refusals = Arc::clone(&self.keeper.refusals);
-                    // A crowd that comes takes turns with those who are in.
+                    // Arriving crowds take turns with the connections that are in.
                     tokio::task::yield_now().await;
                     return (Guarded::new(stream, caller.clone(), patience, refusals), caller);
                 }
@@ -293,7 +293,7 @@ impl Drop for Visit {
     }
 }
 
-/// A descriptor that stands for nothing.
+/// A descriptor in reserve.
 fn spare() -> Option<File> {
     File::open(if cfg!(windows) { "NUL" } else { "/dev/null" }).ok()
 }
@@ -303,8 +303,9 @@ fn is_exhausted(error: &io::Error) -> bool {
     cfg!(unix) && matches!(error.raw_os_error(), Some(24 | 23))
 }
 
-/// Whom proxies speak for, by their lines of `X-Forwarded-For`, of which each proxy adds to the end the address that spoke to it:
-/// from the end the first that is not trusted, because what is before it may be made up; and the first of all when all are.
+/// The client behind proxies, by their lines of `X-Forwarded-For`. Each proxy appends the address that spoke to it. The
+/// client is the last address that is not trusted, because those before it may be made up; if all are trusted, the
+/// first.
 fn client<'a>(
     lines: impl DoubleEndedIterator<Item = &'a [u8]>,
     trusts: impl Fn(IpAddr) -> bool,
@@ -320,7 +321,7 @@ fn client<'a>(
     client
 }
 
-/// An entry of such a line. Some proxies write a port behind the address, and brackets around it.
+/// The address of an entry in such a line. Some proxies append a port, and put brackets around the address.
 fn address_of(entry: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(entry).ok()?.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
@@ -365,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn whom_a_proxy_speaks_for_is_limited_and_the_proxy_is_not() {
+    fn a_proxys_clients_are_limited_and_the_proxy_is_not() {
         let keeper = keeper("address-connections = 1\ntrusted-proxy = [\"10.0.0.0/8\"]");
         let proxy = || keeper.admit(ip("::ffff:10.0.0.1"), false).expect("a proxy has no limit");
         let place = |caller: &Caller, line: &'static str| keeper.place(caller, [line.as_bytes()].into_iter());

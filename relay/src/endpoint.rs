@@ -1,7 +1,7 @@
 //! The relay's end of its members' data channels (PROTOCOL §5.7): one UDP socket for all of them, driven by one thread.
 //!
-//! The thread has every connection to itself, so a packet is decrypted, readdressed and encrypted again without a lock but the
-//! hub's. It takes datagrams by the batch, and what a batch brought for one member leaves it together. A connection whose
+//! The thread alone has every connection, so it decrypts, readdresses and encrypts a packet without any lock but the
+//! hub's. It takes datagrams by the batch, and sends a batch's packets for one member together. A connection whose
 //! state machine panics is dropped; its member is reached by its WebSocket, as before.
 
 mod association;
@@ -24,16 +24,16 @@ use association::Identity;
 use wire::Bound;
 use worker::Worker;
 
-/// Where the endpoint is.
+/// The endpoint's addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UdpConfig {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen at; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The addresses that members are told, one of each family at most; without any that of `listen`.
+    /// The addresses that members are told, at most one of each family; without any, that of `listen`.
     pub public: Vec<PublicAddress>,
 }
 
-/// A socket that is bound, and nobody listens to it yet.
+/// A bound socket that is not served yet.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     socket: Bound,
@@ -46,7 +46,7 @@ impl Endpoint {
     /// Binds the socket, and makes a certificate that lives as long as the process.
     ///
     /// # Errors
-    /// When the address cannot be had, or no certificate.
+    /// The address is unavailable, or no certificate can be made.
     pub(crate) fn bind(config: &UdpConfig) -> Result<Self, RelayError> {
         let failed = |source| RelayError::Listen { address: config.listen, flag: "--udp", source };
         let socket = Bound::bind(config.listen).map_err(failed)?;
@@ -67,20 +67,20 @@ impl Endpoint {
         Ok(Self { socket, address, identity, reach: Arc::default() })
     }
 
-    /// Where it listens.
+    /// The address that it listens at.
     pub(crate) const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How others reach its thread.
+    /// The way of other threads to its thread.
     pub(crate) fn reach(&self) -> Arc<Reach> {
         Arc::clone(&self.reach)
     }
 
-    /// Starts its thread, which ends when it is told to. The receiver hears when it has ended, whyever.
+    /// Starts its thread, which ends when told to. The receiver hears when it has ended, for any reason.
     ///
     /// # Errors
-    /// When the system gives it none.
+    /// The system gives it no thread.
     pub(crate) fn start(
         self,
         hub: Arc<Hub>,

@@ -1,11 +1,11 @@
-//! What stops a relay, told to the person who started it: whose fault it is and what to do.
+//! The errors that stop a relay, told to the person who started it: the side at fault, and what to do.
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Why a relay cannot start, or had to stop.
+/// The reason why a relay cannot start, or had to stop.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RelayError {
@@ -13,7 +13,7 @@ pub enum RelayError {
     DataDirectory {
         /// The directory, or the file in it.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Another relay uses the data directory.
@@ -25,7 +25,7 @@ pub enum RelayError {
     Database {
         /// The database's file.
         path: PathBuf,
-        /// What the database says.
+        /// The database's error.
         source: Box<redb::Error>,
     },
     /// The file of the relay's key holds no key.
@@ -33,37 +33,37 @@ pub enum RelayError {
         /// The file.
         path: PathBuf,
     },
-    /// Everybody may read the file of the relay's key.
+    /// All users may read the file of the relay's key.
     OpenKey {
         /// The file.
         path: PathBuf,
     },
-    /// The address cannot be listened at.
+    /// The relay cannot listen at the address.
     Listen {
         /// The address.
         address: SocketAddr,
         /// The flag that names it.
         flag: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The directory of the page cannot be read.
     Page {
         /// The directory, or the file in it.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The directory of the page holds something else.
+    /// The directory of the page holds no page.
     NoPage {
         /// The directory.
         path: PathBuf,
     },
-    /// The system denies what every program needs.
+    /// The system denies a resource that every program needs.
     System {
-        /// What the relay wanted to do.
+        /// The relay's intention.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }

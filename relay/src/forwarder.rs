@@ -1,4 +1,4 @@
-//! Which ways a message takes to the member that it is for.
+//! The ways of a message to its receiver.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::metrics::{Dropped, Kind, Metrics};
 use crate::outbox::{Outbox, Waiting};
 use crate::reach::Reach;
 
-/// Passes on what members say to each other.
+/// Forwards messages between members.
 #[derive(Debug)]
 pub(crate) struct Forwarder {
     /// The way to the members' data channels, if the relay has an endpoint of them.
@@ -31,23 +31,24 @@ impl Forwarder {
         Self { reach, metrics }
     }
 
-    /// Passes on what came by a WebSocket.
+    /// Forwards a message from a WebSocket.
     pub(crate) fn pass_on(&self, target: &Arc<Line>, (from, class): (PeerId, Class), message: Waiting) {
         let Waiting { kind, bytes, since } = message;
-        // Takes the bytes over without a copy when nothing else refers to them.
+        // Takes over the bytes without a copy if they have no other reference.
         let mut bytes = Vec::from(bytes);
         RelayFrame::readdress(&mut bytes, from);
         let ways = self.ways(target, kind, since);
         let Some(reach) = ways.channels else {
             return self.queue(target, class, &target.outbox, Waiting { kind, bytes: bytes.into(), since });
         };
-        // Who complains by the WebSocket hears nothing: its word must not wait for channels that may be dead as well.
+        // A complaint on the WebSocket means that its sender hears nothing: it must not wait for channels that may be
+        // dead as well.
         let is_complaint = bytes.len() == FORWARD_HEADER;
         if ways.socket || is_complaint {
             let bytes = Bytes::copy_from_slice(&bytes);
             self.queue(target, class, &target.outbox, Waiting { kind, bytes, since });
         }
-        // The header of a channel is shorter: it takes the place of the last bytes of the other.
+        // A channel's header is shorter: it replaces the last bytes of the WebSocket's.
         let start = FORWARD_HEADER - ADDRESS_HEADER;
         Addressed::readdress(&mut bytes[start..], from);
         let bytes = Bytes::from(bytes).slice(start..);
@@ -55,7 +56,7 @@ impl Forwarder {
         reach.call(target);
     }
 
-    /// Passes on what came by data channels.
+    /// Forwards a message from data channels.
     pub(crate) fn pass_on_channels(
         &self,
         target: &Arc<Line>,
@@ -78,8 +79,8 @@ impl Forwarder {
         }
     }
 
-    /// Which ways something takes to a member: its channels while they carry, otherwise its WebSocket, and a packet
-    /// both when the channels are in doubt (PROTOCOL §5.7).
+    /// The ways of a message to a member: its channels while they work, otherwise its WebSocket, and both for a packet
+    /// when the channels are in doubt (PROTOCOL §5.7).
     fn ways(&self, target: &Line, kind: Kind, now: u64) -> Ways<'_> {
         let channels = self.reach.as_deref().filter(|_| target.channels.carry(now));
         let socket = channels.is_none() || kind == Kind::Packet && target.channels.are_doubtful(now);

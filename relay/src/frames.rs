@@ -1,4 +1,4 @@
-//! Which pages may show the relay's page in a frame.
+//! The pages that may show the relay's page in a frame.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::Origin;
 
-/// Who may show the page in a frame: one entry of the setting.
+/// The owner of such pages: one entry of the setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Frame {
@@ -20,7 +20,7 @@ pub enum Frame {
     Page(Origin),
 }
 
-/// All of them. Unless told, pages of the relay's own origin.
+/// All entries; by default pages of the relay's own origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameAncestors(Vec<Frame>);
 
@@ -31,13 +31,13 @@ impl Default for FrameAncestors {
 }
 
 impl FrameAncestors {
-    /// What is set; `None` when it contradicts itself.
+    /// The setting; `None` if it contradicts itself.
     pub(crate) fn new(frames: Vec<Frame>) -> Option<Self> {
         let is_alone = |frame: &Frame| matches!(frame, Frame::Nobody | Frame::Anybody);
         (frames.len() == 1 || !frames.is_empty() && !frames.iter().any(is_alone)).then_some(Self(frames))
     }
 
-    /// As the directive `frame-ancestors` takes it.
+    /// The value of the directive `frame-ancestors`.
     pub(crate) fn to_csp(&self) -> String {
         let word = |frame: &Frame| match frame {
             Frame::Own => "'self'".to_owned(),

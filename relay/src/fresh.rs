@@ -1,11 +1,11 @@
-//! An answer that is made a few times a second, for whoever asks then.
+//! An answer that is made at most a few times a second and cached for all requests.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 
-/// How old an answer may be.
+/// The greatest age of an answer.
 const AGE_MAX: Duration = Duration::from_millis(250);
 
 /// The last answer, and when it was made.
@@ -15,7 +15,7 @@ pub(crate) struct Fresh(Mutex<Option<(Instant, Bytes)>>);
 impl Fresh {
     /// The answer; made by `make` if the last one is too old.
     pub(crate) fn get(&self, now: Instant, make: impl FnOnce() -> Bytes) -> Bytes {
-        // While one makes it the others wait for it.
+        // While one request makes it, the others wait.
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*made {
             Some((at, answer)) if now < *at + AGE_MAX => answer.clone(),

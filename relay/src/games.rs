@@ -1,5 +1,5 @@
-//! The list of games that everybody may ask for. It is short, whatever is founded: the referee's tables come first, the others in
-//! an order that nobody can arrange, and few of one address.
+//! The public list of games. It is always short: the referee's tables come first, the others in an order that no host
+//! can influence, and few from one address.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -12,20 +12,20 @@ use serde::Serialize;
 
 use crate::fresh::Fresh;
 
-/// Games on it.
+/// Games on the list.
 const GAMES_MAX: usize = 100;
-/// Of them games whose hosts have one address.
+/// Games on the list whose hosts have one address.
 const ORIGIN_MAX: usize = 4;
 
-/// The list, as `GET /api/games` shows it.
+/// The list in the form of `GET /api/games`.
 #[derive(Debug, Default)]
 pub(crate) struct GameList {
     body: Fresh,
-    /// Its order, as long as the relay runs.
+    /// The order, fixed while the relay runs.
     order: RandomState,
 }
 
-/// A game that its host shows.
+/// A game with its host's listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) info: GameInfo,
@@ -36,7 +36,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Nobody else hosts by the relay's name.
+    /// The game, without the relay's name if another host uses it.
     fn unmasked(self) -> GameInfo {
         let Self { is_own, mut info, .. } = self;
         if !is_own && name::is_relays(&info.listing.host_name) {
@@ -46,7 +46,7 @@ impl Shown {
     }
 }
 
-/// A game of it.
+/// An entry of the list.
 #[derive(Serialize)]
 struct Listed {
     code: String,
@@ -54,12 +54,12 @@ struct Listed {
     capacity: u8,
     host: String,
     open: bool,
-    /// As text: a number of JSON holds no 64 bits.
+    /// As text: a JSON number does not hold 64 bits.
     params: String,
 }
 
 impl GameList {
-    /// The list as JSON; of the games that `games` finds if the last one is too old.
+    /// The list as JSON, from `games` if the last one is too old.
     pub(crate) fn body(&self, now: Instant, games: impl FnOnce() -> Vec<Shown>) -> Bytes {
         self.body.get(now, || {
             let listed: Vec<Listed> = self.choose(games()).into_iter().map(Listed::from).collect();

@@ -1,8 +1,8 @@
 //! The directory with its sockets, its disk and its clock around it, behind one lock.
 //!
-//! One lock is enough: a control message costs microseconds (a signature, at worst), and forwarding a packet holds
-//! it for three look-ups. What the directory has to say is in the sockets' queues before the lock is released, so
-//! that nothing forwarded overtakes an `Entered`.
+//! One lock is enough: a control message costs microseconds (a signature, at worst), and forwarding a packet holds it
+//! for three look-ups. The directory's output is in the sockets' queues before the lock is released, so that no
+//! forwarded packet overtakes an `Entered`.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
@@ -29,14 +29,14 @@ use crate::reach::Reach;
 use crate::store::Persisted;
 use crate::writing::Writing;
 
-/// Everything that the tasks of a relay have in common.
+/// The shared state of a relay's tasks.
 #[derive(Debug)]
 pub(crate) struct Hub {
     state: Mutex<State>,
-    /// The directory's timer is earlier than it was.
+    /// The directory's next timer is earlier than before.
     rearmed: Notify,
     clock: Clock,
-    /// What verifies the relay's signatures, without the lock.
+    /// Verifies the relay's signatures, without the lock.
     key: RelayKey,
     forwarder: Forwarder,
     writing: Writing,
@@ -51,12 +51,12 @@ struct State {
     metrics: Arc<Metrics>,
     /// `None` once the relay has stopped.
     disk: Option<Sender<Request>>,
-    /// When the timer task will wake up by itself.
+    /// When the timer task next wakes up by itself.
     armed: Option<Time>,
 }
 
 impl Hub {
-    /// A hub whose directory writes by `disk`, and whose members' data channels are at the end of `reach`.
+    /// A hub whose directory writes by `disk`, and whose members' data channels are reached by `reach`.
     pub(crate) fn new(
         mut directory: Directory,
         disk: Sender<Request>,
@@ -95,7 +95,7 @@ impl Hub {
         })
     }
 
-    /// A socket is gone. May be said more than once.
+    /// A socket is gone. A second call has no effect.
     pub(crate) fn close(&self, conn: ConnId) {
         self.with(|state, now| {
             if state.lines.end(conn, Farewell::GONE) {
@@ -104,7 +104,7 @@ impl Hub {
         });
     }
 
-    /// A socket's message, which came at `since`; empty when it was none of the protocol.
+    /// A socket's message, which came at `since`; empty if it was no message of the protocol.
     pub(crate) fn message(&self, line: &Line, bytes: Bytes, since: u64) {
         if let Ok(RelayFrame::Forward { peer: PeerId::RELAY, payload: [], .. }) = RelayFrame::decode(&bytes) {
             return line.channels.doubt(since);
@@ -121,7 +121,7 @@ impl Hub {
             }
             return;
         }
-        // What costs most of a message, its signatures, keeps nobody waiting for the lock.
+        // The costly part of a message, its signatures, is verified before the lock is taken.
         let incoming = Incoming::read(&self.key, &bytes);
         self.with(|state, now| {
             #[cfg(test)]
@@ -136,7 +136,7 @@ impl Hub {
         self.with(|state, now| state.directory.handle_probe_sent(now, conn, nonce));
     }
 
-    /// A message of a member's data channels, which is for `receiver`.
+    /// Handles a message of a member's data channels for `receiver`.
     pub(crate) fn channel_message(
         &self,
         line: &Line,
@@ -170,7 +170,7 @@ impl Hub {
         });
     }
 
-    /// The games to show, and of each whether the relay's own referee hosts it, and its host's address.
+    /// The listed games, each with its host's address and whether the relay's own referee hosts it.
     pub(crate) fn games(&self) -> Vec<Shown> {
         let state = self.lock();
         let shown = |info: samovar_directory::GameInfo| {
@@ -181,31 +181,31 @@ impl Hub {
         state.directory.games().map(shown).collect()
     }
 
-    /// Closes every socket, and those that are still to open.
+    /// Closes every socket, including those that open later.
     pub(crate) fn stop(&self) {
         self.lock().lines.stop();
     }
 
-    /// Lets the disk's thread end, behind what was asked of it.
+    /// Lets the disk's thread end after its pending requests.
     pub(crate) fn release_disk(&self) {
         self.lock().disk = None;
     }
 
-    /// The relay stops within this time: founds no game, and tells everybody.
+    /// The relay stops within this time: it founds no game, and tells all peers.
     pub(crate) fn drain(&self, within: Duration) {
         let within =
             samovar_wire::Duration::from_micros(u64::try_from(within.as_micros()).unwrap_or(u64::MAX));
         self.with(|state, now| state.directory.handle_draining(now, within));
     }
 
-    /// Other limits from now on.
+    /// Sets the limits from now on.
     pub(crate) fn set_limits(&self, limits: crate::limits::Limits) {
         let quota = limits.quota();
         self.limits.set(limits);
         self.lock().directory.set_quota(quota);
     }
 
-    /// Why it takes no games, if it takes none: it stops, or its disk does not answer.
+    /// The reason why it takes no games, if any: it stops, or its disk does not answer.
     pub(crate) fn unready(&self) -> Option<&'static str> {
         let is_late = self.writing.is_late(self.nanos());
         let state = self.lock();
@@ -220,7 +220,7 @@ impl Hub {
         self.lock().directory.usage().games == 0
     }
 
-    /// What is held now, but for connections that are no WebSockets.
+    /// The present levels, except for connections that are no WebSockets.
     pub(crate) fn levels(&self) -> Levels {
         let (mut levels, lines): (_, Vec<_>) = {
             let state = self.lock();
@@ -273,7 +273,8 @@ impl Hub {
         }
     }
 
-    /// Who sends on a connection, whether as a member, and the queue of the member it names; `None` when the sender has not entered.
+    /// The sender on a connection, its class, and the queue of the member it names; `None` if the sender has not
+    /// entered.
     fn route(&self, line: &Line, to: PeerId) -> Option<(PeerId, Class, Option<Arc<Line>>)> {
         let (state, conn) = (self.lock(), line.conn);
         let is_stranger = state.directory.is_stranger(conn);
@@ -284,7 +285,7 @@ impl Hub {
         Some((from, class, target.map(Arc::clone)))
     }
 
-    /// Does something to the directory and carries out what it wants done.
+    /// Acts on the directory and carries out its requests.
     fn with<R>(&self, act: impl FnOnce(&mut State, Time) -> R) -> R {
         let mut state = self.lock();
         // Read under the lock, so that the directory's time never runs backwards.
@@ -299,8 +300,8 @@ impl Hub {
         result
     }
 
-    /// A panic in one connection's task must not end the others, so a poisoned lock is taken all the same: the
-    /// connection whose message it was is closed as that task unwinds.
+    /// A panic in one connection's task must not end the others, so a poisoned lock is taken nevertheless: the
+    /// connection of that message is closed as its task unwinds.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -309,7 +310,7 @@ impl Hub {
 impl State {
     fn carry_out(&mut self, since: u64) {
         while let Some(request) = self.directory.poll_request() {
-            // The disk is gone only when it failed or the relay stops; what is not written is not announced either.
+            // The disk is gone only if it failed or the relay stops; an unwritten term is not announced either.
             self.disk.as_ref().and_then(|disk| disk.send(request).ok());
         }
         while let Some(output) = self.directory.poll_output() {
@@ -349,7 +350,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::settings::Settings;
 
-    /// A hub of nobody, whose disk takes nothing.
+    /// A hub without connections, whose disk takes nothing.
     pub(crate) fn hub(reach: Option<Arc<Reach>>) -> Hub {
         let settings: Settings = toml::from_str("data = \"d\"").expect("settings");
         let limits = Arc::new(LiveLimits::new(settings.resolve().expect("complete").0.limits));
@@ -359,7 +360,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn while_the_disk_does_not_answer_games_are_founded_elsewhere() {
+    fn a_relay_whose_disk_hangs_is_not_ready() {
         let mut hub = hub(None);
         hub.writing();
         assert_eq!(hub.unready(), None, "it has just begun");

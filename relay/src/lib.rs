@@ -1,8 +1,8 @@
 //! The relay: a native server around [`samovar_directory::Directory`].
 //!
-//! It moves bytes and time between sockets, disk and the directory, forwards packets without reading them, keeps each peer
-//! to its limits, counts what happens, and serves the page. It decides nothing about games: that is the directory's. Beside it, and only when asked, a referee
-//! hosts games in the same process; the relay knows it for a peer like any other.
+//! It moves bytes and time between sockets, disk and the directory, forwards packets unread, keeps each peer to its
+//! limits, counts events, and serves the page. It decides nothing about games: the directory does. On request a
+//! `referee` hosts games in the same process; to the relay it is a peer like any other.
 
 pub mod bots;
 mod channels;

@@ -1,8 +1,8 @@
-//! What one peer, one address and one game may ask of the relay, so that nobody pays for another's greed.
+//! The limits of one peer, one address and one game, so that none pays for another's greed.
 //!
 //! Rates are token buckets with one second's worth in them, by the generic cell rate algorithm (ITU-T I.371): one
-//! number each, when the bucket will be full again. Many tasks take from one bucket, so the number is an atomic; they
-//! look before they take, so that together they may take a few things too many, never more than one each.
+//! number each, the time when the bucket will be full again. Many tasks take from one bucket, so the number is an
+//! atomic. A task looks before it takes, so together they may take a few too many, at most one each.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -16,15 +16,16 @@ use crate::network;
 use crate::room::Room;
 use crate::value::Origin;
 
-/// What is in a full bucket, as time: one second.
+/// The content of a full bucket, as time: one second.
 const BURST: u64 = 1_000_000_000;
-/// A member's share is this part of what one member may send, and at most what each connection of a full address or game could.
+/// A member's share is this fraction of one member's rate, and at most what each connection of a full address or game
+/// could send.
 const SHARE: u64 = 32;
 
-/// Everything that an operator may change while the relay runs. Rates are per second, and 0 is without limit.
+/// All limits that an operator may change while the relay runs. Rates are per second, and 0 means no limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a connection may take for its request, and to take what it asked for.
+    /// The longest time of a connection for its request, and for taking the answer.
     pub handshake: Duration,
     /// Connections at once.
     pub connections: usize,
@@ -44,7 +45,7 @@ pub struct Limits {
     pub member_bytes: u64,
     /// Connections from one address at once.
     pub address_connections: usize,
-    /// New connections of all addresses together, beyond which each may open fewer.
+    /// New connections of all addresses together; beyond this each address may open fewer.
     pub opens: u64,
     /// New connections from one address.
     pub address_opens: u64,
@@ -52,9 +53,9 @@ pub struct Limits {
     pub address_packets: u64,
     /// Bytes from one address.
     pub address_bytes: u64,
-    /// The pages that are let in; all when there is none.
+    /// The pages that are let in; all if the list is empty.
     pub origins: Vec<Origin>,
-    /// Proxies that are believed.
+    /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<network::Network>,
 }
 
@@ -63,7 +64,7 @@ impl Limits {
         Quota { games: self.games, connections_per_game: self.game_connections }
     }
 
-    /// Whether what this address says of others is believed.
+    /// Whether this address is a trusted proxy.
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         self.trusted_proxies.iter().any(|network| network.contains(address))
     }
@@ -75,7 +76,7 @@ impl Limits {
     }
 }
 
-/// The limits that hold now.
+/// The limits in force.
 #[derive(Debug)]
 pub(crate) struct LiveLimits {
     all: RwLock<Arc<Limits>>,
@@ -86,52 +87,52 @@ pub(crate) struct LiveLimits {
     room: Arc<Room>,
 }
 
-/// A rate of packets and one of bytes, as every message looks them up.
+/// A rate of packets and one of bytes, in atomics for fast look-up.
 #[derive(Debug, Default)]
 struct Rates {
     packets: AtomicU64,
     bytes: AtomicU64,
 }
 
-/// The two, as they are at a moment.
+/// The two rates at a moment.
 #[derive(Clone, Copy, Debug)]
 struct Rate {
     packets: u64,
     bytes: u64,
 }
 
-/// What was taken from one member's, address's or game's buckets.
+/// The spending from one member's, address's or game's buckets.
 #[derive(Debug, Default)]
 pub(crate) struct Purse {
     packets: Bucket,
     bytes: Bucket,
 }
 
-/// What those of one network of addresses have open and have spent together.
+/// The connections and the spending of one network of addresses.
 #[derive(Debug)]
 pub(crate) struct Network {
-    /// How many times as much as one address they may.
+    /// How many times the limits of one address it has.
     pub(crate) width: u64,
     pub(crate) purse: Purse,
     pub(crate) connections: AtomicUsize,
     pub(crate) opens: Bucket,
 }
 
-/// What was taken in one game.
+/// The spending of one game.
 #[derive(Debug, Default)]
 pub(crate) struct GamePurse {
     pub(crate) all: Purse,
-    /// By those together whom its host has not named as members.
+    /// The spending of all peers together that its host has not named as members.
     pub(crate) strangers: Purse,
 }
 
-/// Why a message is not paid for.
+/// The reason why a message is not paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unpaid {
     pub(crate) reason: Dropped,
-    /// How long until it can be.
+    /// The time until it can be.
     pub(crate) wait: Duration,
-    /// Whether it is the sender's own purse that is empty.
+    /// Whether the sender's own budget is empty.
     pub(crate) is_own: bool,
 }
 
@@ -139,15 +140,16 @@ pub(crate) struct Unpaid {
 #[derive(Debug, Default)]
 pub(crate) struct Bucket(AtomicU64);
 
-/// The purses that a message is paid from.
+/// The budgets that pay for a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Payers<'a> {
     pub(crate) member: &'a Purse,
-    /// While this one is not empty, what others have spent of those below holds nothing back.
+    /// While this one is not empty, the spending of others from those below holds nothing back.
     pub(crate) share: &'a Purse,
-    /// The networks that it comes from, the narrowest first.
+    /// The networks of the sender, the narrowest first.
     pub(crate) networks: &'a [Arc<Network>],
-    /// That of strangers, when it is one: together they may do what one member may, so that most is left to members.
+    /// The strangers' budget, if the sender is one: together they may do what one member may, so that most is left to
+    /// members.
     pub(crate) strangers: Option<&'a Purse>,
     pub(crate) game: Option<&'a Purse>,
 }
@@ -184,18 +186,19 @@ impl LiveLimits {
         *self.all.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(limits);
     }
 
-    /// All of them; not for every packet.
+    /// All limits; too slow for every packet.
     pub(crate) fn all(&self) -> Arc<Limits> {
         Arc::clone(&self.all.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Where everything waits that waits.
+    /// The room of all queues.
     pub(crate) const fn room(&self) -> &Arc<Room> {
         &self.room
     }
 
-    /// Datagrams a second of one member's data channels that are decrypted; 0 is without limit. Each packet is one, and as many
-    /// again acknowledge what the member gets; whoever sends far more than that has its packets dropped anyway.
+    /// Datagrams a second of one member's data channels that are decrypted; 0 means no limit. Each packet is one, and
+    /// as many again acknowledge the member's arrivals. Of a member that sends far more, the packets would be dropped
+    /// anyway.
     pub(crate) fn datagrams(&self) -> u64 {
         match self.member.packets.load(Ordering::Relaxed) {
             0 => 0,
@@ -208,11 +211,11 @@ impl LiveLimits {
         self.member.packets.load(Ordering::Relaxed) / 4
     }
 
-    /// Pays for a message of so many bytes. A member's own purse always pays. Those that it has in common with others are asked
-    /// unless the message is within its share, or a message to the relay itself: then they pay what they have.
+    /// Pays for a message of `bytes` bytes. A member's own budget always pays. The shared budgets must cover it, unless
+    /// the message is within the member's share or is for the relay itself: then they pay as far as they can.
     ///
     /// # Errors
-    /// When a purse is empty. Nothing is paid then.
+    /// A budget is empty; then nothing is paid.
     pub(crate) fn pay(
         &self,
         payers: Payers<'_>,
@@ -239,7 +242,7 @@ impl LiveLimits {
         let shared = || networks.clone().chain(strangers).chain(game);
         if !is_owed {
             for (purse, rate, reason) in shared() {
-                // While its share has something it need not wait for the others.
+                // A member with something left in its share does not wait for the others.
                 let wait = purse.wait(rate, now).min(share_wait);
                 if wait > 0 {
                     return Err(Unpaid { reason, wait: Duration::from_nanos(wait), is_own: false });
@@ -254,7 +257,7 @@ impl LiveLimits {
         Ok(())
     }
 
-    /// How long until an answer of HTTP to one of these networks can be paid for; then it is.
+    /// The time until these networks can pay for an HTTP answer; zero when they have paid.
     pub(crate) fn pay_answer(&self, networks: &[Arc<Network>], now: u64, bytes: u64) -> Duration {
         let all = || networks.iter().map(|network| (&network.purse, self.address.times(network.width)));
         let wait = all().map(|(purse, rate)| purse.wait(rate, now)).max().unwrap_or(0);
@@ -271,7 +274,7 @@ impl Network {
         Self { width, purse, connections, opens }
     }
 
-    /// Whether it has fewer connections than so many of one address.
+    /// Whether it has fewer connections than allowed, with `most` for one address.
     pub(crate) fn has_place(&self, most: u64) -> bool {
         (self.connections.load(Ordering::Relaxed) as u64) < most.saturating_mul(self.width)
     }
@@ -282,7 +285,7 @@ impl Rates {
         self.times(1)
     }
 
-    /// So many times these.
+    /// These rates times `factor`.
     fn times(&self, factor: u64) -> Rate {
         let times = |rate: &AtomicU64| rate.load(Ordering::Relaxed).saturating_mul(factor);
         Rate { packets: times(&self.packets), bytes: times(&self.bytes) }
@@ -305,27 +308,27 @@ impl Purse {
         self.bytes.take(now, bytes, rate.bytes);
     }
 
-    /// Whether nothing of it is remembered any more.
+    /// Whether no spending is remembered any more.
     pub(crate) fn is_full(&self, now: u64) -> bool {
         self.packets.is_full(now) && self.bytes.is_full(now)
     }
 }
 
 impl Bucket {
-    /// How many nanoseconds from `now` something can be taken; 0 is at once. A bucket that is not empty gives one thing
-    /// of any size, and is in debt then.
+    /// Nanoseconds from `now` until the next take; 0 for at once. A bucket that is not empty covers a take of any size,
+    /// and is then in debt.
     pub(crate) fn wait(&self, now: u64) -> u64 {
         let ahead = self.0.load(Ordering::Relaxed).saturating_sub(now);
         if ahead < BURST { 0 } else { ahead - BURST + 1 }
     }
 
-    /// How much of a rate per second is not in it.
+    /// How much of a rate per second is missing from it.
     pub(crate) fn missing(&self, now: u64, rate: u64) -> u64 {
         let ahead = self.0.load(Ordering::Relaxed).saturating_sub(now);
         (u128::from(ahead) * u128::from(rate) / u128::from(BURST)).try_into().unwrap_or(u64::MAX)
     }
 
-    /// Takes so much at a rate per second, where 0 takes nothing.
+    /// Takes `amount` at a rate per second; a rate of 0 takes nothing.
     pub(crate) fn take(&self, now: u64, amount: u64, rate: u64) {
         let Some(cost) = amount.saturating_mul(1_000_000_000).checked_div(rate) else { return };
         let due = |due: u64| Some(due.max(now).saturating_add(cost));
@@ -351,7 +354,7 @@ mod tests {
         settings.resolve().expect("complete").0.limits
     }
 
-    /// How many of so many packets pass at one moment, and why the first did not.
+    /// How many of `count` packets pass at one moment, and the reason of the first refusal.
     fn passed(live: &LiveLimits, payers: Payers<'_>, now: u64, count: usize) -> (usize, Option<Dropped>) {
         let results: Vec<_> = (0..count).map(|_| live.pay(payers, now, 100, false)).collect();
         let first = results.iter().find_map(|result| result.as_ref().err());
@@ -371,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_over_its_own_limit_takes_nothing_from_the_others() {
+    fn a_member_over_its_limit_takes_nothing_from_the_others() {
         let live = LiveLimits::new(limits("member-packets = 10\ngame-packets = 40\naddress-packets = 0"));
         let ([greedy, honest], [share, other], game) = Default::default();
         let networks = [Arc::new(Network::new(1))];

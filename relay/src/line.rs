@@ -1,4 +1,4 @@
-//! One connection, as all tasks see it.
+//! One connection, as seen by all tasks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,34 +12,34 @@ use crate::metrics::ShardId;
 use crate::outbox::Outbox;
 use crate::room::Room;
 
-/// Who opened a connection, as far as the door knows.
+/// The opener of a connection, as far as the door knows.
 #[derive(Debug, Default)]
 pub(crate) struct Visitor {
-    /// `None` when it has no limits of an address.
+    /// `None` without limits of an address.
     pub(crate) place: Option<AddressPlace>,
     /// It is the relay's own referee.
     pub(crate) is_own: bool,
 }
 
-/// What there is of one member beside its WebSocket itself.
+/// The shared state of one member, beside its WebSocket.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) conn: ConnId,
     pub(crate) outbox: Outbox,
     pub(crate) channels: Channels,
-    /// Datagrams, whatever is in them.
+    /// Counts all datagrams.
     datagrams: Bucket,
-    /// Where it counts.
+    /// The shard of its counters.
     pub(crate) shard: ShardId,
     purse: Purse,
-    /// What it sends whatever others have spent.
+    /// The part that others' spending cannot hold back.
     share: Purse,
-    /// Packets that were dropped because others have spent too much, and for which it is read on all the same.
+    /// Packets that were dropped because others have spent too much, while the relay reads on.
     pace: Bucket,
     visitor: Visitor,
-    /// Its game's, from the moment on at which it is in one; it never changes its game.
+    /// The budget of its game, once it is in one; it never changes its game.
     game: OnceLock<Arc<GamePurse>>,
-    /// Whether it is a stranger in its game, as was known when its last message was passed on.
+    /// Whether it was a stranger in its game when its last message was forwarded.
     pub(crate) is_stranger: AtomicBool,
 }
 
@@ -60,7 +60,7 @@ impl Line {
         }
     }
 
-    /// It is in the game with this purse.
+    /// The connection enters the game with this budget.
     pub(crate) fn enter(&self, game: Arc<GamePurse>) {
         self.game.get_or_init(|| game);
     }
@@ -69,12 +69,12 @@ impl Line {
         self.visitor.place.as_ref()
     }
 
-    /// Whether it is the relay's own referee's.
+    /// Whether it belongs to the relay's own referee.
     pub(crate) const fn is_own(&self) -> bool {
         self.visitor.is_own
     }
 
-    /// Whether a datagram of its data channels is looked at, of so many in a second; 0 is without limit.
+    /// Whether to read a datagram of its data channels, at `rate` a second; 0 means no limit.
     pub(crate) fn takes_datagram(&self, now: u64, rate: u64) -> bool {
         let takes = rate == 0 || self.datagrams.wait(now) == 0;
         if takes {
@@ -83,7 +83,7 @@ impl Line {
         takes
     }
 
-    /// Whether it is read on although a packet of it was dropped, for what others have spent: not a stranger.
+    /// Whether the relay reads on although a packet was dropped for others' spending: not for a stranger.
     pub(crate) fn keeps_pace(&self, now: u64, rate: u64) -> bool {
         let keeps = !self.is_stranger.load(Ordering::Relaxed) && rate > 0 && self.pace.wait(now) == 0;
         if keeps {
@@ -92,7 +92,7 @@ impl Line {
         keeps
     }
 
-    /// Who pays for its messages.
+    /// The budgets that pay for its messages.
     pub(crate) fn payers(&self) -> Payers<'_> {
         let game = self.game.get();
         let is_stranger = self.is_stranger.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The connections that are open, and what their games have spent.
+//! The open connections, and the spending of their games.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -15,13 +15,13 @@ use crate::outbox::{Farewell, Waiting};
 use crate::reach::Reach;
 use crate::room::Room;
 
-/// All connections, by the names that the directory knows them by.
+/// All connections, by their ids in the directory.
 #[derive(Debug)]
 pub(crate) struct Lines {
     open: HashMap<ConnId, Arc<Line>>,
-    /// What each game has spent, while somebody is in it.
+    /// The spending of each game, while a peer is in it.
     purses: HashMap<SessionId, Weak<GamePurse>>,
-    /// The name of the last one.
+    /// The id of the last one.
     opened: u64,
     is_stopping: bool,
     reach: Option<Arc<Reach>>,
@@ -34,7 +34,7 @@ impl Lines {
         Self { open, purses, opened: 0, is_stopping: false, reach, metrics }
     }
 
-    /// Another connection.
+    /// Opens another connection.
     pub(crate) fn open(&mut self, caller: Visitor, room: &Arc<Room>) -> Arc<Line> {
         self.opened += 1;
         let conn = ConnId(self.opened);
@@ -54,7 +54,7 @@ impl Lines {
         self.open.values()
     }
 
-    /// Closes all of them, and those that are still to open.
+    /// Closes all connections, including those that open later.
     pub(crate) fn stop(&mut self) {
         self.is_stopping = true;
         self.all().for_each(|line| line.outbox.close(Farewell::STOPPING));
@@ -64,7 +64,7 @@ impl Lines {
         self.is_stopping
     }
 
-    /// Queues what the directory says to one.
+    /// Queues a message of the directory for a connection.
     pub(crate) fn send(&self, conn: ConnId, bytes: Bytes, class: Class, since: u64) {
         if let Some(line) = self.get(conn) {
             let kind = RelayFrame::decode(&bytes).map_or(Kind::Control, |frame| Kind::of(&frame));
@@ -73,7 +73,7 @@ impl Lines {
         }
     }
 
-    /// Passes an offer of data channels on to the endpoint.
+    /// Passes an offer of data channels to the endpoint.
     pub(crate) fn offer(&self, offer: RelayOffer) {
         let RelayOffer { conn, attempt, description } = offer;
         if let (Some(reach), Some(line)) = (&self.reach, self.get(conn)) {
@@ -81,7 +81,7 @@ impl Lines {
         }
     }
 
-    /// Closes a connection behind what waits for it; whether it was open.
+    /// Closes a connection after its waiting messages; whether it was open.
     pub(crate) fn end(&mut self, conn: ConnId, farewell: Farewell) -> bool {
         let Some(line) = self.open.remove(&conn) else { return false };
         line.outbox.close(farewell);
@@ -91,7 +91,7 @@ impl Lines {
         true
     }
 
-    /// A connection is in a game.
+    /// A connection enters a game.
     pub(crate) fn enter(&mut self, conn: ConnId, session: SessionId) {
         let purse = self.purse(session);
         if let Some(line) = self.get(conn) {
@@ -99,7 +99,7 @@ impl Lines {
         }
     }
 
-    /// What a game has spent. It is forgotten with the game's last connection.
+    /// The spending of a game. It is forgotten with the game's last connection.
     fn purse(&mut self, session: SessionId) -> Arc<GamePurse> {
         if let Some(purse) = self.purses.get(&session).and_then(Weak::upgrade) {
             return purse;

@@ -1,4 +1,4 @@
-//! The log's way to the standard error output: a thread of its own, so that nobody who logs waits for whoever reads it.
+//! The log's way to the standard error output: a thread of its own, so that no task waits for the log's reader.
 
 use std::io::{self, Write};
 use std::panic;
@@ -10,29 +10,29 @@ use samovar_relay::settings::{LogConfig, LogFormat};
 
 /// Lines that wait; further ones are dropped.
 const WAITING: usize = 1_024;
-/// How long the last of them may take when the program ends.
+/// The longest time for the last lines when the program ends.
 const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
 
-/// The log, which is written to the end when this is dropped.
+/// The log; dropping it writes all lines first.
 pub(crate) struct Log {
     lines: Lines,
-    /// Nothing is ever sent; its sender is gone when the thread has ended.
+    /// Nothing is ever sent; the sender is dropped when the thread has ended.
     ended: Receiver<()>,
 }
 
-/// Where lines wait; `None` behind the last.
+/// The queue of lines; `None` after the last.
 #[derive(Clone)]
 struct Lines(SyncSender<Option<Vec<u8>>>);
 
 impl Log {
-    /// Starts its thread, by which what panics say goes from now on, too.
+    /// Starts the log's thread; panic messages go through it from now on, too.
     pub(crate) fn start() -> Self {
         let (lines, waiting) = sync_channel::<Option<Vec<u8>>>(WAITING);
         let (end, ended) = channel::<()>();
         thread::spawn(move || {
             let _end = end;
             while let Ok(Some(line)) = waiting.recv() {
-                // A log that nobody can write is no reason to stop.
+                // An unwritable log is no reason to stop.
                 io::stderr().write_all(&line).ok();
             }
         });
@@ -44,7 +44,7 @@ impl Log {
         Self { lines, ended }
     }
 
-    /// Takes what is traced from now on.
+    /// Takes trace events from now on.
     pub(crate) fn trace(&self, config: LogConfig) {
         let LogConfig { filter, format } = config;
         let lines = self.lines.clone();
@@ -59,7 +59,7 @@ impl Log {
         }
     }
 
-    /// Says something to the person who started this.
+    /// Tells a line to the person who started the program.
     pub(crate) fn say(&self, line: String) {
         self.lines.put((line + "\n").into_bytes());
     }

@@ -30,8 +30,8 @@ struct Cli {
 enum Command {
     /// Serves the page, the list of games and the peers' WebSocket until Ctrl-C or SIGTERM.
     Serve(Box<ServeArgs>),
-    /// Lets native robots play until their time is over, Ctrl-C or SIGTERM; each prints its status as one line of JSON a
-    /// second.
+    /// Lets native robots play until their time is over, Ctrl-C or SIGTERM; each prints its status as one line of JSON
+    /// a second.
     Bots(BotsArgs),
 }
 
@@ -97,7 +97,7 @@ struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// What is set by flags, environment and file, which is read anew each time.
+    /// The settings by flags, environment and file, which is read anew each time.
     fn settings(&self) -> Result<Settings, SettingsError> {
         let file = self.config.as_deref().map(Settings::read).transpose()?;
         Ok(self.settings.clone().or(file.unwrap_or_default()))
@@ -147,13 +147,13 @@ fn play(args: BotsArgs, log: &Log) -> Result<(), String> {
 fn check(args: &ServeArgs) -> Result<(), SettingsError> {
     let settings = args.settings()?.or(Settings::defaults());
     settings.clone().resolve()?;
-    // That nobody reads it is no mistake in the settings.
+    // A missing reader is no mistake in the settings.
     let _ = std::io::stdout().write_all(settings.to_toml().as_bytes());
     Ok(())
 }
 
-/// Threads for so many processors: one of these is left to the data channels' thread and the system. On a small machine that is one thread,
-/// to which a packet costs three quarters of what it costs two that wake each other up for it.
+/// Worker threads for this many processors: one processor is left to the data channels' thread and the system. On a
+/// small machine that is one thread; two threads that wake each other up would pay a third more for a packet.
 const fn workers(processors: usize) -> usize {
     if processors > 2 { processors - 1 } else { 1 }
 }
@@ -172,7 +172,7 @@ fn serve(args: Box<ServeArgs>, log: &Log) -> Result<(), String> {
         .build()
         .map_err(|source| RelayError::System { what: "start its threads", source }.to_string())?;
     let served = runtime.block_on(async {
-        // Before anything is promised: whoever waits for the line below may send a signal at once.
+        // Before the line below: its reader may send a signal at once.
         let orders = signals::orders(move || args.settings().and_then(Settings::resolve))?;
         let relay = Relay::bind(config).await?;
         say(format_args!("listening on http://{}/", relay.address()));
@@ -182,16 +182,16 @@ fn serve(args: Box<ServeArgs>, log: &Log) -> Result<(), String> {
         if let Some(address) = relay.udp_address() {
             say(format_args!("data channels at {address}"));
         }
-        // Whoever reads this line through a pipe wants it now. That nobody does is no reason to stop.
+        // A reader of this line through a pipe wants it now. A missing reader is no reason to stop.
         std::io::stdout().flush().ok();
         relay.run(orders).await
     });
-    // What it left behind waits for a disk that does not answer, and may do so for ever.
+    // Its remains wait for a disk that does not answer, perhaps for ever.
     runtime.shutdown_background();
     served.map_err(|error| error.to_string())
 }
 
-/// Tells whoever started this; who does not read any more is no reason to stop.
+/// Tells the person who started the program; a missing reader is no reason to stop.
 fn say(what: core::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stdout(), "{what}");
 }

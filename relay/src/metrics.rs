@@ -1,8 +1,8 @@
-//! What the relay counts, for `GET /metrics` (the text format of Prometheus, version 0.0.4).
+//! The relay's counts, for `GET /metrics` (the text format of Prometheus, version 0.0.4).
 //!
-//! Whatever happens with each packet is counted in one of a few shards, so that tasks on different processors do not
-//! wait for each other's cache lines; a connection always counts in the same. All counters are relaxed atomics: a scrape
-//! is a moment's impression, and no single counter runs backwards.
+//! Events of each packet are counted in one of a few shards, so that tasks on different processors do not wait for each
+//! other's cache lines; a connection always counts in the same one. All counters are relaxed atomics: a scrape is one
+//! moment's picture, and no single counter runs backwards.
 
 mod histogram;
 mod label;
@@ -43,7 +43,7 @@ impl Counter {
     }
 }
 
-/// What every packet touches. The alignment keeps shards out of each other's cache lines, and of those beside them.
+/// The counters of every packet. The alignment keeps shards out of each other's cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Shard {
@@ -55,7 +55,7 @@ struct Shard {
     forward: Histogram<13>,
 }
 
-/// Everything that is counted.
+/// All counters.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     shards: [Shard; SHARDS],
@@ -70,15 +70,15 @@ pub(crate) struct Metrics {
     host_changes: [Counter; Changed::COUNT],
     page_crashes: Counter,
     recovery: Histogram<10>,
-    /// Since when the process runs, in seconds of Unix time.
+    /// The start of the process, in seconds of Unix time.
     started: u64,
 }
 
-/// What a scrape shows beside what is counted.
+/// The levels that a scrape shows beside the counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Levels {
     pub(crate) usage: Usage,
-    /// Members whose way their data channels are.
+    /// Members that are reached by their data channels.
     pub(crate) on_channels: usize,
     pub(crate) tcp: usize,
     pub(crate) queues: Depth,
@@ -86,7 +86,7 @@ pub(crate) struct Levels {
     pub(crate) is_draining: bool,
 }
 
-/// Where one connection counts.
+/// The shard of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ShardId(usize);
 
@@ -116,12 +116,12 @@ impl Metrics {
         shard.bytes_out[way.index()][kind.index()].add(bytes as u64);
     }
 
-    /// A forwarded message has spent so long in the relay.
+    /// A forwarded message has spent `time` in the relay.
     pub(crate) fn forwarded(&self, shard: ShardId, time: Duration) {
         self.shards[shard.0].forward.observe(&FORWARD_BOUNDS, time);
     }
 
-    /// Packets were not passed on.
+    /// Packets were dropped.
     pub(crate) fn dropped(&self, shard: ShardId, reason: Dropped, count: usize) {
         if count > 0 {
             self.shards[shard.0].dropped[reason.index()].add(count as u64);
@@ -145,12 +145,12 @@ impl Metrics {
         self.undelivered[reason.index()].add(1);
     }
 
-    /// Something became of an offer of data channels.
+    /// An offer of data channels has an outcome.
     pub(crate) fn offered(&self, outcome: Offered) {
         self.offers[outcome.index()].add(1);
     }
 
-    /// Somebody is in a game, or is again.
+    /// A peer has entered a game, or entered again.
     pub(crate) fn joined(&self) {
         self.joins.add(1);
     }
@@ -163,7 +163,7 @@ impl Metrics {
         self.ended[reason.index()].add(1);
     }
 
-    /// A page had to be loaded anew after an error of its own.
+    /// A page had to be reloaded after an error of its own.
     pub(crate) fn page_crashed(&self) {
         self.page_crashes.add(1);
     }
@@ -179,7 +179,7 @@ impl Metrics {
         }
     }
 
-    /// A session has another host, after so long without.
+    /// A session has another host, after `recovery` without one.
     pub(crate) fn host_changed(&self, cause: HostChange, recovery: Option<Duration>) {
         self.host_changes[Changed::from(cause).index()].add(1);
         if let Some(recovery) = recovery {
@@ -187,7 +187,7 @@ impl Metrics {
         }
     }
 
-    /// Everything, as Prometheus reads it.
+    /// All metrics, in Prometheus' text format.
     pub(crate) fn text(&self, levels: &Levels) -> String {
         let mut text = Text::default();
         self.write_levels(&mut text, levels);
@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_shards_count_is_shown_as_one_number() {
+    fn counts_of_shards_are_shown_as_one_number() {
         let metrics = Metrics::new();
         for conn in 0..40 {
             metrics.came(ShardId::of(conn), Way::WebSocket, Kind::Packet, 100);

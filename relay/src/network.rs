@@ -1,4 +1,4 @@
-//! Addresses as an operator writes them: networks, and where a port is reached.
+//! An operator's notation of addresses: networks, and public addresses with a port.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,11 +6,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// An address, or all that begin with the same bits, as in `10.0.0.0/8`.
+/// An address, or all addresses with the same first bits, as in `10.0.0.0/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Network {
-    /// Without the bits behind the prefix; of IPv4 where it is that in IPv6's clothes.
+    /// The address without the bits after the prefix; an IPv4 address mapped into IPv6 is stored as IPv4.
     address: IpAddr,
     prefix: u8,
 }
@@ -21,7 +21,7 @@ impl Network {
         Self { address, prefix: width(address) }
     }
 
-    /// Whether an address is in it.
+    /// Whether it contains an address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
@@ -47,7 +47,7 @@ impl FromStr for Network {
             None => width(address),
         };
         let canonical = address.to_canonical();
-        // What is mapped into IPv6 has 96 bits in front of those of IPv4.
+        // An address mapped into IPv6 has 96 bits in front of those of IPv4.
         let more = width(address) - width(canonical);
         let prefix = prefix.checked_sub(more).ok_or_else(wrong)?;
         Ok(Self { address: masked(canonical, prefix), prefix })
@@ -75,13 +75,13 @@ impl From<Network> for String {
     }
 }
 
-/// Where members reach the UDP port: an address, and a port when that is another than the relay's own.
+/// The address at which members reach the UDP port, and a port if it differs from the relay's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PublicAddress {
     /// The address.
     pub ip: IpAddr,
-    /// The port, if it is not that which the relay listens at.
+    /// The port, if it is not the one that the relay listens at.
     pub port: Option<u16>,
 }
 
@@ -125,7 +125,7 @@ const fn width(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// The address without the bits behind so many.
+/// The address with only its first `prefix` bits.
 pub(crate) fn masked(address: IpAddr, prefix: u8) -> IpAddr {
     let drop = u32::from(width(address) - prefix);
     match address {

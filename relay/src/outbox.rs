@@ -1,7 +1,8 @@
-//! What waits to be sent on one socket: bounded, whatever the peer at its other end does.
+//! The messages that wait for one socket: bounded, whatever its other end does.
 //!
-//! There are three queues. The relay's own messages go first: what a member sends, however much, holds back no probe. What members
-//! send follows in its order. What strangers send goes last, is dropped when it is too much, and closes nobody.
+//! There are three queues. The relay's own messages go first, so that no member's traffic holds back a probe. Members'
+//! messages follow in their order. Strangers' messages go last, are dropped beyond a limit, and never close a
+//! connection.
 
 mod strangers;
 
@@ -21,21 +22,21 @@ use strangers::Strangers;
 const LOSSY_MAX: usize = 256;
 /// Bytes of unreliable packets that wait; beyond it the oldest are dropped.
 const LOSSY_BYTES_MAX: usize = 512 * 1_024;
-/// Bytes of everything else of members that waits; beyond it the connection is too slow, and closed.
+/// Bytes of all other members' messages that wait; beyond it the connection is too slow, and closed.
 const STEADY_BYTES_MAX: usize = 1_024 * 1_024;
-/// The same of the relay's own messages.
+/// Bytes of the relay's own messages that wait; beyond it the connection is too slow, and closed.
 const CONTROL_BYTES_MAX: usize = 128 * 1_024;
-/// Of so many messages that are sent while strangers' wait one is a stranger's, so that a busy host hears a newcomer.
+/// While strangers' messages wait, one message in so many is a stranger's, so that a busy host hears a newcomer.
 const STRANGERS_TURN: u8 = 16;
-/// What a waiting message costs beside its bytes, so that many small ones count.
+/// The cost of a waiting message beside its bytes, so that many small ones count.
 const OVERHEAD: usize = 96;
 
-/// The end of a connection, as the WebSocket's close frame tells it.
+/// The end of a connection, as in the WebSocket's close frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Farewell {
     /// The code of RFC 6455 §7.4.1.
     pub(crate) code: u16,
-    /// For the person who reads the browser's log.
+    /// For the reader of the browser's log.
     pub(crate) reason: &'static str,
 }
 
@@ -59,12 +60,12 @@ impl From<CloseReason> for Farewell {
     }
 }
 
-/// What is next to do on a socket.
+/// The next action on a socket.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// To send a message.
     Send(Waiting),
-    /// To close: nothing comes after it.
+    /// Close the socket: no message follows.
     Close(Farewell),
     /// Nothing.
     Idle,
@@ -75,7 +76,7 @@ pub(crate) enum Next {
 pub(crate) struct Waiting {
     pub(crate) kind: Kind,
     pub(crate) bytes: Bytes,
-    /// When the relay got it, in nanoseconds of its own time.
+    /// When the relay got it, in nanoseconds of the relay's time.
     pub(crate) since: u64,
 }
 
@@ -83,7 +84,7 @@ pub(crate) struct Waiting {
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     queue: Mutex<Queue>,
-    /// What all queues of the relay share.
+    /// The room that all queues of the relay share.
     room: Arc<Room>,
     filled: Notify,
     overflown: Notify,
@@ -98,9 +99,9 @@ struct Queue {
     lossy: usize,
     lossy_bytes: usize,
     steady_bytes: usize,
-    /// `None` while nothing waits there, which is most of the time.
+    /// `None` while no stranger's message waits, which is most of the time.
     strangers: Option<Box<Strangers>>,
-    /// Messages of members that went since one of a stranger did.
+    /// Members' messages since the last one of a stranger.
     turn: u8,
     farewell: Option<Farewell>,
 }
@@ -120,9 +121,9 @@ impl Outbox {
         Self { queue: Mutex::default(), room, filled, overflown, closed }
     }
 
-    /// Queues a message by its class and kind: a member's packet makes the oldest go when there is no room, a stranger's message
-    /// others of strangers, and a connection that lets too much of anything else wait is given up. How many messages went without
-    /// being sent.
+    /// Queues a message by its class and kind. Without room a member's packet drops the oldest one, and a stranger's
+    /// message drops those of strangers. A connection with too many other messages is given up. The number of messages
+    /// dropped.
     pub(crate) fn push(&self, class: Class, message: Waiting) -> usize {
         match (class, message.kind) {
             (Class::Stranger(sender), _) => {
@@ -183,19 +184,19 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// Closes the socket behind what waits now. The first reason counts.
+    /// Closes the socket after its waiting messages. The first reason counts.
     pub(crate) fn close(&self, farewell: Farewell) {
         self.lock().farewell.get_or_insert(farewell);
         self.closed.notify_one();
         self.filled.notify_one();
     }
 
-    /// What to do next.
+    /// The next action.
     pub(crate) fn pop(&self) -> Next {
         self.pop_when(|_| true)
     }
 
-    /// The same, but nothing while `has_room` denies it to the next message; it is told whether that is a packet.
+    /// The same, but idle while `has_room` is false for the next message; its argument tells whether that is a packet.
     pub(crate) fn pop_when(&self, has_room: impl FnOnce(bool) -> bool) -> Next {
         self.change(|queue| match queue.front() {
             Some((_, next)) if !has_room(next.is_lossy()) => Next::Idle,
@@ -204,18 +205,18 @@ impl Outbox {
         })
     }
 
-    /// Forgets everything that waits, and that it was given up.
+    /// Forgets all waiting messages, and that the connection was given up.
     pub(crate) fn reset(&self) {
         self.change(|queue| *queue = Queue::default());
     }
 
-    /// How much waits now.
+    /// The present depth.
     pub(crate) fn depth(&self) -> Depth {
         let queue = self.lock();
         Depth { messages: queue.len(), bytes: queue.bytes() }
     }
 
-    /// Ends when there may be something to do.
+    /// Ends when there may be an action.
     pub(crate) async fn filled(&self) {
         self.filled.notified().await;
     }
@@ -230,7 +231,7 @@ impl Outbox {
         self.closed.notified().await;
     }
 
-    /// Does something to the queue, and accounts for what it holds then.
+    /// Changes the queue, and accounts for the change in the shared room.
     fn change<R>(&self, act: impl FnOnce(&mut Queue) -> R) -> R {
         let mut queue = self.lock();
         let before = queue.held();
@@ -271,13 +272,13 @@ impl Queue {
         self.messages.push_back(message);
     }
 
-    /// What it costs.
+    /// The queue's cost in the shared room.
     fn held(&self) -> usize {
         let members = self.lossy_bytes + self.lossy * OVERHEAD + self.steady_bytes;
         self.control_bytes + members + self.strangers.as_ref().map_or(0, |strangers| strangers.held())
     }
 
-    /// What is sent next.
+    /// The next message to send.
     fn front(&self) -> Option<(Part, &Waiting)> {
         let control = self.control.front().map(|next| (Part::Control, next));
         let messages = self.messages.front().map(|next| (Part::Messages, next));
@@ -293,7 +294,7 @@ impl Queue {
                 let message = self.control.pop_front()?;
                 self.control_bytes -= message.bytes.len() + OVERHEAD;
                 if self.control.is_empty() {
-                    // It is seldom needed, and each connection has one.
+                    // It is rarely needed, and each connection has one.
                     self.control = VecDeque::new();
                 }
                 Some(message)
@@ -465,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hoards_leaves_the_others_as_much_as_it_has_and_what_is_gone_makes_room() {
+    fn a_hoarder_leaves_others_as_much_room_as_it_has() {
         let room = Arc::new(Room::new(100_000));
         let hoards: Vec<_> = (0..4).map(|_| Outbox::new(Arc::clone(&room))).collect();
         for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! The page's files, kept in memory, each with what a browser must know about it.
+//! The page's files, kept in memory, each with its headers for a browser.
 
 mod policy;
 
@@ -13,19 +13,19 @@ use sha2::{Digest as _, Sha256};
 use crate::error::RelayError;
 use crate::frames::FrameAncestors;
 
-/// Bytes of a page, all files together. More is not a page but somebody's home directory.
+/// Bytes of a page, all files together. A larger directory is probably no page but a home directory.
 const PAGE_MAX: u64 = 64 * 1_024 * 1_024;
-/// Directories within directories.
+/// The greatest depth of directories.
 const DEPTH_MAX: usize = 8;
-/// The end of a file's name that marks its Brotli form.
+/// The file name's ending for its Brotli form.
 const BROTLI: &str = ".br";
-/// Hexadecimal digits in a file's name that make it one of trunk's, whose name changes with its content.
+/// Hexadecimal digits that mark a file name of trunk's, which changes with the content.
 const HASH_LENGTH: usize = 16;
 
 /// A built page.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// By path, without the slash in front.
+    /// The files by path, without the slash in front.
     files: BTreeMap<String, Asset>,
     /// The content security policy of its documents.
     policy: HeaderValue,
@@ -37,7 +37,7 @@ struct Asset {
     brotli: Option<Bytes>,
     kind: &'static str,
     tag: HeaderValue,
-    /// Its name changes with its content.
+    /// The name changes with the content.
     hashed: bool,
 }
 
@@ -45,7 +45,7 @@ impl Page {
     /// Reads the page in a directory.
     ///
     /// # Errors
-    /// When it cannot be read, or holds no page.
+    /// The directory cannot be read, or holds no page.
     pub(crate) fn read(directory: &Path, frames: &FrameAncestors) -> Result<Self, RelayError> {
         let mut files = BTreeMap::new();
         let mut left = PAGE_MAX;
@@ -67,7 +67,7 @@ impl Page {
         Self::new(files, frames).ok_or_else(|| RelayError::NoPage { path: directory.to_owned() })
     }
 
-    /// The page that was built in.
+    /// The built-in page.
     #[cfg(feature = "embed-page")]
     pub(crate) fn built_in(frames: &FrameAncestors) -> Option<Self> {
         static DIST: include_dir::Dir<'static> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../dist");
@@ -83,13 +83,13 @@ impl Page {
         Self::new(files, frames)
     }
 
-    /// No page was built in.
+    /// No page is built in.
     #[cfg(not(feature = "embed-page"))]
     pub(crate) const fn built_in(_: &FrameAncestors) -> Option<Self> {
         None
     }
 
-    /// `None` without an `index.html`.
+    /// The page of these files; `None` without an `index.html`.
     fn new(mut files: BTreeMap<String, Bytes>, frames: &FrameAncestors) -> Option<Self> {
         let index = files.get("index.html")?.clone();
         let policy = policy::for_document(&String::from_utf8_lossy(&index), frames);
@@ -157,7 +157,7 @@ fn read_file(path: &PathBuf, left: &mut u64) -> io::Result<Option<Bytes>> {
     fs::read(path).map(|bytes| Some(bytes.into()))
 }
 
-/// A file's path as a browser names it.
+/// The path of a file in a URL.
 fn name(directory: &Path, path: &Path) -> String {
     let parts = path.strip_prefix(directory).unwrap_or(path).components();
     parts.map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
@@ -182,7 +182,7 @@ fn content_type(name: &str) -> &'static str {
     }
 }
 
-/// Whether a part of the path carries a hash of the content, as trunk and wasm-bindgen write it: `web-0123…_bg.wasm`.
+/// Whether a part of the path has a hash of the content, as trunk and wasm-bindgen write it: `web-0123…_bg.wasm`.
 fn is_hashed(name: &str) -> bool {
     name.split('/').any(|part| {
         part.split('-').skip(1).any(|piece| {
@@ -192,7 +192,7 @@ fn is_hashed(name: &str) -> bool {
     })
 }
 
-/// Whether a list of entity tags has this one, or any, by the weak comparison (RFC 9110 §8.8.3.2).
+/// Whether a list of entity tags has this one, or `*`, by the weak comparison (RFC 9110 §8.8.3.2).
 fn lists(tags: &HeaderValue, tag: &HeaderValue) -> bool {
     let mut tags = tags.as_bytes().split(|&b| b == b',').map(<[u8]>::trim_ascii);
     tags.any(|one| one == b"*" || opaque(one) == opaque(tag.as_bytes()))
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_browser_has_already_is_not_sent_again() {
+    fn a_file_that_a_browser_has_is_not_sent_again() {
         let first = ask("/", header::ACCEPT, "*/*");
         let tag = header_of(&first, header::ETAG).to_owned();
         for (sent, status) in [

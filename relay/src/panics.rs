@@ -1,4 +1,4 @@
-//! What a panic in one connection costs the others. Only tests know how to make a connection panic.
+//! The effect of a panic in one connection on the others. Only tests know how to make a connection panic.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::peer::{Heard, Peer};
 use crate::settings::Settings;
 use crate::{Order, Relay};
 
-/// What panics whoever gets it.
+/// A payload that panics its reader.
 const MARK: &[u8] = b"panic, whoever reads this";
 
 /// Panics when the mark is in a message.
@@ -20,7 +20,7 @@ pub(crate) fn trip(bytes: &[u8]) {
     assert!(!bytes.ends_with(MARK), "a test wants this panic");
 }
 
-/// What the clients of the tests need to know of a relay; theirs is a process, this one is in the same.
+/// The part of a relay process that the tests' clients need; this relay runs in the test's own process.
 pub(crate) mod process {
     pub(crate) struct RelayProcess {
         /// Host and port.
@@ -28,7 +28,7 @@ pub(crate) mod process {
     }
 }
 
-/// A relay with a UDP port, which lives until the orders are dropped.
+/// A relay with a UDP port; it lives until the orders are dropped.
 async fn start(name: &str) -> (process::RelayProcess, mpsc::Sender<Order>, std::path::PathBuf) {
     let data = std::env::temp_dir().join(format!("samovar-panics-{name}-{}", std::process::id()));
     let text = format!("data = {data:?}\nlisten = \"127.0.0.1:0\"\nudp = \"127.0.0.1:0\"");
@@ -40,7 +40,7 @@ async fn start(name: &str) -> (process::RelayProcess, mpsc::Sender<Order>, std::
     (process::RelayProcess { address }, orders, data)
 }
 
-/// How many connections have panicked.
+/// The number of connections that have panicked.
 async fn panicked(relay: &process::RelayProcess) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut stream = tokio::net::TcpStream::connect(&relay.address).await.expect("connects");
@@ -52,7 +52,7 @@ async fn panicked(relay: &process::RelayProcess) -> String {
     text.lines().find_map(|line| line.strip_prefix(name)).expect("it is counted").to_owned()
 }
 
-/// Waits until so many have: a connection is closed before it is counted.
+/// Waits for this number: a connection is closed before it is counted.
 async fn assert_panicked(relay: &process::RelayProcess, count: &str) {
     let counted = async { while panicked(relay).await != count {} };
     timeout(Duration::from_secs(5), counted).await.expect("it is counted");
@@ -68,7 +68,7 @@ async fn a_websocket_whose_task_panics_is_closed_and_nobody_else_is() {
     let (relay, orders, data) = start("websocket").await;
     let (mut ann, _) = Peer::create(&relay, "TEA").await;
     let (mut bob, b) = Peer::join(&relay, "TEA").await;
-    // The second panics while it holds the lock of all.
+    // The second panics while it holds the hub's lock.
     let panics = [RelayFrame::forward(b.pass.peer, Mode::Unreliable, MARK), [&[0], MARK].concat()];
     for (bytes, count) in panics.into_iter().zip(["1", "2"]) {
         let (mut eve, _) = Peer::join(&relay, "TEA").await;

@@ -11,7 +11,7 @@ use samovar_session::{EndReason, Event};
 use samovar_wire::relay::Refusal;
 use samovar_wire::{CloseCode, PROTOCOL_VERSION, PeerId, PeerPass, Ticket, Time};
 
-/// How a member is.
+/// The state of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It is not in yet.
@@ -20,22 +20,22 @@ pub(crate) enum Fate {
     Playing,
     /// It was not let in again, or had no ticket when the others went on without it: it may be started again.
     Away,
-    /// It is out for good, and why.
+    /// It is out for good; the reason.
     Over(String),
 }
 
-/// What a member takes from one peer to the next.
+/// The state that a member takes from one peer to the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
     /// Takes its seat back.
     pub(crate) ticket: Option<Ticket>,
-    /// What the game is founded anew from, should all members have gone or the relay know nothing of them.
+    /// The state for founding the game anew, if all members have gone or the relay does not know them.
     pub(crate) table: Option<Table>,
     journal: Journal,
     ticks: u64,
 }
 
-/// What a member keeps of its game.
+/// The game state that a member keeps.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) pass: PeerPass,
@@ -43,7 +43,7 @@ pub(crate) struct Table {
     pub(crate) scoreboard: Scoreboard,
 }
 
-/// So many ticks apart a member keeps what its game is founded anew from.
+/// A member keeps that state every this many ticks.
 const KEEP_EVERY: u64 = 30;
 
 /// A robot; a spectator's controls move nothing.
@@ -57,7 +57,7 @@ pub(crate) struct Player {
     /// Whether it sat before.
     is_back: bool,
     pub(crate) fate: Fate,
-    /// Why the relay could not be reached last; nothing once it was.
+    /// The last reason why the relay could not be reached; `None` after success.
     pub(crate) unreachable: Option<OpenError>,
 }
 
@@ -72,7 +72,7 @@ impl Player {
         Self { duel, config, mind, name, memory, is_back, fate: Fate::Waiting, unreachable: None }
     }
 
-    /// What it takes to its next peer.
+    /// The state for its next peer.
     pub(crate) fn memory(&self) -> Memory {
         self.memory.clone()
     }
@@ -97,7 +97,7 @@ impl Player {
     pub(crate) fn status(&self, now: Time, peer: &Peer) -> String {
         let relay_connected = peer.is_relay_connected();
         let journal = &self.memory.journal;
-        // What an ended session knows concerns nobody any more.
+        // The state of an ended session is of no use.
         let Some(session) = peer.session().filter(|_| !peer.is_over()) else {
             let relay = if relay_connected { RelayState::Connected } else { RelayState::Connecting };
             return Status::outside(&self.name, relay, journal).to_json();
@@ -169,7 +169,7 @@ impl Game for Player {
     }
 }
 
-/// Why, and what to do.
+/// The reason, and what to do.
 fn words(refusal: Refusal) -> String {
     match refusal {
         Refusal::UnknownGame => "there is no game with this code; it may have ended".to_owned(),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sat_comes_back_and_who_never_did_is_out() {
+    fn a_player_that_sat_comes_back_and_one_that_never_did_is_out() {
         let fate = |ticket, reason| {
             let mut player = player(ticket);
             player.on_session_event(&Event::Ended(reason));

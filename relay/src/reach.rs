@@ -1,4 +1,4 @@
-//! How other threads reach the endpoint's.
+//! The way of other threads to the endpoint's.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,12 +7,12 @@ use tokio::sync::Notify;
 
 use crate::line::Line;
 
-/// What the endpoint shall do.
+/// A task for the endpoint.
 #[derive(Debug)]
 pub(crate) enum Task {
     /// Answer an offer of this attempt.
     Offer(Arc<Line>, u32, String),
-    /// Send what waits for a member.
+    /// Send the messages that wait for a member.
     Send(Arc<Line>),
     /// Forget a member: its WebSocket is closed.
     Forget(ConnId),
@@ -20,8 +20,8 @@ pub(crate) enum Task {
     Stop,
 }
 
-/// The way to the endpoint's thread. What waits there is bounded: by the signals that members may send, and one task to
-/// send and one to forget for each of them.
+/// The way to the endpoint's thread. Its queue is bounded: by the signals that members may send, and one task to send
+/// and one to forget for each of them.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
     tasks: Mutex<Vec<Task>>,
@@ -34,7 +34,7 @@ impl Reach {
         self.put(Task::Offer(line, attempt, description));
     }
 
-    /// Something waits for a member's channels.
+    /// Messages wait for a member's channels.
     pub(crate) fn call(&self, line: &Arc<Line>) {
         if line.channels.call() {
             self.put(Task::Send(Arc::clone(line)));
@@ -51,12 +51,12 @@ impl Reach {
         self.put(Task::Stop);
     }
 
-    /// Everything that is to be done, in the order in which it was asked for.
+    /// All tasks, in order.
     pub(crate) fn take(&self) -> Vec<Task> {
         std::mem::take(&mut *self.lock())
     }
 
-    /// Ends when something is to be done.
+    /// Ends when there is a task.
     pub(crate) async fn changed(&self) {
         self.changed.notified().await;
     }

@@ -1,11 +1,11 @@
-//! The referee: a member of the relay's own that keeps tables open for whoever comes (`samovar-relay serve --referee`).
+//! The referee: a member of the relay's own that keeps tables open for all players (`samovar-relay serve --referee`).
 //!
-//! At each table it sits as a spectator and is the host from the founding on: it owns the scoreboard and the robots and
-//! decides the hits. It is a peer like any other. When it dies, with its relay or without, the players elect one of
-//! themselves; when it is back and they still play, it sits down with them again.
+//! At each table it sits as a spectator and is the host from the start: it owns the scoreboard and the robots and
+//! decides the hits. It is a peer like any other. When it dies, with its relay or alone, the players elect one of
+//! themselves. If they still play when it is back, it joins them again.
 //!
-//! Its packets go through the relay and nowhere else: the two live and die together, no stranger's packet reaches a
-//! WebRTC stack in the relay's process, and no further port has to be open. Among players links are direct as ever.
+//! Its packets go through the relay only: the two live and die together, no stranger's packet reaches a WebRTC stack in
+//! the relay's process, and no further port has to be open. Players still have direct paths with each other.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -27,23 +27,23 @@ use crate::seat::{Looks, Seat};
 
 /// Players at a table.
 const PLAYERS: u8 = 8;
-/// Robots at a table, so that whoever comes first has somebody to duel with.
+/// Robots at a table, so that the first player has an opponent.
 const ROBOTS: u8 = 1;
-/// Tables at a time. All are full when further players have to found a game of their own.
+/// Tables at a time. When all are full, further players have to found a game of their own.
 const TABLES_MAX: usize = 8;
-/// How often the tables are looked at.
+/// The time between two looks at the tables.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How long a table that is being set counts as one with room.
+/// The time for which a table that is being set counts as one with room.
 const SET_WITHIN: Duration = Duration::from_secs(5);
-/// How long a further table may be empty, or out of reach, before it is given up.
+/// The time that a further table may be empty, or out of reach, before it is given up.
 const KEPT_FOR: Duration = Duration::from_secs(30);
 
-/// What a referee is to do.
+/// The settings of a referee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefereeConfig {
     /// The code of the first table.
     pub code: GameCode,
-    /// Whether players have paths with it and its backup only, at the tables that it founds.
+    /// Whether players have paths with the referee and its backup only, at the tables that it founds.
     pub by_host: bool,
 }
 
@@ -56,36 +56,36 @@ pub(crate) struct Referee {
 
 struct Table {
     seat: Seat,
-    /// `None` while the relay has not drawn it yet.
+    /// `None` until the relay has drawn it.
     code: Option<GameCode>,
     state: State,
     since: Instant,
-    /// It has been at this table, or was told that somebody has the code: it joins next.
+    /// It was at this table, or was told that the code is taken: it joins next.
     joins_next: bool,
 }
 
-/// How a table is.
+/// The state of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// The referee sits down.
     Setting,
     /// The referee is not at it.
     Lost,
-    /// Nobody plays.
+    /// No player is there.
     Empty,
-    /// Somebody plays, and there is room.
+    /// There is a player, and room.
     Open,
     /// No seat is free.
     Full,
 }
 
 impl Referee {
-    /// The referee of the relay that listens at `address`, and knows it by this token.
+    /// The referee of the relay that listens at `address`; the relay knows it by this token.
     pub(crate) fn new(address: SocketAddr, token: &str, config: RefereeConfig) -> Self {
         Self { url: format!("{}?own={token}", web_socket_url(address)), config }
     }
 
-    /// Keeps tables until it is told to stop, or whoever could tell is gone; then hands them over and leaves.
+    /// Keeps tables until told to stop, or the sender is dropped; then hands them over and leaves.
     pub(crate) async fn run(self, stop: oneshot::Receiver<()>) {
         let mut tables = Vec::new();
         let work = async {
@@ -103,7 +103,7 @@ impl Referee {
         join_all(tables.into_iter().map(|table| table.seat.stop())).await;
     }
 
-    /// The first of the tables is the one with the referee's code, and is never given up.
+    /// The first table has the referee's code, and is never given up.
     async fn look(&self, now: Instant, tables: &mut Vec<Table>) {
         for table in &mut *tables {
             table.look(now).await;
@@ -153,7 +153,7 @@ impl Table {
         }
     }
 
-    /// To those who play on under the code, and if there is nobody, to an empty table.
+    /// Comes back to the players under the code, or to an empty table if there are none.
     async fn come_back(&mut self, now: Instant, fate: &Fate) {
         let (code, joins) = (self.code.clone(), self.joins_next);
         let purpose = move || match code {
@@ -169,7 +169,7 @@ impl Table {
     }
 }
 
-/// How the referee is at a table, the table's code, and how the table is.
+/// The referee's state at a table, the table's code, and the table's state.
 fn see(peer: &Peer, player: &Player) -> (Fate, Option<GameCode>, State) {
     let state = match (&player.fate, peer.session().filter(|session| session.is_member())) {
         (Fate::Playing, Some(session)) => state_of(session),
@@ -189,7 +189,7 @@ fn state_of(session: &Session) -> State {
     }
 }
 
-/// Whether nobody who comes would find a seat.
+/// Whether a new player would find no seat.
 fn is_table_wanted(states: &[(State, Duration)]) -> bool {
     let has_room = |&(state, time): &(State, Duration)| match state {
         State::Empty | State::Open => true,
@@ -199,7 +199,7 @@ fn is_table_wanted(states: &[(State, Duration)]) -> bool {
     states.len() < TABLES_MAX && !states.iter().any(has_room)
 }
 
-/// A table that is not wanted any more: out of reach, or empty while one before it has room.
+/// A table that is no longer needed: out of reach, or empty while one before it has room.
 fn surplus(states: &[(State, Duration)]) -> Option<usize> {
     let is_old = |index: usize| states[index].1 >= KEPT_FOR;
     let has_room = |index: usize| matches!(states[index].0, State::Empty | State::Open);
@@ -210,7 +210,7 @@ fn surplus(states: &[(State, Duration)]) -> Option<usize> {
     })
 }
 
-/// Where the relay's own WebSocket is, for who is on the same machine.
+/// The relay's own WebSocket, for a peer on the same machine.
 fn web_socket_url(mut address: SocketAddr) -> String {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),

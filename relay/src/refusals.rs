@@ -1,5 +1,5 @@
-//! Connections that are refused before they are a WebSocket: who asked is told why and what to do, and so is the operator, who
-//! hears of the first of each kind at once and of the others once a minute.
+//! Connections that are refused before they are a WebSocket. The caller is told the reason and what to do. The operator
+//! is told, too: of the first of each kind at once, and of the others once a minute.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use axum::response::{IntoResponse as _, Response};
 use crate::metrics::{Metrics, Turned};
 use crate::seldom::Seldom;
 
-/// As much of an origin as is shown, in bytes.
+/// The most bytes of an origin that are shown.
 const ORIGIN_MAX: usize = 120;
 
-/// What counts and tells refusals.
+/// Counts and logs refusals.
 #[derive(Debug)]
 pub(crate) struct Refusals {
     metrics: Arc<Metrics>,
     untold: [Seldom; Turned::COUNT],
 }
 
-/// Where a page comes from, in its browser's words: untrusted, and shown without what is none of an origin.
+/// A page's origin in its browser's words: untrusted, and shown without characters that no origin has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShownOrigin<'a>(pub(crate) &'a [u8]);
 
@@ -30,12 +30,12 @@ impl Refusals {
         Self { metrics, untold: std::array::from_fn(|_| Seldom::default()) }
     }
 
-    /// Counts a refusal, and logs it if that is due.
+    /// Counts a refusal, and logs it if a line is due.
     pub(crate) fn note(&self, reason: Turned) {
         self.tell(reason, None);
     }
 
-    /// The same of a page.
+    /// The same for a page.
     pub(crate) fn note_page(&self, origin: ShownOrigin<'_>) {
         self.tell(Turned::Origin, Some(origin));
     }
@@ -56,7 +56,7 @@ impl fmt::Display for ShownOrigin<'_> {
     }
 }
 
-/// What is answered. Whatever page asks may read it: it says nothing of anybody else.
+/// The answer. Any page may read it: it tells nothing about other callers.
 pub(crate) fn answer(reason: Turned, origin: ShownOrigin<'_>) -> Response {
     let (status, text) = words(reason, origin);
     let mut answer = (status, text).into_response();
@@ -70,7 +70,7 @@ pub(crate) fn answer(reason: Turned, origin: ShownOrigin<'_>) -> Response {
     answer
 }
 
-/// Status and text for whoever is refused: whose fault it is, and what to do.
+/// Status and text for the refused caller: the side at fault, and what to do.
 pub(crate) fn words(reason: Turned, origin: ShownOrigin<'_>) -> (StatusCode, String) {
     let busy = StatusCode::SERVICE_UNAVAILABLE;
     let (status, text) = match reason {
@@ -117,7 +117,7 @@ pub(crate) fn words(reason: Turned, origin: ShownOrigin<'_>) -> (StatusCode, Str
     (status, text.to_owned())
 }
 
-/// What the operator can do about it.
+/// The operator's remedy.
 const fn for_operator(reason: Turned) -> &'static str {
     match reason {
         Turned::Connections => "there are as many connections as --connections allows",

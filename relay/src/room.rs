@@ -1,18 +1,18 @@
-//! Room for what waits in all queues together, so that memory is bounded however many members do not read.
+//! Room for the waiting messages of all queues together, so that memory is bounded however many members do not read.
 //!
-//! A queue may be as long as there is room left (the dynamic threshold of Choudhury and Hahne, 1998): many who hoard get
-//! less each, and whoever does not hoard always finds as much as one of them has.
+//! A queue may be as long as there is room left (the dynamic threshold of Choudhury and Hahne, 1998). So many members
+//! that hoard get less each, and a member that does not hoard always finds as much room as one of them has.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How much all queues of a relay hold.
+/// The content of all queues of a relay.
 #[derive(Debug)]
 pub(crate) struct Room {
     used: AtomicUsize,
     all: AtomicUsize,
 }
 
-/// How much waits in a queue, or in several.
+/// The content of a queue, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Depth {
     pub(crate) messages: usize,
@@ -26,23 +26,23 @@ impl Default for Room {
 }
 
 impl Room {
-    /// Room for so many bytes.
+    /// Room for `all` bytes.
     pub(crate) const fn new(all: usize) -> Self {
         Self { used: AtomicUsize::new(0), all: AtomicUsize::new(all) }
     }
 
-    /// For so many from now on.
+    /// Sets the room from now on.
     pub(crate) fn set(&self, all: usize) {
         self.all.store(all, Ordering::Relaxed);
     }
 
-    /// One queue holds so much, and held so much before.
+    /// One queue changes its content from `before` to `now` bytes.
     pub(crate) fn change(&self, before: usize, now: usize) {
-        // Sums wrap, so one addition does for more and for less.
+        // Sums wrap, so one addition serves for more and for less.
         self.used.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
     }
 
-    /// How much more there is room for.
+    /// The remaining room.
     pub(crate) fn left(&self) -> usize {
         self.all.load(Ordering::Relaxed).saturating_sub(self.used.load(Ordering::Relaxed))
     }

@@ -1,4 +1,4 @@
-//! What the relay answers over HTTP.
+//! The relay's answers over HTTP.
 
 mod cross_origin;
 
@@ -30,7 +30,7 @@ use crate::socket;
 /// The media type of Prometheus' text.
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What answers need.
+/// The state for answers.
 #[derive(Clone, Debug)]
 pub(crate) struct House {
     pub(crate) hub: Arc<Hub>,
@@ -38,13 +38,13 @@ pub(crate) struct House {
     pub(crate) games: Arc<GameList>,
     /// The metrics' text.
     pub(crate) scrape: Arc<Fresh>,
-    /// What the relay's own referee shows.
+    /// The token of the relay's own referee.
     pub(crate) token: Arc<str>,
     pub(crate) logs_addresses: bool,
 }
 
-/// What everybody may ask for, at the expense of its address; and the metrics, for this machine alone, unless they have an address
-/// of their own.
+/// The public routes, paid by the caller's address; and the metrics, for this machine alone, unless they have an
+/// address of their own.
 pub(crate) fn public(house: House, page: Option<Page>, has_metrics: bool) -> Router {
     let page = Arc::new(page);
     let serve_page = get(async move |uri: Uri, headers| match page.as_ref() {
@@ -56,7 +56,7 @@ pub(crate) fn public(house: House, page: Option<Page>, has_metrics: bool) -> Rou
         .route("/readyz", get(readiness))
         .route("/api/games", get(games))
         .route("/api/crashed", post(page_crashed))
-        // Whatever is asked there, so that a page whose socket was refused can ask why by a method that names its origin.
+        // Any method, so that a page whose socket was refused can ask for the reason by a method that names its origin.
         .route("/ws", any(web_socket));
     if has_metrics {
         router = router.route("/metrics", get(local_metrics));
@@ -65,7 +65,7 @@ pub(crate) fn public(house: House, page: Option<Page>, has_metrics: bool) -> Rou
     finish(router.fallback_service(serve_page).layer(paid), house)
 }
 
-/// What the operator alone asks for.
+/// The operator's routes.
 pub(crate) fn private(house: House) -> Router {
     let router = Router::new()
         .route("/healthz", health())
@@ -90,7 +90,7 @@ fn health() -> MethodRouter<House> {
     get(async || "ok\n")
 }
 
-/// Whether games can be founded: whoever spreads players over relays asks this.
+/// Whether games can be founded: load balancers over relays ask this.
 async fn readiness(State(house): State<House>) -> Response {
     match house.hub.unready() {
         None => "ready\n".into_response(),
@@ -120,7 +120,7 @@ async fn local_metrics(
     (StatusCode::FORBIDDEN, text).into_response()
 }
 
-/// An answer is paid from the purse of the address that it goes to, like what its peers send.
+/// Charges an answer to the budget of its receiver's address, like the traffic of its peers.
 async fn pay(
     State(house): State<House>,
     ConnectInfo(caller): ConnectInfo<Caller>,
@@ -139,7 +139,7 @@ async fn pay(
     }
 }
 
-/// A peer wants to be connected.
+/// A peer asks for a WebSocket.
 async fn web_socket(
     State(house): State<House>,
     ConnectInfo(caller): ConnectInfo<Caller>,
@@ -148,7 +148,7 @@ async fn web_socket(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let refusals = &house.keeper.refusals;
-    // Browsers always name the page; whoever is no browser could name any.
+    // Browsers always name the page; other clients could name any.
     let origin = headers.get(header::ORIGIN).map_or(&b""[..], HeaderValue::as_bytes);
     let is_own = shown.own.is_some_and(|own| *own == *house.token);
     let shown = ShownOrigin(origin);
@@ -164,7 +164,8 @@ async fn web_socket(
         }
     };
     let Ok(upgrade) = upgrade else {
-        // Who asks for no WebSocket may want to know what is here; of one that is asked for a proxy passes this line on.
+        // A request for no WebSocket may be a visitor's; a proxy passes this line on only for one that asks for a
+        // WebSocket.
         if headers.contains_key(header::SEC_WEBSOCKET_KEY) {
             refusals.note(Turned::NoUpgrade);
         }
@@ -176,19 +177,19 @@ async fn web_socket(
     socket::accept(upgrade, house.hub, Visitor { place, is_own })
 }
 
-/// What a WebSocket's address says behind its question mark.
+/// The query of a WebSocket's address.
 #[derive(Debug, Deserialize)]
 struct ShownToken {
     own: Option<String>,
 }
 
-/// The games that their hosts show.
+/// The listed games.
 async fn games(State(house): State<House>) -> Response {
     let body = house.games.body(Instant::now(), || house.hub.games());
     ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-/// A page met an error that it could not go on from. It says no more than that.
+/// A page met an error that it could not go on from. The request has no further content.
 async fn page_crashed(
     State(house): State<House>,
     ConnectInfo(caller): ConnectInfo<Caller>,
@@ -202,7 +203,7 @@ async fn page_crashed(
     StatusCode::NO_CONTENT
 }
 
-/// What proxies say of whom they speak for; of several lines the last is the nearest proxy's.
+/// The proxies' statements about their clients; of several lines the last is the nearest proxy's.
 fn forwarded_for(headers: &HeaderMap) -> impl DoubleEndedIterator<Item = &[u8]> {
     headers.get_all("x-forwarded-for").iter().map(HeaderValue::as_bytes)
 }

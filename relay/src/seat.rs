@@ -1,5 +1,5 @@
-//! One native member's place in a game. The peer takes its seat back by itself when the others went on without it; another one
-//! is started, with what the former remembers, when that one was not let in.
+//! One native member's place in a game. The peer takes its seat back by itself when the others went on without it. If
+//! it was not let in, another peer is started, with the previous one's memory.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use tokio::time::Instant;
 
 use crate::player::{Memory, Player};
 
-/// How long a member waits before it comes back, which doubles with each time that it did not get in.
+/// The pause before a member comes back; it doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LAST_PAUSE: Duration = Duration::from_secs(8);
 
-/// What a member is in each of its peers.
+/// The settings that a member has in each of its peers.
 #[derive(Clone, Debug)]
 pub(crate) struct Looks {
     /// The relay's WebSocket.
     pub(crate) url: String,
     pub(crate) paths: PathPolicy,
-    /// Local addresses of direct links; with none, loopback alone.
+    /// Local addresses for direct paths; with none, loopback alone.
     pub(crate) bind: Vec<IpAddr>,
-    /// Whose certificates count for a relay that speaks TLS.
+    /// The certificates that count for a relay with TLS.
     pub(crate) trust: Trust,
     pub(crate) name: String,
     pub(crate) attributes: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Looks {
     pub(crate) capacity: u8,
     /// Robots of a game that it founds.
     pub(crate) robots: u8,
-    /// Of a game that it founds.
+    /// Client-server, for a game that it founds.
     pub(crate) by_host: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Looks {
 pub(crate) struct Seat {
     looks: Looks,
     peer: NativePeer<Player>,
-    /// How long it waits before it tries to come back, and until when it waits now.
+    /// The pause before the next try, and the end of the present pause.
     pause: Duration,
     again: Option<Instant>,
 }
@@ -53,7 +53,7 @@ impl Seat {
         Self { looks, peer, pause: FIRST_PAUSE, again: None }
     }
 
-    /// What `look` says of the peer; nothing when its peer has broken down.
+    /// The result of `look` at the peer; `None` if its peer has broken down.
     pub(crate) async fn with<R: Send + 'static>(
         &self,
         look: impl FnOnce(Time, &mut Peer, &mut Player) -> R + Send + 'static,
@@ -61,13 +61,12 @@ impl Seat {
         self.peer.with(look).await
     }
 
-    /// It sits: should it have to come back, it does so soon.
+    /// The member sits: a later return begins with the short pause.
     pub(crate) const fn is_taken(&mut self) {
         (self.pause, self.again) = (FIRST_PAUSE, None);
     }
 
-    /// Starts another peer, with the ticket, when it has waited for long enough: they may be busy with each other.
-    /// Whether it tries now.
+    /// Starts another peer, with the ticket, after the pause. Whether it tries now.
     pub(crate) async fn come_back(&mut self, now: Instant, purpose: impl FnOnce() -> Purpose) -> bool {
         if *self.again.get_or_insert(now + self.pause) > now {
             return false;
@@ -79,7 +78,7 @@ impl Seat {
         true
     }
 
-    /// Leaves for good, and hands over before if it hosts.
+    /// Leaves for good; a host hands over first.
     pub(crate) async fn stop(self) {
         self.peer.stop().await;
     }
@@ -90,7 +89,7 @@ impl Looks {
         let [a, b, c, d, e, f, g, h, ..] = entropy();
         let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         let ticket = memory.ticket;
-        // By its pass it founds the game anew where nobody is left who could be joined.
+        // By its pass it founds the game anew if no member is left to join.
         let purpose = match (purpose, &memory.table) {
             (Purpose::Join(code), Some(table)) => Purpose::Rejoin(code, table.pass),
             (purpose, _) => purpose,

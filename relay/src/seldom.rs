@@ -1,12 +1,13 @@
-//! Something that may happen very often and is logged seldom: the first time at once, and then once a minute with how often.
+//! An event that may be very frequent and is logged rarely: the first time at once, and then once a minute with its
+//! count.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The least time between two lines about the same thing.
+/// The least time between two lines about the same event.
 const EVERY: Duration = Duration::from_secs(60);
 
-/// What was not told yet of one thing.
+/// The unreported occurrences of one event.
 #[derive(Debug, Default)]
 pub(crate) struct Seldom(Mutex<Untold>);
 
@@ -17,7 +18,7 @@ struct Untold {
 }
 
 impl Seldom {
-    /// It happened. How often it did since it was told last, when that is to be told now.
+    /// The event occurred. The count since the last report, if a report is due.
     pub(crate) fn happened(&self, now: Instant) -> Option<u64> {
         let mut untold = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         untold.times += 1;

@@ -1,4 +1,4 @@
-//! The relay as a server: what it binds, what it answers, how it stops.
+//! The relay as a server: its sockets, its answers, its stop.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -28,61 +28,61 @@ use crate::refusals::Refusals;
 use crate::routes::{self, House};
 use crate::store::Store;
 
-/// Bytes that the system holds of what a connection is sent; Linux takes twice that, its own bookkeeping included.
+/// Bytes to a connection that the system holds; Linux takes twice that, its own bookkeeping included.
 const SEND_BUFFER: u32 = 128 * 1_024;
 
 /// Connections that the system holds until they are accepted.
 const BACKLOG: u32 = 1_024;
 
-/// How long connections may take to end when the relay stops.
+/// The longest time for connections to end when the relay stops.
 const STOP_WITHIN: Duration = Duration::from_secs(2);
 
-/// How long the disk may take when the relay stops.
+/// The longest time for the disk when the relay stops.
 const WRITE_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long the referee may take to hand its games over when the relay stops.
+/// The longest time for the referee to hand over its games when the relay stops.
 const LEAVE_WITHIN: Duration = Duration::from_secs(4);
 
-/// How often a relay that drains looks whether a game is left.
+/// The time between two looks for remaining games while the relay drains.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What a relay needs to know.
+/// The configuration of a relay.
 #[derive(Clone, Debug)]
 pub struct ServeConfig {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen at; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Where members' data channels end, if anywhere.
+    /// The endpoint of members' data channels, if any.
     pub udp: Option<UdpConfig>,
-    /// Directory of the key and the terms; created when it is not there.
+    /// Directory of the key and the terms; created if it does not exist.
     pub data: PathBuf,
-    /// Directory of the built page; without it the one that was built in, if any.
+    /// Directory of the built page; without it the built-in page, if any.
     pub web: Option<PathBuf>,
-    /// Which pages may show this one in a frame.
+    /// The pages that may show this one in a frame.
     pub frames: FrameAncestors,
-    /// Whether the relay hosts games itself, and how.
+    /// The settings of the referee, if the relay hosts games itself.
     pub referee: Option<RefereeConfig>,
-    /// Where the metrics are, if not among what everybody may ask for; port 0 takes a free one.
+    /// The address of the metrics, if they are not among the public routes; port 0 takes a free one.
     pub metrics: Option<SocketAddr>,
     /// Whether peers' addresses may be logged.
     pub logs_addresses: bool,
-    /// How long games may go on when the relay is asked to stop; zero stops at once.
+    /// The longest time for games to go on when the relay is asked to stop; zero stops at once.
     pub drain: Duration,
-    /// What may change later.
+    /// The limits, which may change later.
     pub limits: Limits,
 }
 
-/// What a relay that runs can be told.
+/// An order to a running relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// To found no game any more, and to stop when no game is left or the time for that is over. A second time: to stop.
+    /// Found no more games, and stop when no game is left or the time is over. A second time: stop.
     Drain,
-    /// To stop now.
+    /// Stop now.
     Stop,
-    /// To keep to other limits.
+    /// Keep to other limits.
     Limit(Box<Limits>),
 }
 
-/// A relay that listens; nobody is answered before [`Relay::run`].
+/// A relay that listens; it answers nothing before [`Relay::run`].
 #[derive(Debug)]
 pub struct Relay {
     door: Door,
@@ -96,7 +96,7 @@ pub struct Relay {
     drain: Duration,
 }
 
-/// The thread that writes what the directory asks for.
+/// The thread that writes the directory's records.
 #[derive(Debug)]
 struct Disk {
     failure: oneshot::Receiver<RelayError>,
@@ -113,7 +113,7 @@ impl Relay {
     /// Reads the page and the data directory, and listens. To be called within a tokio runtime.
     ///
     /// # Errors
-    /// [`RelayError`] says whose fault it is and what to do.
+    /// [`RelayError`] names the side at fault and what to do.
     pub async fn bind(config: ServeConfig) -> Result<Self, RelayError> {
         let ServeConfig { listen, udp, data, web, frames, referee, metrics, logs_addresses, drain, limits } =
             config;
@@ -156,28 +156,28 @@ impl Relay {
         Ok(Self { door, address, router, private, endpoint, hub, disk, referee, drain })
     }
 
-    /// Where it listens.
+    /// The address that it listens at.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it answers what the operator alone asks for, if that is not [`Relay::address`].
+    /// The address of the operator's routes, if that is not [`Relay::address`].
     #[must_use]
     pub fn private_address(&self) -> Option<SocketAddr> {
         self.private.as_ref().map(|(_, address, _)| *address)
     }
 
-    /// Where members' data channels end, if anywhere.
+    /// The address of members' data channels, if any.
     #[must_use]
     pub fn udp_address(&self) -> Option<SocketAddr> {
         self.endpoint.as_ref().map(Endpoint::address)
     }
 
-    /// Serves until it is told to stop, or nobody is left who could tell; then it tells everybody and closes.
+    /// Serves until told to stop, or until all senders of orders are dropped; then it tells all peers and closes.
     ///
     /// # Errors
-    /// When the disk fails, without which no term can be granted, or the relay itself.
+    /// The disk fails, without which no term can be granted, or the relay itself fails.
     pub async fn run(self, orders: orders::Receiver<Order>) -> Result<(), RelayError> {
         let Self { door, router, private, endpoint, hub, disk, referee, drain, .. } = self;
         let mut timers = tokio::spawn({
@@ -206,7 +206,7 @@ impl Relay {
             () = channels_ended => Err(broken("keep its UDP port")),
         };
         tracing::info!("stopping");
-        // While there still is a relay to witness that others take its games over.
+        // While there is still a relay to witness that others take over its games.
         sitting.end().await;
         hub.stop();
         drop(stop_serving);
@@ -225,7 +225,7 @@ impl Relay {
         if let Some(private) = private {
             private.abort();
         }
-        // Whoever starts a relay on the same data after this one must find the database free.
+        // The next relay on the same data must find the database free.
         hub.release_disk();
         result.and(end_of(disk.thread, WRITE_WITHIN).await)
     }
@@ -238,7 +238,7 @@ impl Sitting {
         Self { stop: Some(stop), task: Some(tokio::spawn(referee.run(stopped))) }
     }
 
-    /// Lets it hand its games over and leave, without waiting for that.
+    /// Lets the referee hand over its games and leave, without waiting for it.
     fn ask_to_leave(&mut self) {
         self.stop = None;
     }
@@ -251,7 +251,7 @@ impl Sitting {
     }
 }
 
-/// Does as it is told, until it is to stop.
+/// Obeys orders until told to stop.
 async fn obey(mut orders: orders::Receiver<Order>, hub: &Hub, sitting: &mut Sitting, drain: Duration) {
     let mut deadline = None;
     loop {
@@ -281,7 +281,7 @@ async fn obey(mut orders: orders::Receiver<Order>, hub: &Hub, sitting: &mut Sitt
     }
 }
 
-/// Listens; `flag` is where the address can be changed.
+/// Listens; `flag` names the setting of the address.
 async fn listen_at(address: SocketAddr, flag: &'static str) -> Result<(TcpListener, SocketAddr), RelayError> {
     let failed = |source| RelayError::Listen { address, flag, source };
     let listener = listener(address).map_err(failed)?;
@@ -293,7 +293,7 @@ fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
-    // Whatever a connection has here is behind what its system has already, so that must not be much.
+    // The data here waits behind the system's own buffer, so that must not be large.
     socket.set_send_buffer_size(SEND_BUFFER)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
@@ -302,7 +302,7 @@ fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// Files that a relay opens beside its connections: the database, the page, listeners, the log.
 const OTHER_FILES: usize = 64;
 
-/// Says it when the system will refuse connections that the relay would let in.
+/// Warns if the system will refuse connections that the relay would let in.
 fn warn_of_few_files(connections: usize) {
     if let Some(files) = data::open_files_max().filter(|files| *files < connections + OTHER_FILES) {
         tracing::warn!(
@@ -314,7 +314,7 @@ fn warn_of_few_files(connections: usize) {
     }
 }
 
-/// Reads the data directory, makes a directory of games of it, and starts the disk's thread.
+/// Reads the data directory, makes a directory of games from it, and starts the disk's thread.
 async fn open_hub(
     (data, own_code): (PathBuf, Option<GameCode>),
     reach: Option<Arc<Reach>>,
@@ -356,7 +356,7 @@ async fn open_hub(
     Ok((hub, Disk { failure, thread }, origins))
 }
 
-/// Waits until the disk's thread has ended. A panic of it was told of before.
+/// Waits until the disk's thread has ended. A panic of it was reported before.
 async fn end_of(thread: std::thread::JoinHandle<()>, within: Duration) -> Result<(), RelayError> {
     let ended = timeout(within, tokio::task::spawn_blocking(|| thread.join())).await;
     ended.map(drop).map_err(|_| RelayError::System {
@@ -365,7 +365,7 @@ async fn end_of(thread: std::thread::JoinHandle<()>, within: Duration) -> Result
     })
 }
 
-/// What every connection needs has panicked. A relay may die at any time; one that lives on without it may not.
+/// A part that every connection needs has panicked. A relay may die at any time; it must not live on without that part.
 fn broken(what: &'static str) -> RelayError {
     RelayError::System { what, source: std::io::Error::other("it panicked; this is a bug") }
 }

@@ -1,7 +1,7 @@
-//! What a relay is told: by flags, by the environment, by a file, in this order of precedence.
+//! The settings of a relay: by flags, by the environment, by a file, in this order of precedence.
 //!
-//! One struct is all three, so that a flag `--game-packets`, a variable `SAMOVAR_GAME_PACKETS` and a key
-//! `game-packets` are the same setting with the same words about what is allowed.
+//! One struct serves all three, so that a flag `--game-packets`, a variable `SAMOVAR_GAME_PACKETS` and a key
+//! `game-packets` are the same setting with the same text about allowed values.
 
 use std::fmt;
 use std::fs;
@@ -21,10 +21,10 @@ use crate::referee::RefereeConfig;
 use crate::server::ServeConfig;
 pub use crate::value::{Code, Origin, Whole};
 
-/// The least rate of bytes: the largest message, and a little.
+/// The least rate of bytes: somewhat more than the largest message.
 const BYTE_RATE_MIN: u64 = 20_000;
 
-/// So many a second: packets, or bytes, or connections; 0 is without limit.
+/// A number per second: of packets, bytes, or connections; 0 means no limit.
 type PerSecond = Whole<0, 1_000_000_000_000>;
 
 /// Everything that can be set; `None` is what is not.
@@ -34,12 +34,12 @@ pub struct Settings {
     /// Address to listen at; port 0 takes a free one, which is printed [default: 127.0.0.1:8080].
     #[arg(long, env = "SAMOVAR_LISTEN", value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Address to take members' data channels at, by UDP, and to tell browsers theirs; port 0 takes a free one, which is
-    /// printed. Without it members have WebSockets alone.
+    /// Address to take members' data channels at, by UDP, and to tell browsers theirs; port 0 takes a free one, which
+    /// is printed. Without it members have WebSockets alone.
     #[arg(long, env = "SAMOVAR_UDP", value_name = "ADDRESS:PORT")]
     udp: Option<SocketAddr>,
-    /// Address that members shall reach --udp at, with a port when a router or Docker gives it another, and again for one of
-    /// the other family; that of --udp unless told, which must be told when that is 0.0.0.0 or [::].
+    /// Address that members shall reach --udp at, with a port when a router or Docker gives it another, and again for
+    /// one of the other family; that of --udp unless told, which must be told when that is 0.0.0.0 or [::].
     #[arg(long, env = "SAMOVAR_PUBLIC_ADDRESS", value_name = "ADDRESS[:PORT]", value_delimiter = ',')]
     public_address: Option<Vec<PublicAddress>>,
     /// Directory of the relay's key and of the terms it has granted; created when it is not there. Has no default.
@@ -48,8 +48,8 @@ pub struct Settings {
     /// Directory of the built page, read at the start; without it the page that was built in, if any.
     #[arg(long, env = "SAMOVAR_WEB", value_name = "DIR")]
     web: Option<PathBuf>,
-    /// Hosts games itself: one, under this code (REFEREE unless told), and a further one whenever all are full. When the
-    /// relay dies their players go on by themselves.
+    /// Hosts games itself: one, under this code (REFEREE unless told), and a further one whenever all are full. When
+    /// the relay dies their players go on by themselves.
     #[arg(long, env = "SAMOVAR_REFEREE", value_name = "CODE", num_args = 0..=1, default_missing_value = "REFEREE")]
     referee: Option<Code>,
     /// Client-server at the referee's tables: players have paths with the referee and its backup only, which carry what
@@ -67,12 +67,12 @@ pub struct Settings {
     /// Peers that are no browsers name none and are let in. These pages may read /api/ as well.
     #[arg(long, env = "SAMOVAR_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
     origin: Option<Vec<Origin>>,
-    /// A page that may show the relay's in a frame, like `https://tea.example`, and again for each further one; or `self`, the
-    /// relay's own pages; or `none`, or `any` [default: self].
+    /// A page that may show the relay's in a frame, like `https://tea.example`, and again for each further one; or
+    /// `self`, the relay's own pages; or `none`, or `any` [default: self].
     #[arg(long, env = "SAMOVAR_FRAME_ANCESTORS", value_name = "ORIGIN", value_delimiter = ',')]
     frame_ancestors: Option<Vec<Frame>>,
-    /// Address or network (`10.0.0.0/8`) of proxies whose X-Forwarded-For is believed, and again for each further one; a
-    /// limit of an address is not one of the proxy's own [default: 127.0.0.1,::1].
+    /// Address or network (`10.0.0.0/8`) of proxies whose X-Forwarded-For is believed, and again for each further one;
+    /// a limit of an address is not one of the proxy's own [default: 127.0.0.1,::1].
     #[arg(long, env = "SAMOVAR_TRUSTED_PROXY", value_name = "NETWORK", value_delimiter = ',')]
     trusted_proxy: Option<Vec<Network>>,
     /// How long games may go on after SIGTERM, in seconds; 0 stops at once [default: 30].
@@ -131,7 +131,7 @@ pub struct Settings {
     address_bytes: Option<PerSecond>,
 }
 
-/// How a log is written.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
@@ -142,7 +142,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// Why settings are none.
+/// The reason why settings are invalid.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SettingsError {
@@ -150,13 +150,13 @@ pub enum SettingsError {
     File(PathBuf, std::io::Error),
     /// The file is no TOML, has an unknown key, or a value that is not allowed; the text names the line.
     Toml(PathBuf, Box<toml::de::Error>),
-    /// Nobody said where the data are.
+    /// No setting gives the data directory.
     NoData,
     /// Client-server without a referee.
     ByHostWithoutReferee,
-    /// Nobody said where others reach the address of `udp`, or said it more than once.
+    /// No setting gives the public address of `udp`, or several do.
     PublicAddress,
-    /// Nobody may show the page in a frame, or everybody, and somebody besides.
+    /// `none` or `any` for frames is combined with other entries.
     Frames,
     /// A rate of bytes, by its key, at which the largest message would take seconds.
     ByteRate(&'static str, u64),
@@ -206,16 +206,16 @@ impl fmt::Display for SettingsError {
 impl std::error::Error for SettingsError {}
 
 impl Settings {
-    /// Reads a file.
+    /// Reads the settings in a file.
     ///
     /// # Errors
-    /// When it cannot be read, or is not what it should be; the text names the line and the key.
+    /// The file cannot be read, or is invalid; the text names the line and the key.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let text = fs::read_to_string(path).map_err(|error| SettingsError::File(path.to_owned(), error))?;
         toml::from_str(&text).map_err(|error| SettingsError::Toml(path.to_owned(), Box::new(error)))
     }
 
-    /// These, and what is not set of them from `below`.
+    /// These settings, and those of `below` where these have none.
     #[must_use]
     pub fn or(self, below: Self) -> Self {
         Self {
@@ -252,13 +252,13 @@ impl Settings {
         }
     }
 
-    /// Whether something is set by a name that it has no longer.
+    /// Whether a setting uses an old name.
     #[must_use]
     pub const fn has_old_names(&self) -> bool {
         self.star.is_some()
     }
 
-    /// What is used when nothing else is said.
+    /// The defaults.
     #[must_use]
     pub fn defaults() -> Self {
         Self {
@@ -298,7 +298,7 @@ impl Settings {
         }
     }
 
-    /// The settings as a file says them: [`Settings::read`] takes it.
+    /// The settings as the text of a file that [`Settings::read`] takes.
     ///
     /// # Panics
     /// Never: every value has a form in TOML.
@@ -307,10 +307,10 @@ impl Settings {
         toml::to_string(self).expect("numbers, texts, flags and lists of texts are TOML")
     }
 
-    /// What they come to, with what nobody set.
+    /// The resulting configuration, with the defaults.
     ///
     /// # Errors
-    /// When they contradict each other, or the data have no place.
+    /// The settings contradict each other, or the data have no place.
     pub fn resolve(self) -> Result<(ServeConfig, LogConfig), SettingsError> {
         let all = self.or(Self::defaults());
         let by_host = set(all.by_host) || all.star == Some(true);
@@ -354,7 +354,8 @@ impl Settings {
         Ok(Some(UdpConfig { listen, public }))
     }
 
-    /// Whoever is over a limit is not read until it may send again; that must not take so long that it seems dead.
+    /// A member over its limit is not read until it may send again; that must not take so long that the member seems
+    /// dead.
     fn check_byte_rates(&self) -> Result<(), SettingsError> {
         let rates = [
             ("game-bytes", self.game_bytes),
@@ -370,7 +371,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Of settings with their defaults, what can be changed while a relay runs.
+    /// The limits that can change while a relay runs, from settings with their defaults.
     fn limits(self) -> Limits {
         Limits {
             handshake: Duration::from_secs(set(self.handshake).get()),
@@ -393,12 +394,12 @@ impl Settings {
     }
 }
 
-/// What is logged, and how.
+/// The filter and the format of the log.
 #[derive(Debug)]
 pub struct LogConfig {
-    /// What is logged.
+    /// The events that are logged.
     pub filter: EnvFilter,
-    /// How it is written.
+    /// The format.
     pub format: LogFormat,
 }
 
@@ -415,14 +416,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_is_read_as_the_same() {
+    fn printed_settings_are_read_as_the_same() {
         let text = "data = \"d\"\nreferee = \"tea\"\norigin = [\"https://Tea.example\"]\ngame-packets = 0\n";
         let settings = parse(text).expect("settings").or(Settings::defaults());
         assert_eq!(parse(&settings.to_toml()), Ok(settings));
     }
 
     #[test]
-    fn what_comes_first_counts() {
+    fn settings_of_the_first_source_count() {
         let above = parse("drain = 1\nlisten = \"127.0.0.1:1\"").expect("settings");
         let below = parse("drain = 2\ngames = 3\ndata = \"d\"").expect("settings");
         let (serve, _) = above.or(below).resolve().expect("complete");
@@ -450,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_refused_with_a_way_out() {
+    fn contradictory_settings_are_refused_with_a_way_out() {
         for (text, word) in [
             ("", "--data"),
             ("data = \"d\"\nby-host = true", "--referee"),

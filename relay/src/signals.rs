@@ -1,7 +1,8 @@
-//! What the system's signals tell a relay and robots to do.
+//! The orders of the system's signals to a relay and to robots.
 //!
-//! `SIGTERM` drains a relay, and a second one stops it; `SIGHUP` reads the file of settings again and takes over its limits;
-//! Ctrl-C stops it. Whatever comes while it stops ends it at once. Robots leave at Ctrl-C and `SIGTERM`, and stop at a second one.
+//! `SIGTERM` drains a relay, and a second one stops it; `SIGHUP` reads the file of settings again and takes over its
+//! limits; Ctrl-C stops it. Any of them while it stops ends it at once. Robots leave at Ctrl-C and `SIGTERM`, and stop
+//! at a second one.
 
 use std::io;
 use std::sync::Arc;
@@ -10,19 +11,19 @@ use samovar_relay::settings::{LogConfig, SettingsError};
 use samovar_relay::{Order, RelayError, ServeConfig};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Orders that wait; whoever sends signals faster than they are obeyed waits, too.
+/// Orders that wait; a sender of faster signals waits, too.
 const WAITING: usize = 4;
 
-/// What a shell reports of a program that Ctrl-C has ended.
+/// A shell's status of a program that Ctrl-C has ended.
 #[cfg(unix)]
 const STOPPED_TWICE: i32 = 130;
 
 type Settings = Result<(ServeConfig, LogConfig), SettingsError>;
 
-/// The orders that signals are, from now on. `settings` reads them anew. To be called within a tokio runtime.
+/// The orders by signals, from now on. `settings` reads the settings anew. To be called within a tokio runtime.
 ///
 /// # Errors
-/// When the system does not let signals be listened to.
+/// The system does not allow listening to signals.
 pub(crate) fn orders(
     settings: impl Fn() -> Settings + Send + Sync + 'static,
 ) -> Result<Receiver<Order>, RelayError> {
@@ -34,7 +35,7 @@ pub(crate) fn orders(
 /// Done when robots are to stop. To be called within a tokio runtime.
 ///
 /// # Errors
-/// When the system does not let signals be listened to.
+/// The system does not allow listening to signals.
 pub(crate) fn stop() -> Result<impl Future<Output = ()>, RelayError> {
     stopped().map_err(|source| RelayError::System { what: "listen to signals", source })
 }
@@ -54,7 +55,7 @@ fn stopped() -> io::Result<impl Future<Output = ()>> {
         eprintln!("leaving; a second signal stops at once");
         tokio::spawn(async move {
             next().await;
-            // Whoever asks twice does not want to wait until everything is said.
+            // A user who asks twice does not want to wait for the last messages.
             std::process::exit(STOPPED_TWICE);
         });
     })
@@ -80,7 +81,7 @@ fn listen(orders: Sender<Order>, settings: impl Fn() -> Settings + Send + Sync +
         let settings = Arc::new(settings);
         while hang_up.recv().await.is_some() {
             let settings = Arc::clone(&settings);
-            // A file may be anywhere, and nobody else waits for it.
+            // A file may be anywhere, and no other task waits for it.
             if let Ok(Some(order)) = tokio::task::spawn_blocking(move || reload(&*settings)).await {
                 limits.send(order).await.ok();
             }
@@ -93,7 +94,7 @@ fn listen(orders: Sender<Order>, settings: impl Fn() -> Settings + Send + Sync +
                 _ = terminate.recv() => Order::Drain,
             };
             if orders.send(order).await.is_err() {
-                // It stops already, and whoever asks again does not want to wait for that.
+                // It stops already, and a user who asks again does not want to wait.
                 std::process::exit(STOPPED_TWICE);
             }
         }
@@ -111,8 +112,8 @@ fn listen(orders: Sender<Order>, _: impl Fn() -> Settings + Send + 'static) -> i
     Ok(())
 }
 
-/// The limits that are set now. A mistake in the file changes nothing, for a relay that runs is worth more than one that
-/// says what is wrong and ends.
+/// The limits that are set now. A mistake in the file changes nothing: a running relay is worth more than one that
+/// reports the mistake and ends.
 #[cfg(unix)]
 fn reload(settings: &impl Fn() -> Settings) -> Option<Order> {
     match settings() {

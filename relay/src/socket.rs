@@ -22,19 +22,19 @@ use crate::line::{Line, Visitor};
 use crate::metrics::{Ended, Kind, Way};
 use crate::outbox::{Next, Waiting};
 
-/// How often a socket is pinged.
+/// The time between two pings of a socket.
 const PING_EVERY: Duration = Duration::from_secs(2);
-/// How long a socket may be silent: three pings without an answer.
+/// The longest silence of a socket: three pings without an answer.
 const SILENCE_MAX: Duration = Duration::from_secs(6);
-/// How long whoever sends too much is not read before the limits are looked at again: they may have changed.
+/// The longest pause in reading a sender over its limits before the limits are looked at again: they may have changed.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// How long the last words may take, of both sides together.
+/// The longest time for the last messages of both sides together.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
 /// The largest message: a control message with its kind in front, which is larger than a forwarded chunk.
 const MESSAGE_MAX: usize = 1 + RELAY_MESSAGE_MAX;
-/// Bytes that a socket reads at once, and gathers before it writes. Each connection has both.
+/// Bytes that a socket reads at once, and gathers before it writes. Each connection has both buffers.
 const BUFFER: usize = 8 * 1_024;
-/// A probe is shorter.
+/// The longest message that may be a probe.
 const PROBE_MAX: usize = 32;
 /// Forwarded messages that a socket gathers before it writes.
 const UNSENT_MAX: usize = 64;
@@ -49,7 +49,7 @@ pub(crate) fn accept(upgrade: WebSocketUpgrade, hub: Arc<Hub>, visitor: Visitor)
         .on_upgrade(|socket| isolated(socket, hub, visitor))
 }
 
-/// Takes a connection out of the hub when its task ends, unless by a panic.
+/// Takes a connection out of the hub when its task ends without a panic.
 struct Attached {
     hub: Arc<Hub>,
     line: Arc<Line>,
@@ -64,13 +64,13 @@ impl Drop for Attached {
     }
 }
 
-/// Runs a connection. One that panics has ended, and nobody else notices more than that it is gone.
+/// Runs a connection. One that panics has ended; the others only notice that it is gone.
 async fn isolated(socket: WebSocket, hub: Arc<Hub>, visitor: Visitor) {
     let line = hub.open(visitor);
     if AssertUnwindSafe(run(socket, &hub, &line)).catch_unwind().await.is_err() {
         hub.metrics.ended(Ended::Panicked);
         tracing::error!(conn = line.conn.0, "a connection panicked, and is closed; this is a bug");
-        // What has just panicked may do so again.
+        // The hub's call has just panicked and may do so again.
         drop(catch_unwind(AssertUnwindSafe(|| hub.close(line.conn))));
     }
 }
@@ -80,7 +80,7 @@ async fn run(socket: WebSocket, hub: &Arc<Hub>, line: &Arc<Line>) {
     let (sink, stream) = socket.split();
     let mut reader = Reader::start(stream, hub, line);
     let mut writer = pin!(write(sink, hub, line));
-    // Whoever takes nothing any more would hold what waits for it as long as it likes.
+    // A client that takes nothing any more could otherwise hold its waiting messages for ever.
     let mut is_over = pin!(async {
         line.outbox.closed().await;
         sleep(FAREWELL_MAX).await;
@@ -96,7 +96,7 @@ async fn run(socket: WebSocket, hub: &Arc<Hub>, line: &Arc<Line>) {
         }
         () = &mut is_over => return,
     };
-    // Others hear at once that it is gone, not when the last words are said. It is closed from now on at the latest.
+    // Others hear at once that it is gone, not after its last messages. It is closed from now on at the latest.
     drop(attached);
     let last_words = async {
         if is_read {
@@ -112,8 +112,8 @@ async fn run(socket: WebSocket, hub: &Arc<Hub>, line: &Arc<Line>) {
     }
 }
 
-/// What reads a socket, until this is dropped: a task of its own, because one that also writes would look whether there is
-/// something to read whenever there is something to write.
+/// The reader of a socket, until this is dropped. It is a task of its own: a task that also writes would look for
+/// messages to read whenever there is one to write.
 struct Reader(JoinHandle<()>);
 
 impl Reader {
@@ -122,7 +122,7 @@ impl Reader {
         Self(tokio::spawn(async move { read(stream, &hub, &line).await }))
     }
 
-    /// Waits until the other end has said everything. Panics when the task did.
+    /// Waits until the other end has sent everything. Panics if the task did.
     async fn end(&mut self) {
         if let Err(failed) = (&mut self.0).await
             && let Ok(panic) = failed.try_into_panic()
@@ -139,8 +139,8 @@ impl Drop for Reader {
 }
 
 async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
-    // One timer for all messages, which looks when it fires whether one has come: to set it anew for each costs as much as
-    // to forward it.
+    // One timer for all messages, which looks when it fires whether one has come: setting it anew for each costs as
+    // much as forwarding it.
     let mut heard = Instant::now();
     let mut silence = pin!(sleep(SILENCE_MAX));
     loop {
@@ -160,13 +160,13 @@ async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
         heard = Instant::now();
         match message {
             Some(Ok(Message::Binary(bytes))) => take(hub, line, bytes).await,
-            // They are answered by the socket itself, at the same price as anything else.
+            // The socket itself answers these, at the same price as other messages.
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => drop(pay(hub, line, None, 0).await),
             Some(Ok(Message::Close(_))) | None => return,
             Some(Ok(Message::Text(_))) => hub.message(line, Bytes::new(), hub.nanos()),
             Some(Err(error)) => {
                 tracing::debug!(conn = line.conn.0, %error, "socket failed");
-                // Too large or not a WebSocket frame at all. When the network failed nobody hears this.
+                // Too large, or no WebSocket frame at all. If the network failed the answer reaches no peer.
                 hub.message(line, Bytes::new(), hub.nanos());
                 return;
             }
@@ -174,7 +174,7 @@ async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
     }
 }
 
-/// Counts a message, and hands it over when it is paid for.
+/// Counts a message, and hands it over once it is paid for.
 async fn take(hub: &Hub, line: &Line, bytes: Bytes) {
     let kind = RelayFrame::decode(&bytes).ok().map(|frame| Kind::of(&frame));
     #[cfg(test)]
@@ -187,11 +187,11 @@ async fn take(hub: &Hub, line: &Line, bytes: Bytes) {
     }
 }
 
-/// Pays for a message: the moment from which on it waits in the relay, `None` when it is dropped.
+/// Pays for a message: the moment from which it waits in the relay, `None` if it is dropped.
 ///
-/// Whoever sends more than it may is not read for a while. So its own packets wait where they cost the relay nothing, and
-/// of those that are read some are dropped, because packets that waited are worth little. A member that keeps to its own limit while
-/// others have spent what it shares with them is read on: its answer to a probe must not wait behind its packets.
+/// A peer that sends more than allowed is not read for a while. So its packets wait where they cost the relay nothing.
+/// Some of those that are read are dropped, because packets that waited are worth little. A member within its own limit
+/// is read on while others have spent its shared budgets: its answer to a probe must not wait behind its packets.
 async fn pay(hub: &Hub, line: &Line, kind: Option<Kind>, bytes: usize) -> Option<u64> {
     loop {
         let now = hub.nanos();
@@ -210,9 +210,10 @@ async fn pay(hub: &Hub, line: &Line, kind: Option<Kind>, bytes: usize) -> Option
 }
 
 async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) -> Result<(), axum::Error> {
-    // It stays set while messages go: one that waits for many others to go comes late, and nobody is silent meanwhile.
+    // The timer runs on while messages go: a late ping during other messages is harmless, since the socket is not
+    // silent.
     let mut ping = pin!(sleep(PING_EVERY));
-    // Since when the relay has what the system has not got yet.
+    // Since when the relay holds messages that the system has not got yet.
     let mut unsent = Vec::new();
     loop {
         match line.outbox.pop() {
@@ -249,9 +250,9 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) 
     }
 }
 
-/// The number of the question that a message is, if it is one.
+/// The number of a probe, if the message is one.
 fn asked(kind: Kind, bytes: &[u8]) -> Option<u64> {
-    // Signals are far larger, and not worth looking at.
+    // Signals are far larger, and not worth decoding.
     if kind != Kind::Control || bytes.len() > PROBE_MAX {
         return None;
     }
@@ -262,7 +263,7 @@ fn asked(kind: Kind, bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// Hands the system what the socket has gathered: until then it was in the relay.
+/// Hands the system the socket's gathered messages: until then they were in the relay.
 async fn flush(
     sink: &mut SplitSink<WebSocket, Message>,
     hub: &Hub,

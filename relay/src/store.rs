@@ -1,4 +1,4 @@
-//! The terms that the relay has granted, on disk before anybody hears of them.
+//! The terms that the relay has granted, on disk before any peer hears of them.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvError};
@@ -15,21 +15,21 @@ use crate::error::RelayError;
 /// Session to code, parameters, term, host, serial.
 const TERMS: TableDefinition<'static, u64, (&str, u64, u64, u32, u64)> = TableDefinition::new("terms");
 
-/// Session to the term that goes on, and its host, while the one in [`TERMS`] is held in reserve.
+/// Session to the term that goes on, and its host, while the one in [`TERMS`] is in reserve.
 const BEGUN: TableDefinition<'static, u64, (u64, u32)> = TableDefinition::new("begun");
 
-/// Session to its members, four bytes each, little-endian. A store of before there was this table has none of them.
+/// Session to its members, four bytes each, little-endian. A store from before this table has none.
 const MEMBERS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("members");
 
-/// The same of who was a member before. A store of before there was this table knows of nobody.
+/// Session to its former members, in the same form. A store from before this table has none.
 const FORMER: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("former");
 
-/// The same of peers that are barred, and addresses that are: eight bytes each, a digest keyed by the relay. A store of before there
-/// were these tables bars nobody.
+/// Session to its barred peers, in the same form, and to its barred addresses: eight bytes each, a digest keyed by the
+/// relay. A store from before these tables has none.
 const BARRED: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("barred");
 const BARRED_ORIGINS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("barred_origins");
 
-/// Bytes of the database that are kept in memory. It is read once, and then written.
+/// Bytes of the database that are kept in memory. It is read once, and then only written.
 const CACHE: usize = 8 * 1_024 * 1_024;
 
 /// The database of one data directory; no other process can have it open.
@@ -45,7 +45,7 @@ impl Store {
     /// Opens the database in `directory`, or creates it.
     ///
     /// # Errors
-    /// When another process has it, or the disk refuses.
+    /// Another process has it open, or the disk fails.
     pub(crate) fn open(directory: &Path) -> Result<Self, RelayError> {
         let path = directory.join("terms.redb");
         match Database::builder().set_cache_size(CACHE).create(&path) {
@@ -60,7 +60,7 @@ impl Store {
     /// Every record, by session.
     ///
     /// # Errors
-    /// When the database cannot be read.
+    /// The database cannot be read.
     pub(crate) fn records(&self) -> Result<Vec<TermRecord>, RelayError> {
         self.read().map_err(|error| self.failed(error))
     }
@@ -75,7 +75,7 @@ impl Store {
         for entry in table.iter()? {
             let (session, value) = entry?;
             let (code, params, term, host, serial) = value.value();
-            // Only this program writes codes, so one that is none is skipped rather than reported.
+            // Only this program writes codes, so an invalid one is skipped rather than reported.
             if let Some(code) = GameCode::parse(code) {
                 let (session, term, host) = (SessionId(session.value()), Term(term), PeerId(host));
                 let begun = begun.as_ref().map(|begun| begun.get(session.0)).transpose()?.flatten();
@@ -102,10 +102,10 @@ impl Store {
         Ok(records)
     }
 
-    /// Does what a directory asks for in one transaction, and says which terms are on disk by it.
+    /// Fulfils a directory's requests in one transaction, and returns the terms that are on disk by it.
     ///
     /// # Errors
-    /// When the disk refuses; nothing of it is on disk then.
+    /// The disk fails; then none of it is on disk.
     pub(crate) fn apply(&self, requests: &[Request]) -> Result<Persisted, RelayError> {
         self.write(requests).map_err(|error| self.failed(error))
     }
@@ -152,10 +152,11 @@ impl Store {
         Ok(persisted)
     }
 
-    /// Serves requests until their sender is gone. Those that wait together are committed together; `begun` is told before.
+    /// Serves requests until their sender is dropped. Those that wait together are committed together; `begun` is
+    /// called before.
     ///
     /// # Errors
-    /// At the first write that the disk refuses.
+    /// The first write that the disk refuses ends it.
     pub(crate) fn serve(
         &self,
         requests: &Receiver<Request>,
@@ -178,7 +179,7 @@ impl Store {
     }
 }
 
-/// A table, unless the store is of before there was it.
+/// A table; `None` if the store is older than the table.
 fn open<K: Key + 'static, V: Value + 'static>(
     transaction: &ReadTransaction,
     definition: TableDefinition<'_, K, V>,

@@ -1,4 +1,4 @@
-//! Values that cannot be wrong, each with one text about what is allowed, whichever way it comes in.
+//! Values with built-in bounds, each with one text about allowed values, for all sources of settings.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Whole<const MIN: u64, const MAX: u64>(u64);
 
 impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
-    /// A number that is within the bounds; used in constants, where a wrong one does not compile.
+    /// A number within the bounds, for constants; a wrong one does not compile.
     pub(crate) const fn new(number: u64) -> Self {
         assert!(MIN <= number && number <= MAX);
         Self(number)
@@ -24,7 +24,7 @@ impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
         self.0
     }
 
-    /// The number, as one of things that are held in memory.
+    /// The number as a count of things in memory.
     pub(crate) fn count(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
@@ -90,7 +90,7 @@ impl From<Code> for String {
     }
 }
 
-/// Where a page comes from, as a browser says it in the header `Origin` (RFC 6454 §6.1): scheme, host and, unless it is
+/// The origin of a page, as a browser sends it in the header `Origin` (RFC 6454 §6.1): scheme, host and, unless it is
 /// the scheme's own, port, in small letters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How long the disk may write before new games are better founded elsewhere, in nanoseconds.
+/// The longest time of a write, in nanoseconds, before new games should be founded elsewhere.
 const WRITE_MAX: u64 = 2_000_000_000;
 
-/// Since when the disk writes, in nanoseconds; 0 when it does not.
+/// The start of the present write, in nanoseconds; 0 if there is none.
 #[derive(Debug, Default)]
 pub(crate) struct Writing(AtomicU64);
 
@@ -15,12 +15,12 @@ impl Writing {
         self.0.store(now.max(1), Ordering::Relaxed);
     }
 
-    /// What was to be written is on disk.
+    /// The write is on disk.
     pub(crate) fn end(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// Whether it takes too long.
+    /// Whether the write takes too long.
     pub(crate) fn is_late(&self, now: u64) -> bool {
         let since = self.0.load(Ordering::Relaxed);
         since > 0 && now.saturating_sub(since) > WRITE_MAX

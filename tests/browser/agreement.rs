@@ -9,11 +9,11 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::{Id, Status, distance};
 use samovar_tests::wait;
 
-/// How far apart two members may see something that moves. A teapot is two units wide and drives some units a
-/// second; what is known of it is a journey old and carried on in a straight line.
+/// The greatest difference between two members' places of a moving object. A teapot is two units wide and drives some
+/// units a second; its known place is a journey old and extrapolated in a straight line.
 const MOVING: f64 = 1.5;
 
-/// How far apart two members may see something that stands: how fine a place is written.
+/// The greatest difference between two members' places of a resting object: the precision of a written place.
 const STANDING: f64 = 0.01;
 
 /// Long enough for a hunter to hit something.
@@ -59,7 +59,7 @@ async fn a_table_by_the_host_outlives_its_host() {
         player.hunt().await;
     }
     tokio::time::sleep(Duration::from_secs(3)).await;
-    // The host's browser dies, and with it whatever it carried.
+    // The host's browser dies, and with it the packets that it carried.
     let before = players[1].status().await;
     players[0].kill();
     let host = |status: &Status| {
@@ -70,7 +70,7 @@ async fn a_table_by_the_host_outlives_its_host() {
         let same = |status: &Status| host(status) && status.host == after.host;
         player.wait("the others follow it", SETTLE_WITHIN, same).await;
     }
-    // Each hears the others by a carrier: what they score reaches all.
+    // Each hears the others by a carrier: scores reach all.
     let scored = |status: &Status| status.others().map(|other| other.score).sum::<i64>() > 0;
     for player in &players[1..] {
         player.wait("it sees another score", HIT_WITHIN, scored).await;
@@ -100,7 +100,7 @@ async fn members_see_the_same(relay: Relay, wish: &str, path: &str) {
         player.wait(&format!("its links to both others are {path}"), JOIN_WITHIN, linked).await;
     }
     robot.wait("the robot's links are, too", JOIN_WITHIN, |all| all.iter().any(linked)).await;
-    // Somebody must have a score for it to be seen alike.
+    // One member must have a score, so that equal scores prove something.
     ann.hunt().await;
     let hit = |status: &Status| status.members.iter().any(|member| member.score > 0);
     bob.wait("somebody is hit", HIT_WITHIN, hit).await;
@@ -144,7 +144,7 @@ fn same(one: &Status, other: &Status) -> Result<(), String> {
             there.iter().zip(velocity).map(|(place, speed)| place + speed * seconds).collect();
         let stands = velocity.iter().all(|speed| *speed == 0.0);
         let apart = distance(&expected, seen);
-        // A report that is a second old says nothing exact of what moves.
+        // A report that is a second old is inexact about moving objects.
         let limit = if stands { STANDING } else { MOVING * (1.0 + 4.0 * seconds.abs()) };
         if apart > limit {
             return Err(format!("{apart} apart after {seconds} s: {object:?} and {twin:?}"));

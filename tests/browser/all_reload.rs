@@ -1,4 +1,4 @@
-//! Everybody's page goes at once, and comes back.
+//! All pages go at once, and come back.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use samovar_tests::status::Status;
 /// Long enough for a hunter to hit a teapot that stands.
 const HIT_WITHIN: Duration = Duration::from_secs(120);
 
-/// A duel of two, of whom Bob has hit Ann.
+/// A duel of two in which Bob has hit Ann.
 async fn duel_with_a_hit(relay: &Relay) -> (Player, Player, Status) {
     let ann = Player::join(relay, "new=TEA&name=Ann").await;
     let bob = Player::join(relay, "game=TEA&name=Bob").await;
@@ -22,7 +22,7 @@ async fn duel_with_a_hit(relay: &Relay) -> (Player, Player, Status) {
     (ann, bob, before)
 }
 
-/// Both are in one game under the old code again, as other peers, with the old scores.
+/// Both are in one game under the old code again, as new peers, with the old scores.
 async fn both_are_back(players: [&Player; 2], before: &Status) -> [Status; 2] {
     let is_back = |status: &Status| {
         let is_new = status.peer.is_some()
@@ -59,7 +59,7 @@ async fn two_pages_that_reload_at_once_find_their_game_again() {
 async fn the_game_is_set_anew_when_all_tabs_were_closed() {
     let relay = Relay::start();
     let (ann, bob, before) = duel_with_a_hit(&relay).await;
-    // The tabs go elsewhere, and back later, as a browser that is started again restores them.
+    // The tabs go elsewhere and come back later, as a restarted browser restores them.
     for player in [&ann, &bob] {
         player.tab().ask("Page.navigate", serde_json::json!({ "url": "about:blank" })).await;
     }
@@ -70,7 +70,7 @@ async fn the_game_is_set_anew_when_all_tabs_were_closed() {
         player.tab().ask("Page.navigate", serde_json::json!({ "url": page })).await;
     }
     both_are_back([&ann, &bob], &before).await;
-    // Who opens the link on another machine joins them.
+    // A player who opens the link on another machine joins them.
     let cy = Visit::new(&relay, "game=TEA&name=Cy").open().await;
     cy.wait("all three are there", JOIN_WITHIN, |status| status.members.len() == 3).await;
     for player in [ann, bob, cy] {
@@ -93,7 +93,7 @@ async fn a_relay_that_has_lost_its_data_gets_its_players_back() {
     }
     let direct = |status: &Status| status.others().filter(|each| each.path == "direct").count() == 1;
     ann.wait("two are linked directly", SETTLE_WITHIN, direct).await;
-    // What a tab keeps it keeps every five seconds.
+    // A tab keeps its state every five seconds.
     tokio::time::sleep(Duration::from_secs(6)).await;
     relay.kill();
     relay.restart_without_data();

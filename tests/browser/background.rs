@@ -8,16 +8,17 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::{Id, Status};
 use samovar_tests::wait;
 
-/// How long the page is hidden while others play.
+/// The time for which the page is hidden while others play.
 const HIDDEN_FOR: Duration = Duration::from_secs(15);
 
-/// How long two pages are hidden that have only each other.
+/// The time for which two pages are hidden that have only each other.
 const BOTH_HIDDEN_FOR: Duration = Duration::from_secs(12);
 
-/// How often a second a timer of a hidden page runs at most, or else this browser throttles nothing and nothing is shown.
+/// The most runs a second of a hidden page's timer; with more the browser throttles nothing and the test proves
+/// nothing.
 const THROTTLED: f64 = 1.5;
 
-/// Counts how often a timer of the page runs that asks for 5 ms.
+/// Counts the runs of a page's timer that asks for 5 ms.
 const COUNT: &str =
     "window.__ticks = 0; (function tick() { window.__ticks += 1; setTimeout(tick, 5); })(), null";
 
@@ -39,7 +40,7 @@ fn linked_by(others: usize, path: &str) -> impl Fn(&Status) -> bool {
     move |status| status.others().count() == others && status.others().all(|other| other.path == path)
 }
 
-/// Whether this player is a member under the peer that it has always been.
+/// Whether this player is still the same member.
 fn sits(status: &Status, name: &str, peer: &Id) -> Result<(), String> {
     match status.member(name) {
         Ok(member) if member.peer == *peer => Ok(()),
@@ -61,7 +62,7 @@ async fn a_hidden_host_hands_over_and_stays_linked() {
     assert!(ann.status().await.is_host());
     ann.tab().evaluate(COUNT).await;
     ann.hide().await;
-    // To Bob, or to the robot where Bob's page is late just then.
+    // To Bob, or to the robot if Bob's page is late just then.
     let succeeded =
         |status: &Status| status.host.as_ref().is_some_and(|host| *host != peer) && status.term > 256;
     bob.wait("the hidden host has handed over", SETTLE_WITHIN, succeeded).await;
@@ -94,7 +95,7 @@ async fn two_hidden_pages_that_have_only_each_other_stay_linked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hidden_pages_stay_linked_over_the_websocket() {
     let relay = Relay::start();
-    // Browsers spare pages that have data channels the worst; these have none.
+    // Browsers restrict pages with data channels the least; these have none.
     let ann = visit(&relay, "new=TEA&name=Ann&path=relayed").await;
     let bob = visit(&relay, "game=TEA&name=Bob&path=relayed").await;
     stay_linked((ann, bob), "relayed").await;

@@ -1,4 +1,7 @@
-//! What hands hold: keys of any layout, gamepads, fingers; and that all of it is let go when it cannot be seen any more.
+//! Input devices: keys of any layout, gamepads, fingers; and the release of all input when the page cannot see it any
+//! more.
+
+use std::time::Duration;
 
 use samovar_tests::hands::Key;
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
@@ -13,14 +16,17 @@ const CYRILLIC_H: Key = Key { key: "р", code: "KeyH" };
 const CYRILLIC_W: Key = Key { key: "ц", code: "KeyW" };
 const HEBREW_H: Key = Key { key: "י", code: "KeyH" };
 
-/// As fast as a teapot is that somebody drives, and one that rolls to its rest.
+/// A teapot that meets its rivals begins at home again.
+const CLIMBS_WITHIN: Duration = Duration::from_secs(60);
+
+/// The speed of a driven teapot, and of one that rolls to its rest.
 const DRIVEN: f64 = 1.0;
 const AT_REST: f64 = 0.05;
 
-/// Frames in which a pad is read for certain.
+/// Frames within which a pad is certainly read.
 const FRAMES: u64 = 20;
 
-/// Pads that a test can push. The first is no pad that the browser knows the layout of.
+/// Pads that a test can push. The browser does not know the first one's layout.
 const PADS: &str = r"
 const pad = (index, mapping) => ({
   id: `pad ${index}`, index, mapping, connected: true, axes: [0, 0, 0, 0],
@@ -60,7 +66,7 @@ async fn shortcuts_work_on_layouts_without_latin_letters() {
     ann.finish().await;
 }
 
-/// A browser that gives no script its clipboard: over plain HTTP, or while its window has not the focus.
+/// A browser that gives scripts no clipboard: over plain HTTP, or while its window has no focus.
 const NO_CLIPBOARD: &str = "navigator.clipboard.writeText = () => Promise.reject(new Error('not now'));";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,6 +85,13 @@ async fn keys_drive_on_after_the_invitation_was_copied() {
     ann.hands().hold_only(&[]).await;
     ann.hands().tap_key(Key::H).await;
     ann.hands().click("#help button").await;
+    // A player with an open panel throws by the space bar, which would by default close the panel.
+    ann.hands().click("#session summary").await;
+    ann.hands().hold_only(&[Key::SPACE]).await;
+    let flies = |status: &Status| status.objects.iter().any(|object| object.kind == "cube");
+    ann.wait("a cube flies", SETTLE_WITHIN, flies).await;
+    ann.hands().hold_only(&[]).await;
+    assert_eq!(ann.tab().evaluate("document.getElementById('session').open").await, true);
     ann.finish().await;
 }
 
@@ -102,7 +115,7 @@ frame.style = 'position: fixed; inset: 0 auto auto 0; z-index: 99';
 document.body.append(frame), null";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_held_is_let_go_when_the_focus_goes_elsewhere() {
+async fn held_input_is_released_when_the_focus_goes_elsewhere() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann").with_script(PADS).open().await;
     ann.joined().await;
@@ -113,7 +126,7 @@ async fn what_is_held_is_let_go_when_the_focus_goes_elsewhere() {
     rests(&ann).await;
     ann.tab().evaluate("__pads[1].axes = [0, -1, 0, 0], null").await;
     drives(&ann).await;
-    // Another window is in front: only a browser with several can show it.
+    // Another window is in front: only a browser with several can show this.
     ann.tab().evaluate("document.hasFocus = () => false, null").await;
     rests(&ann).await;
     ann.finish().await;
@@ -125,7 +138,7 @@ async fn the_pad_that_was_used_last_drives() {
     let ann = Visit::new(&relay, "new=TEA&name=Ann").with_script(PADS).open().await;
     ann.joined().await;
     let push = async |script: &str| ann.tab().evaluate(&format!("{script}, null")).await;
-    // Something that calls itself a pad, and a worn stick.
+    // A device that pretends to be a pad, and a worn stick.
     push("__pads[0].axes = [-1, -1, -1, -1], __pads[1].axes = [0.12, -0.19, 0, 0]").await;
     let before = ann.status().await.frames;
     let after = ann.wait("the pads are read", SETTLE_WITHIN, |status| status.frames >= before + FRAMES).await;
@@ -158,6 +171,39 @@ async fn a_cancelled_touch_lets_the_stick_go() {
     ann.finish().await;
 }
 
+/// In an upright picture the maze stands on its red side, and is visible as a whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn up_is_up_in_the_maze_on_a_phone() {
+    let relay = Relay::start();
+    let ann = Visit::new(&relay, "new=TEA&name=Ann&mode=maze").on_a_phone().open().await;
+    ann.joined().await;
+    let column = |status: &Status| {
+        let maze = status.maze.as_ref()?;
+        Some(maze.places[maze.role.as_ref()?].0)
+    };
+    let is_played = |status: &Status| status.maze.as_ref().is_some_and(|maze| maze.stage == "play");
+    let first = column(&ann.wait("the round begins", SETTLE_WITHIN, is_played).await).expect("a teapot");
+    // The stick appears with the first touch.
+    ann.hands().tap("#scene").await;
+    let climbs = async {
+        loop {
+            let (x, y) = ann.hands().touch(1, "#stick").await;
+            for aside in [-40.0, 40.0].into_iter().cycle().take(10) {
+                ann.hands().slide(1, (x + aside, y - 40.0)).await;
+                tokio::time::sleep(Duration::from_millis(700)).await;
+            }
+            ann.hands().lift(1).await;
+        }
+    };
+    let is_up = |status: &Status| column(status) >= Some(first + 4);
+    tokio::select! {
+        () = climbs => {}
+        _ = ann.wait("the teapot is four columns further", CLIMBS_WITHIN, is_up) => {}
+    }
+    ann.screenshot("maze-on-a-phone").await;
+    ann.finish().await;
+}
+
 async fn drives(player: &Player) {
     player.wait("the teapot drives", SETTLE_WITHIN, |status| speed(status) >= DRIVEN).await;
 }
@@ -166,7 +212,7 @@ async fn rests(player: &Player) {
     player.wait("the teapot rests", SETTLE_WITHIN, |status| speed(status) <= AT_REST).await;
 }
 
-/// How fast the only teapot is.
+/// The speed of the only teapot.
 fn speed(status: &Status) -> f64 {
     let teapot = status.objects.iter().find(|object| object.kind == "teapot");
     let velocity = teapot.and_then(|teapot| teapot.velocity.as_ref());

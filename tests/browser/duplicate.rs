@@ -1,14 +1,14 @@
-//! A tab that its browser's menu duplicates: the copy has all that the tab has kept, its ticket, too.
+//! A tab that its browser's menu duplicates: the copy has the tab's whole storage, its ticket included.
 
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 use serde_json::json;
 
-/// What the tab has kept.
+/// The tab's storage.
 const KEPT: &str = "JSON.stringify({...sessionStorage})";
 
-/// A second tab with all that this one has kept.
+/// A second tab with the whole storage of this one.
 async fn duplicate(relay: &Relay, tab: &Player) -> Player {
     let kept = tab.tab().evaluate(KEPT).await;
     let kept = kept.as_str().expect("text");
@@ -31,7 +31,7 @@ async fn a_duplicated_tab_takes_the_seat_of_a_lone_host() {
     };
     let status = second.wait("one Ann plays, and hosts", SETTLE_WITHIN, alone).await;
     assert!(status.members.iter().all(|member| !member.is_spectator), "{status}");
-    // It is loaded anew, and with nobody else there the game is founded anew.
+    // It is reloaded, and because it is alone the game is founded anew.
     second.reload().await;
     second.wait("one Ann plays, and hosts", JOIN_WITHIN, alone).await;
     // The player goes back to the first tab after all.

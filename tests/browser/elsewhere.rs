@@ -1,4 +1,4 @@
-//! A relay behind a proxy: below a path of its own, and where something is in the way of WebSockets.
+//! A relay behind a proxy: below a path of its own, and with an obstacle for WebSockets.
 
 use samovar_tests::bots::Bots;
 use samovar_tests::gateway::{Gateway, Manners};
@@ -8,7 +8,7 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
 
-/// Opens the page there, in a browser of its own.
+/// Opens the page there, in a new browser.
 async fn visit(relay: &Relay, gateway: &Gateway, query: &str) -> Player {
     let visitor = Visit::new(relay, "low").open().await;
     visitor.tab().open(&gateway.page(query)).await;

@@ -1,4 +1,4 @@
-//! What breaks in the page itself, or on its way, costs a player a moment and no seat.
+//! A fault in the page itself, or on its way, costs a player a moment and no seat.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use samovar_tests::wait;
 /// Longer than all pauses of a page that waits for its files.
 const RETRIED_WITHIN: Duration = Duration::from_secs(60);
 
-/// While `__panic` is set, buttons take no attributes, which the game relies on: it panics. While `__throw` is, drawing throws
-/// it. While `__deep` is, the peer's own driver meets an error at its work.
+/// With `__panic` set, buttons take no attributes, which the game relies on: it panics. With `__throw` set, drawing
+/// throws it. With `__deep` set, the peer's own driver meets an error.
 const BREAK: &str = r"
 for (const [type, name, flag] of [
   [Element, 'setAttribute', '__panic'],
@@ -32,16 +32,16 @@ Object.defineProperty(WebSocket.prototype, 'bufferedAmount', { get() {
   return amount.call(this);
 } });";
 
-/// No data channel can be made, as behind some extensions: asking for one throws, or there is nothing behind it.
+/// No data channel can be made, as behind some extensions: asking for one throws, or returns nothing.
 const NO_CHANNELS: [&str; 2] = [
     "RTCPeerConnection.prototype.createDataChannel = () => { throw new Error('no channel'); };",
     "RTCPeerConnection.prototype.createDataChannel = () => {};",
 ];
 
-/// A browser that gives no script its clipboard, as over plain HTTP.
+/// A browser that gives scripts no clipboard, as over plain HTTP.
 const NO_CLIPBOARD: &str = "Object.defineProperty(navigator, 'clipboard', { value: undefined });";
 
-/// Sees Bob's page load itself anew and take the seat back, and returns the milliseconds that it took.
+/// Sees Bob's page reload itself and take the seat back; the milliseconds that it took.
 async fn comes_back(ann: &Player, bob: &Player, before: &Status) -> f64 {
     let since = sampler::now();
     let is_back = |status: &Status| {
@@ -102,7 +102,7 @@ async fn a_page_survives_its_own_panic_and_says_why_at_the_second() {
     ann.finish().await;
 }
 
-/// A host with a robot, whose tab has kept what takes its seat back.
+/// A host with a robot, whose tab has kept its ticket.
 async fn lone_host(relay: &Relay) -> (Player, Status) {
     let ann = Visit::new(relay, "new=TEA&name=Ann&robots=1").with_script(BREAK).open().await;
     let before = ann.joined().await;
@@ -150,7 +150,7 @@ async fn an_error_that_nobody_caught_recovers_like_a_panic() {
     let bob = Visit::new(&relay, "game=TEA&name=Bob").with_script(BREAK).open().await;
     bob.joined().await;
     let before = bob.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
-    // What others throw into the page is none of its business.
+    // Errors that other scripts throw into the page are not its own.
     bob.tab().evaluate("setTimeout(() => { throw new Error('an extension') }), null").await;
     bob.tab().evaluate("Promise.reject(new Error('an extension')), null").await;
     bob.lives().await;

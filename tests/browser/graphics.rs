@@ -5,7 +5,7 @@ use samovar_tests::relay::Relay;
 use samovar_tests::wait;
 use serde_json::json;
 
-/// A change of the screen's pixel ratio alone is no resize, whatever the emulation says of it.
+/// A change of the screen's pixel ratio alone is no resize, even if the emulation reports one.
 const NO_RESIZE: &str = "addEventListener('resize', event => event.stopImmediatePropagation(), true);";
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! People play as people do: by mouse, keys and fingers, with sound, and to the end of a match.
+//! Players as in real life: mouse, keys and fingers, with sound, to the end of a match.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use samovar_tests::wait;
 /// Long enough for a match to a few points, or of a minute, on a machine that draws two pages in software meanwhile.
 const MATCH_WITHIN: Duration = Duration::from_secs(180);
 
-/// Somebody in the lobby who has written a name.
+/// A visitor in the lobby who has written a name.
 async fn visitor(visit: Visit<'_>, name: &str) -> Player {
     let player = visit.open().await;
     player.wait_text("lobby", "Set a table").await;
@@ -19,8 +19,8 @@ async fn visitor(visit: Visit<'_>, name: &str) -> Player {
     player
 }
 
-/// Ann sets a table by mouse, without robots, and Bob joins it from the list of open ones. Both hear sounds; Ann's page is
-/// drawn, for two drawn ones are more than two processors can do.
+/// Ann sets a table by mouse, without robots, and Bob joins it from the list. Both hear sounds. Only Ann's page is
+/// drawn: two drawn pages are more than two processors can do.
 async fn sit_down(relay: &Relay, query: &str, mode: &str) -> (Player, Player) {
     let ann = visitor(Visit::new(relay, query).drawn(), "Ann").await;
     ann.hands().click(&format!("input[name=mode][value={mode}]")).await;
@@ -40,7 +40,18 @@ async fn sit_down(relay: &Relay, query: &str, mode: &str) -> (Player, Player) {
     (ann, bob)
 }
 
-/// How far the own teapot is from where it was.
+/// A click that makes it stops the page for a tenth of a second or more, and a host for too long.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_click_finds_the_audio_made() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    assert_eq!(ann.audio().await.as_deref(), Ok("suspended"));
+    ann.hands().click("#scene").await;
+    ann.hears().await;
+    ann.finish().await;
+}
+
+/// The distance of the own teapot from its earlier place.
 fn way(before: &Status, after: &Status) -> f64 {
     let own = |status: &Status| {
         status.objects_of("teapot").find(|pot| Some(&pot.owner) == status.peer.as_ref()).cloned()
@@ -54,7 +65,7 @@ async fn the_page_outlives_a_host_that_leaves_with_sound_on() {
     let (ann, bob) = sit_down(&relay, "points=0&minutes=0&bowls=0", "duel").await;
     for player in [&ann, &bob] {
         let before = player.status().await;
-        // Round, because it may stand before the rim.
+        // In a circle, because it may stand before the rim.
         player.hands().hold_only(&[Key::W, Key::A]).await;
         player.wait("the teapot drives", SETTLE_WITHIN, |status| way(&before, status) > 0.5).await;
         player.hands().hold_only(&[]).await;
@@ -63,12 +74,12 @@ async fn the_page_outlives_a_host_that_leaves_with_sound_on() {
     ann.wait_text("lobby", "Set a table").await;
     bob.wait("Bob is the host", SETTLE_WITHIN, |status| status.is_host() && status.members.len() == 1).await;
     bob.lives().await;
-    // Ann's tab is as good as new.
+    // Ann's tab works as before.
     ann.hands().click("#games [data-action=join]").await;
     ann.joined().await;
     let both = |status: &Status| status.members.len() == 2;
     bob.wait("Ann is back", JOIN_WITHIN, both).await;
-    // On her own seat: nobody's is kept in vain.
+    // On her own seat: none is kept in vain.
     wait::until("two seats are told of", SETTLE_WITHIN, async || {
         let text = bob.text("scores").await;
         let is_good = text.matches("Ann").count() == 1 && !text.contains("away");
@@ -81,7 +92,7 @@ async fn the_page_outlives_a_host_that_leaves_with_sound_on() {
     }
 }
 
-/// Plays by keys for all of them until this many matches are over, and returns who won the last of those.
+/// Plays by keys for all of them until this many matches are over; the winner of the last.
 async fn play_on(players: &[&Player], over: u64) -> String {
     let winners = wait::until("a match is won", MATCH_WITHIN, async || {
         let mut winners = Vec::new();
@@ -110,7 +121,7 @@ async fn duels_end_though_a_page_reloads_and_the_host_goes() {
     let (ann, bob) = sit_down(&relay, "points=1&minutes=0&bowls=4", "duel").await;
     play_on(&[&ann, &bob], 1).await;
     let before = bob.status().await;
-    // In the middle of the second match one page is loaded anew, and then its host leaves.
+    // In the middle of the second match one page reloads, and then its host leaves.
     bob.reload().await;
     let is_back = |status: &Status| status.peer != before.peer && status.members.len() == 2;
     let back = bob.wait("Bob has his seat again", JOIN_WITHIN, is_back).await;
@@ -192,7 +203,7 @@ async fn a_phone_plays_a_match_by_stick_and_button() {
         own.and_then(|pot| pot.velocity.as_ref()).is_some_and(|velocity| velocity[0].hypot(velocity[1]) < 0.1)
     };
     phone.wait("the teapot rolls out", SETTLE_WITHIN, stands).await;
-    // Somebody with a keyboard comes and wins, or is hit by what the thumb throws.
+    // A player with a keyboard comes and wins, or is hit by the thumb's throws.
     let bob = visitor(Visit::new(&relay, ""), "Bob").await;
     bob.hands().click("#games [data-action=join]").await;
     bob.joined().await;
@@ -224,7 +235,7 @@ async fn a_seat_and_its_sounds_outlive_reload_and_back() {
     assert_eq!(third.name, "Bob");
     bob.hide().await;
     bob.show().await;
-    // A page that was loaded anew is silent until its player does something.
+    // A reloaded page is silent until its player acts.
     bob.hands().hold(Key::A).await;
     bob.hears().await;
     for player in [&ann, &bob] {

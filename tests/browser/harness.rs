@@ -1,9 +1,9 @@
-//! What the other tests take for granted about the browser.
+//! The other tests' assumptions about the browser.
 
 use samovar_tests::player::Visit;
 use samovar_tests::relay::Relay;
 
-/// A page that gathers candidates, as the game would.
+/// A page that gathers candidates as the game does.
 const CANDIDATES: &str = r"new Promise(done => {
   const connection = new RTCPeerConnection(), found = [];
   connection.createDataChannel('x', {negotiated: true, id: 0});

@@ -8,10 +8,10 @@ use samovar_tests::sampler;
 use samovar_tests::status::{Id, Status};
 use samovar_tests::wait;
 
-/// Longer than a member is waited for, so that the others go on without whoever is away for so long.
+/// Longer than a member is waited for, so that the others go on without it.
 const LONG: Duration = Duration::from_secs(9);
 
-/// Two players and two robots in a game that Ann hosts, all linked directly and in motion.
+/// Two players and two robots in a game that Ann hosts, all linked directly and moving.
 async fn playing(relay: &Relay) -> (Player, Player) {
     let ann = Player::join(relay, "new=TEA&name=Ann&robots=2").await;
     let bob = Player::join(relay, "game=TEA&name=Bob").await;
@@ -30,10 +30,10 @@ async fn playing(relay: &Relay) -> (Player, Player) {
     (ann, bob)
 }
 
-/// Waits until `heir` hosts in the place of `former` and moves what it took over; prints how long that took.
+/// Waits until `heir` hosts in place of `former` and moves objects that it took over; prints the time.
 async fn succeeds(heir: &Player, former: &Id, before: &Status, since: f64) -> Status {
     let over = |status: &Status| {
-        // The page notes what happened with its next frame.
+        // The page notes the change with its next frame.
         status.is_host()
             && status.migrations.last().is_some_and(|migration| Some(&migration.to) == status.peer.as_ref())
             && status.objects_of("scoreboard").all(|board| Some(&board.owner) == status.peer.as_ref())
@@ -53,7 +53,7 @@ async fn succeeds(heir: &Player, former: &Id, before: &Status, since: f64) -> St
     after
 }
 
-/// Waits until the former host knows that it is one, as a member of the term that the other is in.
+/// Waits until the former host knows that it hosts no more, as a member in the other's term.
 async fn stays(player: &Player, former: &Id, after: &Status) {
     let knows = |status: &Status| !status.is_host() && status.term == after.term;
     let still = player.wait("the former host knows", SETTLE_WITHIN, knows).await;
@@ -169,7 +169,7 @@ async fn a_frozen_tab_hands_over_and_takes_its_seat_back_when_it_wakes() {
     let away = |status: &Status| status.others().count() == 0;
     bob.wait("the frozen one is away", LONG + SETTLE_WITHIN, away).await;
     ann.set_frozen(false).await;
-    // Only what is behind another tab is brought to the front.
+    // Only a page behind another tab is brought to the front.
     ann.hide().await;
     ann.show().await;
     comes_back(&ann, &former, &bob, score).await;
@@ -197,7 +197,7 @@ async fn a_host_whose_computer_slept_finds_out_before_it_acts() {
     bob.finish().await;
 }
 
-/// Sees a page that was away take its seat, as another peer and with its score.
+/// Sees a page that was away take its seat, as a new peer and with its score.
 async fn comes_back(page: &Player, former: &Id, other: &Player, score: Option<i64>) -> Status {
     let seated = |status: &Status| {
         status.peer.as_ref().is_some_and(|peer| peer != former)

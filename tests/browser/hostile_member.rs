@@ -1,4 +1,4 @@
-//! A member whose page sends garbage over links that work: its link ends, and nobody else notices.
+//! A member whose page sends garbage over working links: its link ends, and no other member notices.
 
 use samovar_tests::bots::Bots;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
@@ -6,7 +6,7 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
 
-/// Keeps hold of every socket and channel that the page opens, so that a test can speak over them.
+/// Keeps every socket and channel that the page opens, so that a test can send over them.
 const CAPTURE: &str = r"
 window.__sockets = [];
 window.__channels = {unreliable: [], reliable: []};
@@ -37,8 +37,8 @@ window.__forward = (mode, bytes) => {
   return window.__open(window.__sockets).map(each => each.send(frame)).length;
 };";
 
-/// What is done, in the page's words, and over which paths the page plays. Each returns how often it was sent.
-/// One piece of noise can be taken for a piece of the bulk stream that is not due yet; many cannot.
+/// The attacks, in the page's script, and the path that the page plays over. Each returns the number of its messages.
+/// One piece of noise may pass for a later piece of the bulk stream; many cannot.
 const ATTACKS: [(&str, &str, &str); 8] = [
     ("noise on the unreliable channel", "auto", "__many(10, () => __over('unreliable', __noise(200)))"),
     ("noise on the reliable channel", "auto", "__many(100, () => __over('reliable', __noise(200)))"),
@@ -73,7 +73,7 @@ async fn garbage_from_a_member_ends_its_link_and_nobody_else_notices() {
         let error = after.errors.iter().find(|error| error.starts_with(&ended)).expect("just seen");
         println!("{name}: {error}");
         assert!(error.contains("(40"), "whose fault it was is not said: {error}");
-        // The seat of before would be taken back otherwise.
+        // Otherwise it would take back its earlier seat.
         eve.tab().evaluate("sessionStorage.clear(), null").await;
     }
     let after = ann.status().await;
@@ -105,8 +105,8 @@ async fn garbage_to_the_relay_ends_the_connection_and_nobody_else_notices() {
             if state == 3 { Ok(()) } else { Err(format!("{state}; {}", eve.status().await)) }
         })
         .await;
-        // What is far too large is not read to its end, and then the reason may be lost on the way. The page reads it with its
-        // next frame.
+        // A far too large message is not read to its end, and the reason may then be lost on the way. The page reads
+        // the reason with its next frame.
         let is_told = |status: &Status| {
             let reason = status.errors.iter().any(|error| error.contains("Misbehaved"));
             status.relay == "lost" && (reason || attack.contains("200000"))

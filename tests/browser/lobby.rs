@@ -1,4 +1,6 @@
-//! Between the lobby and a table, by hand.
+//! From the lobby to a table and back, by hand.
+
+use std::time::Duration;
 
 use samovar_tests::hands::Key;
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
@@ -9,7 +11,7 @@ use samovar_tests::wait;
 const JOIN: &str = "#games [data-action=join]";
 const LEAVE: &str = "[data-action=leave]";
 
-/// Ann's table, which has a robot, and Bob in the lobby.
+/// Ann's table with a robot, and Bob in the lobby.
 async fn table(relay: &Relay) -> (Player, Player) {
     let ann = Player::join(relay, "new=TEA&name=Ann&robots=1").await;
     let bob = Visit::new(relay, "name=Bob&low").open().await;
@@ -17,7 +19,7 @@ async fn table(relay: &Relay) -> (Player, Player) {
     (ann, bob)
 }
 
-/// Waits until the list of scores has the name in it, or has it no more.
+/// Waits until the list of scores has the name, or no longer has it.
 async fn lists(player: &Player, name: &str, wanted: bool) {
     wait::until("the scores list who is there", SETTLE_WITHIN, async || {
         let scores = player.text("scores").await;
@@ -27,7 +29,7 @@ async fn lists(player: &Player, name: &str, wanted: bool) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_leaves_by_the_button_is_listed_no_more() {
+async fn a_player_that_leaves_by_the_button_is_listed_no_more() {
     let relay = Relay::start();
     let (ann, bob) = table(&relay).await;
     let both = |status: &Status| status.others().count() == 1;
@@ -40,13 +42,43 @@ async fn who_leaves_by_the_button_is_listed_no_more() {
         ann.wait_text("feed", "Bob has left").await;
         bob.wait_text("games", "TEA").await;
     }
-    // So it is with who hosts.
+    // The same holds for the host.
     bob.hands().click(JOIN).await;
     bob.wait("it sits again", SETTLE_WITHIN, both).await;
     ann.wait("there is a backup", SETTLE_WITHIN, |status| status.backup.is_some()).await;
     ann.hands().click(LEAVE).await;
     bob.wait("the other hosts", SETTLE_WITHIN, Status::is_host).await;
     lists(&bob, "Ann", false).await;
+    ann.finish().await;
+    bob.finish().await;
+}
+
+/// The new peer of a former host hosts before it was admitted: nobody else is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_host_has_one_row_when_its_successor_leaves() {
+    let relay = Relay::start();
+    let (ann, bob) = table(&relay).await;
+    for _ in 0..3 {
+        bob.hands().click(JOIN).await;
+        bob.wait("it sits", SETTLE_WITHIN, |status| status.others().count() == 1).await;
+        ann.wait("there is a backup", SETTLE_WITHIN, |status| status.is_host() && status.backup.is_some())
+            .await;
+        wait::until("the other hosts", SETTLE_WITHIN, async || {
+            ann.stall(Duration::from_secs(3)).await;
+            let status = bob.status().await;
+            if status.is_host() { Ok(()) } else { Err(status.to_string()) }
+        })
+        .await;
+        bob.hands().click(LEAVE).await;
+        bob.wait_text("games", "TEA").await;
+        let hosts_alone = |status: &Status| status.is_host() && status.others().count() == 0;
+        ann.wait("it hosts again", SETTLE_WITHIN, hosts_alone).await;
+        wait::until("the scores list it once", SETTLE_WITHIN, async || {
+            let scores = ann.text("scores").await;
+            if scores.lines().filter(|&line| line == "Ann").count() == 1 { Ok(()) } else { Err(scores) }
+        })
+        .await;
+    }
     ann.finish().await;
     bob.finish().await;
 }
@@ -89,7 +121,7 @@ async fn the_lobby_keeps_a_typed_name_and_has_help_and_mute() {
     visitor.wait_text("name-note", "first 20 characters").await;
     visitor.hands().write("#name", "Zoë").await;
     assert_eq!(visitor.text("name-note").await, "");
-    // Nothing was pressed that says that the name is complete.
+    // The visitor has pressed no key that completes the name.
     visitor.reload().await;
     visitor.wait("the lobby has its list", SETTLE_WITHIN, |status| status.relay == "connected").await;
     assert_eq!(visitor.tab().evaluate("document.getElementById('name').value").await, "Zoë");

@@ -7,7 +7,7 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
 
-/// How long the duel goes on without a relay: longer than any time-out of a link.
+/// The time of the duel without a relay: longer than any time-out of a link.
 const WITHOUT: Duration = Duration::from_secs(8);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -57,7 +57,7 @@ async fn a_duel_over_direct_links_goes_on_and_admits_again_after_the_relay_is_ba
     }
 }
 
-/// Watches the other's teapot for a while: it does not come to rest.
+/// Watches the other's teapot for a while: it keeps moving.
 async fn assert_other_moves(player: &Player, other: &str) {
     let status = player.status().await;
     let peer = status.member(other).expect("a member").peer.clone();

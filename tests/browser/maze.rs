@@ -13,7 +13,7 @@ use samovar_tests::wait;
 /// Long enough for a match of two minutes, on a machine that draws four pages in software meanwhile.
 const MATCH_WITHIN: Duration = Duration::from_secs(300);
 
-/// Goes anywhere, so that there are inputs: another way every so often.
+/// Walks at random, so that there are inputs: in another direction every so often.
 const WANDER: &str = r"window.__hunt = setInterval(() => {
   const way = () => Math.floor(Math.random() * 3) - 1;
   samovar.input({throttle: way(), turn: way()});
@@ -23,7 +23,7 @@ fn maze(status: &Status) -> &Maze {
     status.maze.as_ref().expect("the page plays the maze")
 }
 
-/// The checksums that pages have told, by frame.
+/// The checksums that pages reported, by frame.
 #[derive(Default)]
 struct Told(BTreeMap<u64, BTreeMap<String, String>>);
 
@@ -34,7 +34,7 @@ impl Told {
         }
     }
 
-    /// Frames of these that so many pages told of alike. Fails at the first that they told of differently.
+    /// The number of these frames that `pages` pages reported with equal checksums. Fails at the first difference.
     fn alike(&self, frames: RangeInclusive<u64>, pages: usize) -> usize {
         for (frame, checksums) in &self.0 {
             let states: BTreeSet<_> = checksums.values().collect();
@@ -49,7 +49,7 @@ async fn four_pages_stay_in_step_when_the_hosts_browser_is_killed() {
     let relay = Relay::start();
     let mut players = vec![Player::join(&relay, "new=TEA&mode=maze&minutes=2&name=Ann").await];
     for name in ["Bob", "Cy", "Di"] {
-        // Two have a link that says it, the others find out.
+        // Two have a link with the mode, the others find it out.
         let mode = if name == "Bob" { "&mode=maze" } else { "" };
         players.push(Player::join(&relay, &format!("game=TEA&name={name}{mode}")).await);
     }
@@ -115,7 +115,7 @@ async fn four_pages_stay_in_step_when_the_hosts_browser_is_killed() {
     }
 }
 
-/// Lets the game go on until each page has been where this says, and notes what they tell on the way.
+/// Lets the game go on until each page has been where `is_there` wants it, and notes the reports on the way.
 async fn step(players: &[Player], told: &mut Told, is_there: impl Fn(&Maze) -> bool) {
     let mut waits_for: BTreeSet<_> = (0..players.len()).collect();
     wait::until("all pages have stepped that far", MATCH_WITHIN, async || {
@@ -150,7 +150,7 @@ async fn a_maze_goes_on_where_it_stood_when_all_pages_reload_at_once() {
     bob.wait("both are there", SETTLE_WITHIN, both).await;
     let before = ann.status().await;
     let former = (maze(&before).round, maze(&before).seconds_left);
-    // A tab keeps how the game stands when it goes.
+    // A tab keeps the state of the game when it goes.
     tokio::join!(ann.reload(), bob.reload());
     for player in [&ann, &bob] {
         let is_back = |status: &Status| {

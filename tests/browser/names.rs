@@ -1,4 +1,4 @@
-//! What strangers call themselves is text and nothing else.
+//! Strangers' names are text and nothing else.
 
 use samovar_tests::player::{Player, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
@@ -17,10 +17,10 @@ const IN_ORDER: &str = r"(text => {
   return name > 0 && digit > name ? place(digit) > place(name) : null;
 })(document.getElementById('session-summary').firstChild)";
 
-/// Fits into a name, and would be an element and run if it were ever read as markup.
+/// Fits into a name, and would be a running element if it were ever read as markup.
 const MARKUP: &str = "<img src onerror=a>";
 
-/// Elements that only a name could have put there.
+/// Elements that only a name could have injected.
 const INJECTED: &str = "document.body.querySelectorAll('img, b, script').length";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,7 +107,7 @@ async fn an_arabic_name_turns_nothing_round() {
     bob.finish().await;
 }
 
-/// A text as an address carries it.
+/// A text in the encoding of an address.
 fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

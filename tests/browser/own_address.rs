@@ -1,4 +1,4 @@
-//! No link shows a player's network address to a table before the player knows.
+//! No link shows a player's network address to a table before the player agrees.
 
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
@@ -16,7 +16,7 @@ async fn connections(player: &Player) -> u64 {
     player.tab().evaluate("window.connections").await.as_u64().expect("a number")
 }
 
-/// Whether Ann's packets and this player's take this path.
+/// Whether packets between Ann and this player take this path.
 async fn is_by(ann: &Player, path: &str) {
     let what = format!("the path is {path}");
     ann.wait(&what, SETTLE_WITHIN, |status| status.others().any(|other| other.path == path)).await;
@@ -33,7 +33,7 @@ async fn a_hidden_address_stays_hidden_until_the_lobby_shows_it() {
     bob.hands().click(HIDE).await;
     bob.joined().await;
     is_by(&ann, "relayed").await;
-    // It is not asked again.
+    // The page does not ask again.
     bob.reload().await;
     bob.joined().await;
     assert_eq!(connections(&bob).await, 0, "nobody could learn the address");

@@ -1,4 +1,4 @@
-//! The path between two players changes in the middle of a duel: browsers in network name spaces that the test makes.
+//! The path between two players changes in the middle of a duel: browsers in network name spaces of the test's own.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use samovar_tests::status::Status;
 use samovar_tests::wait;
 use samovar_tests::watch;
 
-/// How long a path that does not work is left alone at most, and an attempt takes: a failed one doubles the pause.
+/// The longest time for which a failed path is not tried again, and an attempt takes: each failure doubles the pause.
 const BETTER_WITHIN: Duration = Duration::from_secs(45);
 
-/// Plays on for a while, in which nothing comes twice and each keeps the other.
+/// Plays on for a while, in which no message comes twice and each stays a member for the other.
 async fn plays_on(pair: (&Player, &Player)) {
     wait::throughout("nothing came twice and both are there", Duration::from_secs(4), async || {
         watch::nothing_came_twice(pair).await;

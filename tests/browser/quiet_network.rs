@@ -1,4 +1,4 @@
-//! The page talks to its relay and to the other players, and to nobody else.
+//! The page talks to its relay and to the other players, and to no other host.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use samovar_tests::player::{JOIN_WITHIN, Player, Visit};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 
-/// A whole visit: lobby, game, play, leave. Every host that was asked for is the relay, and the console is clean.
+/// A whole visit: lobby, game, play, leave. It asks only the relay for anything, and the console is clean.
 async fn visit(relay: &Relay, visitor: &Player) {
     visitor.wait_text("lobby", "Dueling Teapots").await;
     visitor.screenshot("quiet-lobby").await;
     visitor.hands().click("#new-game button").await;
     visitor.joined().await;
-    // One is the choice that is made already.
+    // One is the default choice.
     visitor.wait("a robot plays with it", JOIN_WITHIN, |status| status.members.len() == 2).await;
     visitor.hunt().await;
     let drawn = visitor.status().await.frames;
@@ -27,7 +27,7 @@ async fn visit(relay: &Relay, visitor: &Player) {
     let hosts = visitor.tab().hosts();
     assert_eq!(hosts, BTreeSet::from([relay.address().to_owned()]));
     let console = visitor.tab().console();
-    // Warnings are about drawing in software, and the browser's own business.
+    // Warnings are about drawing in software, which is the browser's own matter.
     let errors = ["error: ", "browser error: ", "uncaught: "];
     let bad: Vec<_> =
         console.iter().filter(|line| errors.iter().any(|each| line.starts_with(each))).collect();

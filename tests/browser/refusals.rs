@@ -1,4 +1,4 @@
-//! Those who cannot play are told why.
+//! Visitors that cannot play are told why.
 
 use samovar_tests::bots::Bots;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
@@ -53,7 +53,7 @@ async fn a_refused_visitor_can_start_the_game_that_is_not_there() {
     visitor.hands().click("#curtain-buttons button").await;
     let status = visitor.joined().await;
     assert!(status.is_host(), "{status}");
-    // The host tells the relay what to list once it has founded the session.
+    // The host tells the relay its listing once it has founded the session.
     wait::until("the game is listed", SETTLE_WITHIN, async || {
         relay.listed("TEAROOM").map(|_| ()).ok_or_else(|| "it is not".to_owned())
     })
@@ -86,11 +86,11 @@ async fn another_version_is_loaded_anew_once_and_then_told() {
 async fn an_older_page_loads_anew_and_keeps_its_seat() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
-    // Older than the relay, or than the rules that the host plays by.
+    // Older than the relay, or than the rules of the host.
     for (number, script) in
         [OTHER_VERSION, &OTHER_VERSION.replace("data[2] = 99", "data[4] ^= 1")].iter().enumerate()
     {
-        // Of the two pages that Bob's tab loads the second one is old.
+        // Bob's tab loads two pages, and the second one is old.
         let old = format!(
             "sessionStorage.__loads = 1 + Number(sessionStorage.__loads ?? 0);
             if (sessionStorage.__loads === '2') {{ {script} }}"
@@ -111,7 +111,7 @@ async fn an_older_page_loads_anew_and_keeps_its_seat() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lone_page_that_meets_a_newer_relay_keeps_its_table() {
     let mut relay = Relay::start();
-    // Old for the relay that is to come, until it is loaded anew.
+    // It is old for the next relay, until it is reloaded.
     let old = OTHER_VERSION.replace("data[2] = 99", "if (window.__old) data[2] = 99");
     let ann = Visit::new(&relay, "new=TEA&name=Ann&robots=1").with_script(&old).open().await;
     let is_set = |status: &Status| status.is_host() && status.members.len() == 2;
@@ -131,7 +131,7 @@ async fn without_a_relay_the_page_says_so() {
     let visitor = Visit::new(&relay, "").open().await;
     visitor.wait_text("lobby", "Dueling Teapots").await;
     relay.kill();
-    // Whoever clicks before the list of games is asked for again; behind that the button is switched off.
+    // A click before the list of games is requested again; after that the button is disabled.
     visitor.tab().evaluate("document.querySelector('#new-game').requestSubmit()").await;
     assert_told(&visitor, "The relay", &[]).await;
     visitor.screenshot("refusal-no-relay").await;

@@ -1,4 +1,4 @@
-//! A tab that is loaded anew takes its seat and score back.
+//! A reloaded tab takes its seat and score back.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use samovar_tests::wait;
 /// Long enough for a hunter to hit a teapot that stands.
 const HIT_WITHIN: Duration = Duration::from_secs(120);
 
-/// Lets one hunt the other until it has hit, reloads the hunter's page, and sees it come back.
+/// One hunts the other until it has hit; then the hunter's page reloads and comes back.
 async fn reload_after_a_hit(hunter: &Player, name: &str, witness: &Player) -> (Status, Status) {
     hunter.wait("both are there", SETTLE_WITHIN, |status| status.others().count() == 1).await;
     hunter.hunt().await;
@@ -19,7 +19,7 @@ async fn reload_after_a_hit(hunter: &Player, name: &str, witness: &Player) -> (S
     hunter.rest().await;
     let before = hunter.wait("the hunter knows", SETTLE_WITHIN, hit).await;
     hunter.reload().await;
-    // The page of before could still answer; its peer tells it from the one of after.
+    // The old page could still answer; its peer tells it from the new one.
     let is_back = |status: &Status| {
         status.peer.is_some() && status.peer != before.peer && status.members.iter().any(|each| each.is_self)
     };
@@ -63,7 +63,7 @@ async fn a_host_that_reloads_comes_back_to_its_seat_under_another_host() {
     bob.finish().await;
 }
 
-/// The ticket that a tab keeps, as soon as there is one other than this.
+/// The ticket that a tab keeps, as soon as it differs from this one.
 async fn ticket_after(player: &Player, former: &str) -> String {
     wait::until("the tab has another ticket", JOIN_WITHIN, async || {
         let ticket = player.tab().try_evaluate("sessionStorage['samovar.seat.TEA'] ?? ''").await?;
@@ -73,7 +73,7 @@ async fn ticket_after(player: &Player, former: &str) -> String {
     .await
 }
 
-/// Somebody with the ticket of another, as in a tab that was copied.
+/// A visitor with another's ticket, as in a copied tab.
 async fn visit_with(relay: &Relay, ticket: &str, name: &str) -> Player {
     let script = format!("sessionStorage['samovar.seat.TEA'] ??= '{ticket}'");
     Visit::new(relay, &format!("game=TEA&name={name}")).with_script(&script).open().await
@@ -95,7 +95,7 @@ async fn a_ticket_opens_its_seat_once_and_a_used_one_none() {
         player.wait("who shows a used ticket sits beside the others", JOIN_WITHIN, beside).await;
     }
     assert_eq!(bob.peer().await, peer.expect("in a game"), "Bob keeps his seat");
-    // With the other one the same visit would have taken it.
+    // With the other ticket the same visit would have taken the seat.
     let twin = visit_with(&relay, &renewed, "Twin").await;
     bob.wait_text("curtain-title", "You play in another tab").await;
     let twins = twin.joined().await.peer;
@@ -108,8 +108,8 @@ async fn a_ticket_opens_its_seat_once_and_a_used_one_none() {
     }
 }
 
-/// A browser that keeps a page to show it again says so to the page by these two events. Which pages a browser keeps is its
-/// own business, and it keeps none with an open WebSocket or connection.
+/// A browser that keeps a page for showing it again tells the page so by these two events. The choice of pages is the
+/// browser's own, and it keeps none with an open WebSocket or connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_the_browser_kept_sits_again_when_shown() {
     let relay = Relay::start();

@@ -1,4 +1,4 @@
-//! A player closes the page, and opens the link again: the new tab has the seat of the one that is gone.
+//! A player closes the page and opens the link again: the new tab gets the seat of the closed one.
 
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
@@ -15,7 +15,7 @@ async fn a_link_opened_again_takes_the_seat_of_a_closed_tab() {
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;
     ann.wait("both are there", SETTLE_WITHIN, |status| names(status) == ["Ann", "Bob"]).await;
-    // The browser stays, and opens the link in another tab: somebody else plays there.
+    // The browser stays, and opens the link in another tab: another player plays there.
     let bea = Visit::new(&relay, "game=TEA&name=Bea").beside(&bob).open().await;
     bea.joined().await;
     ann.wait("three are there", SETTLE_WITHIN, |status| names(status).len() == 3).await;

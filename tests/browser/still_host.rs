@@ -6,7 +6,7 @@ use samovar_tests::sampler;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
 
-/// Withholds the frames of a page from the moment at which it is asked to: they wait.
+/// Withholds a page's frames from the moment of a request: they wait.
 const FRAMES: &str = "
 (real => {
   const waiting = [];
@@ -17,7 +17,7 @@ const FRAMES: &str = "
   window.requestAnimationFrame = frame => window.__withheld ? waiting.push(frame) : real(frame);
 })(window.requestAnimationFrame.bind(window));";
 
-/// Two players with robots in a duel that Ann hosts, whose frames can be withheld.
+/// Two players with robots in a duel that Ann hosts; her frames can be withheld.
 async fn playing(relay: &Relay) -> (Player, Player) {
     table(relay, "robots=2").await
 }
@@ -34,7 +34,7 @@ async fn table(relay: &Relay, game: &str) -> (Player, Player) {
     (ann, bob)
 }
 
-/// Waits until a page has not drawn for a while, though it is asked to.
+/// Waits until a page has not drawn for a while, although it is asked to.
 async fn stops_drawing(page: &Player) {
     wait::until("no frame is drawn any more", SETTLE_WITHIN, async || {
         let before = page.status().await.frames;
@@ -58,7 +58,7 @@ async fn robots_move_on_though_the_hosts_frames_are_withheld() {
     };
     let mut last = robots(&bob.status().await);
     for _ in 0..5 {
-        // Another place each time: nothing of what they do depends on the host's picture.
+        // Another place each time: the robots' acts do not depend on the host's picture.
         bob.wait("the robots move on", SETTLE_WITHIN, |status| {
             let here = robots(status);
             let moved = here.iter().filter(|pot| !last.contains(pot)).count();

@@ -1,4 +1,4 @@
-//! Pages learn their own address from the relay they play at, and from nobody else.
+//! Pages learn their own address from their relay, and from no other server.
 
 use samovar_tests::place::Place;
 use samovar_tests::player::{JOIN_WITHIN, Player};
@@ -19,7 +19,7 @@ async fn a_page_that_knows_the_relays_udp_port_asks_there_for_its_address_and_li
     let udp = ["--udp", "127.0.0.1:0", "--public-address", "127.0.0.1"];
     let relay = Relay::start_with(&Place::here(), &udp);
     let ann = Player::join(&relay, "new=TEA&name=Ann&robots=0").await;
-    // Whose first connection is the one to the relay, in the answer to which the port is named.
+    // Their first connection is the one to the relay, in the answer to which the port is named.
     let has_port = async || {
         let (_, text) = relay.get("/metrics")?;
         let carries = text.contains("samovar_members{path=\"webrtc\"} 1");

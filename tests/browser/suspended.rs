@@ -1,4 +1,4 @@
-//! A page's own network is cut: the page says that, and not that the others are gone.
+//! A page's own network is cut: the page reports that, and not that the others are gone.
 
 use samovar_tests::network::Network;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
@@ -17,7 +17,7 @@ async fn join(network: &Network, relay: &Relay, place: usize, query: &str) -> Pl
     player
 }
 
-/// Cuts a player off from everybody, and sees what both pages say until all is well again.
+/// Cuts a player off from all others, and checks both pages until all is well again.
 async fn cut_off(network: &Network, place: usize, (cut, name): (&Player, &str), other: &Player) {
     let (former, since) = (cut.peer().await, sampler::now());
     network.sever(&[place], &[RELAY, ANN + BOB - place]);
@@ -67,7 +67,7 @@ async fn page_whose_network_is_cut_says_so() {
         player.wait("there is a backup", SETTLE_WITHIN, ready).await;
     }
     cut_off(&network, BOB, (&bob, "Bob"), &ann).await;
-    // Who hosts is not spared.
+    // The host gets no exception.
     cut_off(&network, ANN, (&ann, "Ann"), &bob).await;
     ann.finish().await;
     bob.finish().await;

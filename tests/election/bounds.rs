@@ -1,13 +1,13 @@
-//! How often each thing may happen in one history.
+//! The number of times that each event may happen in one history.
 
 use samovar_wire::Duration;
 
-/// Whose rules the peers follow.
+/// The rules that the peers follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Rules {
     /// Warrants and votes.
     Samovar,
-    /// DirectPlay 4's: whoever sees no lower id announces itself.
+    /// DirectPlay 4's: a peer that sees no lower id announces itself.
     Seed,
 }
 
@@ -15,7 +15,7 @@ pub(crate) enum Rules {
 pub(crate) struct Bounds {
     pub(crate) rules: Rules,
     pub(crate) peers: usize,
-    /// Whether there is a relay at the beginning, behind the founding.
+    /// Whether there is a relay at the beginning, after the founding.
     pub(crate) has_relay: bool,
     /// Whether members come or are dropped.
     pub(crate) electorate_changes: bool,
@@ -25,15 +25,15 @@ pub(crate) struct Bounds {
     pub(crate) restarts: u8,
     pub(crate) relay_crashes: u8,
     pub(crate) relay_starts: u8,
-    /// Who is parted from the others once, a bit for each peer; bit 7 is the relay.
+    /// The slots that are parted from the others once, a bit for each peer; bit 7 is the relay.
     pub(crate) cut: u8,
-    /// Links that break and begin anew: what they carried is lost.
+    /// Links that break and begin anew: their content is lost.
     pub(crate) losses: u8,
-    /// Living and connected peers that one other takes for dead.
+    /// Living and connected peers that one other peer takes for dead.
     pub(crate) suspicions: u8,
-    /// Hosts that want to be succeeded.
+    /// Hosts that want a successor.
     pub(crate) resignations: u8,
-    /// Members that the host takes from the view for being silent.
+    /// Members that the host takes from the view because they are silent.
     pub(crate) removals: u8,
     /// How often time passes, and how much each time, in milliseconds.
     pub(crate) ticks: u8,
@@ -58,13 +58,14 @@ impl Bounds {
         ticks: 0,
         span: PROBE,
     };
-    /// There is no relay any more: whoever follows is voted for.
+    /// There is no relay any more: the next host is elected by vote.
     const VOTES: Self = Self { has_relay: false, span: VOTE, ..Self::NONE };
 
-    /// So many of the first in [`Self::NARROW`] are what every change needs.
+    /// The first this many of [`Self::NARROW`] run with every change.
     pub(crate) const QUICK: usize = 7;
 
-    /// Each stresses another part, the quick ones first. Together 5.9 million states, and four minutes of one core in the dev profile.
+    /// Each stresses another part, the quick ones first. Together 5.9 million states, and four minutes of one core in
+    /// the dev profile.
     pub(crate) const NARROW: [(&str, Self); 12] = [
         ("the relay: a crash, a false alarm", Self::SEED_FAULTS),
         ("the relay: three, a resignation", Self { peers: 3, resignations: 1, ticks: 1, ..Self::NONE }),
@@ -96,7 +97,7 @@ impl Bounds {
         ("two: the host and the relay, and the other", Self { peers: 2, ..Self::HOST_AND_RELAY }),
     ];
 
-    /// For hours, and many gigabytes.
+    /// These take hours, and many gigabytes.
     pub(crate) const WIDE: [(&str, Self); 7] = [
         ("the relay: a resignation", Self { resignations: 1, ticks: 1, ..Self::NONE }),
         (
@@ -113,7 +114,7 @@ impl Bounds {
         ("three: the host and the relay, and the others", Self { peers: 3, ..Self::HOST_AND_RELAY }),
     ];
 
-    /// Everything at once, for histories at random.
+    /// All events at once, for random histories.
     pub(crate) const ALL: Self = Self {
         electorate_changes: true,
         crashes: 2,
@@ -134,7 +135,7 @@ impl Bounds {
     const HOST_AND_RELAY: Self = Self { cut: 0b1000_0001, has_relay: true, ..Self::VOTES };
     const RELAY_RESTARTS: Self = Self { relay_crashes: 1, relay_starts: 1, ..Self::NONE };
 
-    /// A host dies, and one peer hears nothing of another for a while.
+    /// A host dies, and one peer does not hear another for a while.
     pub(crate) const SEED_FAULTS: Self = Self { crashes: 1, suspicions: 1, ..Self::NONE };
     pub(crate) const SEED: Self = Self { rules: Rules::Seed, has_relay: false, ..Self::SEED_FAULTS };
 
@@ -147,7 +148,7 @@ impl Bounds {
 pub(crate) const CUTS: [u8; 8] =
     [0, 0b0001, 0b0011, 0b1000_0001, 0b1000_0011, 0b0111, 0b0100_0001, 0b0100_0011];
 
-/// A probe ends, a claim is repeated and counts on.
+/// A probe ends; a claim is repeated and still counts.
 pub(crate) const PROBE: u16 = 300;
-/// A vote is taken to have come to nothing; a lease ends; a relay that does not answer is taken for away.
+/// A vote counts as failed; a lease ends; a relay that does not answer counts as away.
 pub(crate) const VOTE: u16 = 1_100;

@@ -1,8 +1,10 @@
-//! Every history of four peers and a relay within stated bounds, by a model checker: who hosts, and by what right.
+//! Every history of four peers and a relay within stated bounds, by a model checker: the host of each term, and its
+//! right to be it.
 //!
-//! Peers run the real machine of `samovar-roster`, the relay that of `samovar-directory` with its disk; what surrounds
-//! them (links, suspicion, the session object) is reduced to what PROTOCOL §2 to §5 promise of it. The promise is that
-//! of docs/recovery.md, promise 4. DirectPlay 4's algorithm (docs/sources.md) runs in the same world, and breaks it.
+//! Peers run the real machine of `samovar-roster`, the relay that of `samovar-directory` with its disk. Their
+//! surroundings (links, suspicion, the session object) are reduced to the promises of PROTOCOL §2 to §5. The promise to
+//! prove is docs/recovery.md, promise 4. DirectPlay 4's algorithm (docs/sources.md) runs in the same world, and breaks
+//! it.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
@@ -23,10 +25,10 @@ use stateright::{Checker, Expectation, Model, Path, Property};
 use step::Step;
 use world::World;
 
-/// Histories at random, and those of them that every change needs.
+/// Random histories, and the number of them that run with every change.
 const WALKS: usize = 20_000;
 const QUICK_WALKS: usize = 4_000;
-/// Steps in each at the most; the longest took 242.
+/// The most steps of each; the longest took 242.
 const STEPS_MAX: usize = 5_000;
 
 /// All histories within these bounds.
@@ -70,11 +72,11 @@ impl Model for Elections {
     }
 }
 
-/// What was found within some bounds.
+/// The result within some bounds.
 struct Found {
     unique: usize,
     seen: Vec<&'static str>,
-    /// The first broken promise, and how.
+    /// The first broken promise, and its history.
     broken: Option<(&'static str, Path<World, Step>)>,
 }
 
@@ -117,14 +119,15 @@ fn every_history_within_the_bounds_has_one_host_per_term() {
         seen.extend(found.seen);
     }
     say(&format!("{total} unique states: one host per term, and no two at rest, in all of them"));
-    // Bounds within which nothing happens would prove nothing.
+    // Bounds without events would prove nothing.
     let properties = Elections(Bounds::NONE).properties();
     for wanted in properties.iter().filter(|property| property.expectation == Expectation::Sometimes) {
         assert!(seen.contains(&wanted.name), "not once: {}", wanted.name);
     }
 }
 
-/// Longer histories than all can be tried of, at random. Whenever a majority is left, connected and quiet, it has a host.
+/// Random histories, longer than an exhaustive search allows. Whenever a majority is left, connected and quiet, it has
+/// a host.
 #[test]
 fn random_histories_have_one_host_per_term() {
     let mut entropy = Entropy::new([1; 32]);
@@ -138,7 +141,7 @@ fn random_histories_have_one_host_per_term() {
             span: [PROBE, VOTE][draw(2)],
             ..Bounds::ALL
         };
-        // Some have only each other from the beginning: the host may die with whom they would elect.
+        // Some have only each other from the beginning: the host may die with its likely successor.
         let bounds = if draw(4) == 0 { Bounds { peers: 5, ..Bounds::ORPHANS } } else { bounds };
         let mut world = World::new(bounds);
         let mut history = Vec::new();
@@ -148,7 +151,7 @@ fn random_histories_have_one_host_per_term() {
             if steps.is_empty() {
                 break;
             }
-            // Between two faults much arrives.
+            // Many messages arrive between two faults.
             let routine: Vec<_> = steps.iter().copied().filter(|step| !step.is_fault()).collect();
             let choice = if draw(12) > 0 && !routine.is_empty() { routine } else { steps };
             let step = choice[draw(choice.len())];
@@ -173,11 +176,11 @@ fn random_histories_have_one_host_per_term() {
     assert!(2 * hosts > 5 * walks && quiet > walks / 2, "the failures hide what they should test");
 }
 
-/// A host that lost most of its electorate goes on with the relay's warrant and the few that it hears. The others hear
-/// of that term from the relay, and of its electorate from nobody: would they vote by the electorate before, there
-/// could be two majorities and two hosts in one term.
+/// A host that lost most of its electorate goes on with the relay's warrant and the few members that it hears. The
+/// others hear of that term from the relay, but of its electorate from no peer. If they voted by the electorate before,
+/// there could be two majorities and two hosts in one term.
 #[test]
-fn who_has_not_read_the_electorate_of_a_witnessed_term_elects_nobody_under_it() {
+fn no_vote_counts_without_the_electorate_of_a_witnessed_term() {
     let mut history = History(World::new(Bounds {
         peers: 5,
         cut: 0b101_1100,
@@ -223,7 +226,7 @@ impl History {
         self.0.take(step);
     }
 
-    /// Everything that is on its way arrives.
+    /// Delivers everything that is on its way.
     fn run(&mut self) {
         loop {
             let mut steps = Vec::new();
@@ -242,12 +245,12 @@ fn directplays_algorithm_splits() {
     let found = check("DirectPlay 4's algorithm", Bounds::SEED);
     let (property, path) = found.broken.expect("the lowest id that everybody sees is not the same for all");
     assert_eq!(property, "no two hosts at rest: no split brain");
-    // The same faults by warrants and votes are one of the bounds within which nothing breaks.
+    // The same faults by warrants and votes are one of the bounds within which no promise breaks.
     assert!(Bounds::NARROW.iter().any(|(_, bounds)| *bounds == Bounds::SEED_FAULTS));
     say(&format!("as it must, DirectPlay 4's algorithm breaks it ({property}):\n{}", tell(path)));
 }
 
-/// Prints a figure although the test passes: a harness keeps what is printed by the macros to itself.
+/// Prints a figure although the test passes: a harness captures the output of the print macros.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! One peer: its judgement of who hosts, what follows from it, and the session object as far as elections need it.
+//! One peer: its judgement of the host, the consequences, and the session object as far as elections need it.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl Member {
         }
     }
 
-    /// The same when its lease has had time to end.
+    /// The same after its lease has had time to end.
     pub(crate) fn will_act_as_host(&self, now: Time) -> bool {
         let mut later = self.clone();
         let (view, missed) = (Arc::clone(&later.view), later.missed.clone());
@@ -68,7 +68,7 @@ impl Member {
         }
     }
 
-    /// Who answers has the view as it is: the next one may follow.
+    /// Whether all answering members have the present view, so that the next one may follow.
     pub(crate) fn is_settled(&self) -> bool {
         let mut answering = self
             .view
@@ -84,7 +84,7 @@ impl Member {
 }
 
 impl World {
-    /// A peer looks around, and does what follows.
+    /// A peer looks around, and acts on what it sees.
     pub(crate) fn look(&mut self, slot: usize) {
         let now = self.now;
         let Some(member) = self.member_mut(slot) else { return };
@@ -111,7 +111,7 @@ impl World {
         }
     }
 
-    /// A peer lives under another term from now on. A former host that is not to stay is none any more.
+    /// A peer adopts another term. A former host that is not to stay loses its place.
     fn begin_term(&mut self, slot: usize, former: PeerId) {
         let Some(member) = self.member(slot) else { return };
         let (term, host, peer) = (member.term(), member.host(), member.peer);
@@ -119,12 +119,12 @@ impl World {
         if host == peer {
             self.become_host(slot, former);
         } else if !self.member(slot).is_some_and(|member| member.view.has(host)) {
-            // It had given up its successor; its ticket takes the seat back.
+            // It had given up on its successor; its ticket takes the seat back.
             self.end(slot);
         }
     }
 
-    /// Takes the session object. The former host is dropped unless it handed over: it did not know better.
+    /// Takes the session object. The former host is dropped unless it handed over: without that it is out of date.
     fn become_host(&mut self, slot: usize, former: PeerId) {
         let Some(member) = self.member_mut(slot) else { return };
         let (peer, term, missed) = (member.peer, member.term(), member.missed.clone());
@@ -142,7 +142,7 @@ impl World {
         self.publish(slot);
     }
 
-    /// Who is no member any more has no link either.
+    /// A peer that is no member any more has no link either.
     fn drop_link(&mut self, slot: usize, gone: PeerId) {
         if let Some(other) = self.slot_of(gone) {
             self.lanes[slot][other].clear();
@@ -153,7 +153,7 @@ impl World {
         member.closed.insert(gone);
     }
 
-    /// The host says who is a member from now on.
+    /// The host names the members from now on.
     pub(crate) fn publish(&mut self, slot: usize) {
         let Some(member) = self.member_mut(slot) else { return };
         let (peer, term, missed) = (member.peer, member.term(), member.missed.clone());
@@ -178,7 +178,7 @@ impl World {
         self.say_to_relay(slot, &ToRelay::Members(members));
     }
 
-    /// What a host does between two views: the electorate follows the members.
+    /// A host's work between two views: the electorate follows the members.
     pub(crate) fn next_view(&mut self, slot: usize) {
         let Some(member) = self.member_mut(slot) else { return };
         let has_resigned = member.roster().is_some_and(|roster| roster.heir().is_some());
@@ -201,7 +201,7 @@ impl World {
         self.next_view(slot);
     }
 
-    /// From the relay or from a member.
+    /// A warrant from the relay or from a member.
     pub(crate) fn on_warrant(&mut self, slot: usize, warrant: Warrant) {
         let Some(member) = self.member_mut(slot) else { return };
         if let Some(known) = &mut member.joins_under {
@@ -219,7 +219,7 @@ impl World {
         }
     }
 
-    /// A newcomer asks the host that it knows of.
+    /// A newcomer asks the known host for admission.
     pub(crate) fn knock(&mut self, slot: usize) {
         let host = self.member(slot).and_then(|member| member.joins_under).map(|warrant| warrant.host);
         if let Some(other) = host.and_then(|host| self.slot_of(host)) {
@@ -227,7 +227,7 @@ impl World {
         }
     }
 
-    /// Views after a vote wait for the relay, without which nobody new could have come.
+    /// Views after a vote wait for the relay, without which no newcomer could have come.
     pub(crate) fn admit(&mut self, slot: usize, newcomer: PeerId) {
         let Some(member) = self.member_mut(slot) else { return };
         if !member.acts_as_host() || !member.term().is_witnessed() || member.view.has(newcomer) {

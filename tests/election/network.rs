@@ -12,7 +12,7 @@ impl World {
         }
     }
 
-    /// To everybody whom the sender knows as a member.
+    /// Sends to all members that the sender knows.
     pub(crate) fn tell_members(&mut self, slot: usize, letter: &Letter) {
         let Some(member) = self.member(slot) else { return };
         let others = member.view.members().filter_map(|other| self.slot_of(other.peer));
@@ -21,7 +21,7 @@ impl World {
         }
     }
 
-    /// What goes first on a new link (PROTOCOL §4.3).
+    /// The first messages of a new link (PROTOCOL §4.3).
     pub(crate) fn greet(&mut self, from: usize, to: usize) {
         let Some(Mind::Samovar(roster)) = self.member(from).map(|member| &member.mind) else { return };
         let (warrant, greeting) = (*roster.warrant(), roster.greeting());
@@ -31,13 +31,13 @@ impl World {
         }
     }
 
-    /// A link breaks and begins anew: each end says who it is, or that the other is none any more.
+    /// A link breaks and begins anew: each end introduces itself, or tells the other that it is no member any more.
     pub(crate) fn lose(&mut self, one: usize, other: usize) {
         for (from, to) in [(one, other), (other, one)] {
             let closes = self.lanes[from][to].contains(&Letter::Dropped);
             self.lanes[from][to].clear();
             if closes {
-                // It is said again as often as the other end speaks.
+                // It is repeated whenever the other end speaks.
                 self.lanes[from][to].push_back(Letter::Dropped);
             }
             let Some(peer) = self.member(to).map(|member| member.peer) else { continue };
@@ -63,14 +63,14 @@ impl World {
         };
         let sender = self.member(from).map(|member| member.peer);
         let Mind::Samovar(roster) = &member.mind else { return self.reaches(from, to) };
-        // Who voted does not listen to the host any more, and what is ahead by a vote waits.
+        // A peer that voted does not listen to the host any more; a message ahead by a vote waits.
         let is_heard = member.joins_under.is_some() || sender.is_none_or(|sender| roster.listens_to(sender));
         let is_ahead = matches!(letter, Letter::View(term, _) if *term > member.known_term());
         self.reaches(from, to) && is_heard && !is_ahead
     }
 
-    /// Lets arrive at once what no order of arrival makes a difference for: what changes nothing now or later, opinions,
-    /// which each peer may form a moment later anyway, and receipts where no electorate changes.
+    /// Delivers at once the letters whose order makes no difference: those without any effect now or later, opinions,
+    /// which each peer may form a moment later anyway, and receipts while no electorate changes.
     pub(crate) fn settle(&mut self) {
         let slots = self.members.len();
         let pairs = || (0..slots * slots).map(|pair| (pair / slots, pair % slots));
@@ -108,7 +108,7 @@ impl World {
 
     pub(crate) fn deliver(&mut self, from: usize, to: usize) {
         let Some(letter) = self.lanes[from][to].pop_front() else { return };
-        // Letters of a peer that is gone arrive as well; nobody else speaks in its slot before.
+        // Letters of a peer that is gone arrive as well; its slot has no new sender before.
         let Some(sender) = self.senders[from] else { return };
         match letter {
             Letter::Control(news) => self.on_news(to, sender, news),
@@ -158,14 +158,14 @@ impl World {
         }
     }
 
-    /// By DirectPlay 4's rules: the one whom this peer pings does not answer.
+    /// By DirectPlay 4's rules: the pinged candidate does not answer.
     pub(crate) fn time_out(&mut self, slot: usize) {
         let Some(member) = self.member_mut(slot) else { return };
         let view = member.view.clone();
         let Mind::Seed(seed) = &mut member.mind else { return };
         let Some(candidate) = seed.candidate(&view) else { return };
         if seed.time_out(candidate, &view) {
-            // Whom it cannot see it does not tell.
+            // A peer that it cannot see is not told.
             let seen: Vec<_> = seed.reachable(&view).collect();
             for other in seen.into_iter().filter_map(|peer| self.slot_of(peer)).collect::<Vec<_>>() {
                 self.post(slot, other, Letter::Announcement);

@@ -28,7 +28,7 @@ impl Socket {
     }
 }
 
-/// What belongs to the relay and outlives its process, and what it is writing.
+/// The relay's state that outlives its process, and its pending writes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Desk {
     pub(crate) key: RelayKey,
@@ -68,7 +68,7 @@ fn decode(bytes: &[u8]) -> Option<FromRelay> {
 impl World {
     /// Whether the relay lists the game: then newcomers need not wait for it.
     pub(crate) fn has_live_game(&self) -> bool {
-        // Who only joined, and is back first, waits as well.
+        // A peer that only joined, and is back first, waits as well.
         let is_listed = |relay: &Arc<Directory>| relay.usage().games > 0;
         self.relay.as_ref().is_some_and(is_listed) && !self.can_write()
     }
@@ -77,7 +77,7 @@ impl World {
         Arc::make_mut(&mut self.desk)
     }
 
-    /// Opens a socket and enters, without any delay; what the relay answers waits in the socket.
+    /// Opens a socket and enters without delay; the relay's answer waits in the socket.
     fn dial(&mut self, slot: usize, purpose: Purpose) {
         let conn = {
             let desk = self.desk_mut();
@@ -103,7 +103,7 @@ impl World {
         self.drain(answered.then_some(conn));
     }
 
-    /// Founds the game or joins it; who the relay says that the peer is.
+    /// Founds the game or joins it; the relay's answer.
     pub(crate) fn enter_first(&mut self, slot: usize, founds: bool) -> Entered {
         self.dial(slot, if founds { Purpose::Create(Some(code())) } else { Purpose::Join(code()) });
         while self.can_write() {
@@ -115,7 +115,8 @@ impl World {
         entered
     }
 
-    /// Where the outputs go, and what the disk is asked for. Who has just answered may be asked again, for the time alone.
+    /// Delivers the outputs, and queues the disk's requests. A member that has just answered may be asked again, only
+    /// to measure its time.
     fn drain(&mut self, mut timed: Option<ConnId>) {
         let Some(directory) = self.relay.as_mut().map(Arc::make_mut) else { return };
         let requests: Vec<_> = std::iter::from_fn(|| directory.poll_request()).collect();
@@ -132,8 +133,8 @@ impl World {
                     let message = decode(&bytes);
                     match message {
                         Some(FromRelay::Entered(_)) => timed = Some(conn),
-                        // How long who enters takes to answer says nothing here, where time passes in strides; each
-                        // question that is open makes all histories some more.
+                        // The time that an entrant takes to answer has no meaning here, where time passes in strides;
+                        // and each open question multiplies the histories.
                         Some(FromRelay::Probe(_)) if timed.take_if(|asked| *asked == conn).is_some() => {
                             continue;
                         }
@@ -157,7 +158,7 @@ impl World {
         match &message {
             FromRelay::Issued(warrant) | FromRelay::Successor(warrant) => self.note_given(warrant),
             FromRelay::Entered(entered) => self.note_given(&entered.warrant),
-            // A pulse says nothing new here, and a hint is no more than a suspicion.
+            // A pulse is no news here, and a hint is no more than a suspicion.
             FromRelay::Pulse | FromRelay::Gone(_) => return,
             _ => {}
         }
@@ -225,7 +226,7 @@ impl World {
         let socket = std::mem::take(&mut self.sockets[slot]);
         let was_open = self.relay.is_some() && socket.conn.is_some();
         self.sockets[slot].dead = socket.dead.or(socket.conn).filter(|_| was_open || socket.dead.is_some());
-        // The relay reads what was sent before.
+        // The relay still reads the messages sent before.
         if let (Some(conn), true) = (socket.conn, self.reaches(slot, RELAY)) {
             socket.up.iter().for_each(|bytes| self.hand_to_relay(conn, bytes));
         }
@@ -253,7 +254,7 @@ impl World {
         is_member && self.relay.is_some() && self.sockets[slot].conn.is_none() && self.reaches(slot, RELAY)
     }
 
-    /// A peer comes back to the relay as itself.
+    /// A peer comes back to the relay with its id.
     pub(crate) fn resume(&mut self, slot: usize) {
         let Some(member) = self.member(slot) else { return };
         let Mind::Samovar(roster) = &member.mind else { return };
@@ -296,8 +297,8 @@ impl World {
         self.look(slot);
     }
 
-    /// Whether the next message of the relay to a peer is one whose delay makes no difference: a denial, a probe, whose
-    /// answer may be late, a warrant that is known.
+    /// Whether the delay of the relay's next message to a peer makes no difference: a denial, a probe, whose answer may
+    /// be late, a known warrant.
     pub(crate) fn is_routine(&self, slot: usize) -> bool {
         let Some(bytes) = self.sockets[slot].down.front() else { return false };
         match decode(bytes) {

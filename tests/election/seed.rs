@@ -7,7 +7,7 @@ use samovar_wire::{PeerId, SortedSet};
 pub(crate) struct Seed {
     me: PeerId,
     pub(crate) host: PeerId,
-    /// Who did not answer this peer's pings.
+    /// The peers that did not answer this peer's pings.
     unreachable: SortedSet<PeerId>,
 }
 
@@ -20,12 +20,12 @@ impl Seed {
         self.host == self.me
     }
 
-    /// The host is gone for this peer, and nobody has announced itself yet.
+    /// The host is gone for this peer, and no peer has announced itself yet.
     pub(crate) fn is_migrating(&self) -> bool {
         self.unreachable.contains(&self.host)
     }
 
-    /// Whom this peer pings, one after another: the host, and once that is gone the lowest id that could follow it.
+    /// The peer that this one pings: the host, and once that is gone the lowest id that could follow it.
     pub(crate) fn candidate(&self, view: &View) -> Option<PeerId> {
         if !self.is_migrating() {
             return Some(self.host).filter(|_| !self.is_host());
@@ -41,7 +41,7 @@ impl Seed {
         self.is_migrating() && self.candidate(view).is_some()
     }
 
-    /// Eight pings were not answered. `true` when this peer has the lowest id of all that answer: it is host now.
+    /// Eight pings were not answered. `true` if this peer has the lowest id of all that answer: it is host now.
     pub(crate) fn time_out(&mut self, candidate: PeerId, view: &View) -> bool {
         self.unreachable.insert(candidate);
         let becomes = self.is_migrating() && self.candidate(view).is_none();
@@ -51,7 +51,7 @@ impl Seed {
         becomes
     }
 
-    /// Somebody says that it is host; nobody asks by what right.
+    /// A peer announces that it is host; no peer checks its right.
     pub(crate) fn on_announcement(&mut self, from: PeerId) {
         self.unreachable.remove(&from);
         self.host = from;

@@ -1,4 +1,4 @@
-//! What can happen next, and what it does.
+//! The possible next events, and their effects.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -20,12 +20,12 @@ pub(crate) enum Step {
     Restart(usize),
     RelayCrash,
     RelayStart,
-    /// Some are parted from the others.
+    /// Some peers are parted from the others.
     Part,
     Heal,
     /// A link breaks and begins anew.
     Lose(usize, usize),
-    /// A peer sees who is silent.
+    /// A peer notices the silent ones.
     Notice(usize),
     /// A peer takes a living one for dead.
     Suspect(usize, usize),
@@ -54,7 +54,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Whether it is of those whose number is bounded, and not of those that follow by themselves.
+    /// Whether it is a fault, whose number is bounded, and not an event that follows by itself.
     pub(crate) const fn is_fault(self) -> bool {
         !matches!(
             self,
@@ -70,7 +70,7 @@ impl Step {
 }
 
 impl World {
-    /// A session of so many members, the first its host, with its first election still to come.
+    /// A session of the given members, the first its host, with its first election still to come.
     pub(crate) fn new(bounds: Bounds) -> Self {
         let (directory, desk) = new_relay();
         let slots = bounds.peers;
@@ -118,7 +118,7 @@ impl World {
         world
     }
 
-    /// Everything that can happen next.
+    /// All possible next steps.
     pub(crate) fn steps(&self, steps: &mut Vec<Step>) {
         if self.broken.is_some() {
             return;
@@ -177,7 +177,7 @@ impl World {
         } else if self.left.cut != 0 {
             steps.push(Step::Part);
         }
-        // Whoever waits for time waits while letters travel; only what is on its way to the relay may be late for it.
+        // Time passes only while no letter travels; only messages to the relay may be late for it.
         if self.left.ticks > 0 && self.is_quiet() {
             steps.push(Step::Tick);
         }
@@ -327,7 +327,7 @@ impl World {
         self.look(slot);
     }
 
-    /// Pings that are lost although the pinged one lives count as a false alarm.
+    /// Lost pings to a living peer count as a false alarm.
     fn count_false_alarm(&mut self, slot: usize) {
         let Some(Mind::Seed(seed)) = self.member(slot).map(|member| &member.mind) else { return };
         let candidate = seed.candidate(&self.member(slot).unwrap().view).unwrap();

@@ -1,4 +1,4 @@
-//! Peers, the lanes between them, the relay, and who was host of what.
+//! Peers, the lanes between them, the relay, and the hosts of all terms.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::relay::{Desk, Socket};
 use crate::seed::Seed;
 use crate::step::Step;
 
-/// What a lane carries, in order.
+/// The content of a lane, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Letter {
     Control(PeerControl),
@@ -29,7 +29,7 @@ pub(crate) enum Letter {
     Announcement,
 }
 
-/// Whose rules a peer follows.
+/// The rules that a peer follows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::large_enum_variant, reason = "the small one is for comparison only")]
 pub(crate) enum Mind {
@@ -43,16 +43,16 @@ pub(crate) struct Member {
     pub(crate) peer: PeerId,
     pub(crate) mind: Mind,
     pub(crate) view: Arc<View>,
-    /// Whom it takes for dead.
+    /// The peers that it takes for dead.
     pub(crate) missed: SortedSet<PeerId>,
-    /// Whom it has no link to any more: one of the two dropped the other.
+    /// The peers that it has no link to any more: one of the two dropped the other.
     pub(crate) closed: SortedSet<PeerId>,
-    /// As host: which view each member has.
+    /// The view that each member has, as known to a host.
     pub(crate) holding: SortedMap<PeerId, u64>,
     pub(crate) pass: PeerPass,
     /// The former host, if it handed over.
     pub(crate) stays: Option<PeerId>,
-    /// It has no seat yet, and this is the highest warrant it knows.
+    /// It has no seat yet, and this is the highest warrant that it knows.
     pub(crate) joins_under: Option<Warrant>,
 }
 
@@ -61,15 +61,15 @@ pub(crate) struct World {
     pub(crate) left: Bounds,
     pub(crate) now: Time,
     pub(crate) members: Vec<Option<Arc<Member>>>,
-    /// Who speaks, or spoke last, in each slot.
+    /// The present or last speaker of each slot.
     pub(crate) senders: Vec<Option<PeerId>>,
     pub(crate) lanes: Vec<Vec<VecDeque<Letter>>>,
     pub(crate) sockets: Vec<Socket>,
     pub(crate) relay: Option<Arc<Directory>>,
     pub(crate) desk: Arc<Desk>,
-    /// Who is parted from the others now.
+    /// The slots that are parted from the others now.
     pub(crate) parted: u8,
-    /// Whom anybody took for the host of each term, or the relay gave it.
+    /// The host of each term, as any peer believes or the relay granted.
     pub(crate) hosts: BTreeMap<Term, PeerId>,
     /// The peers that there were from the beginning.
     pub(crate) founders: Arc<Vec<PeerId>>,
@@ -105,7 +105,7 @@ impl World {
         by_relay || side(from) == side(to)
     }
 
-    /// Whom a peer would miss if it looked now.
+    /// The peers that this one would miss if it looked now.
     pub(crate) fn silent_for(&self, slot: usize) -> SortedSet<PeerId> {
         let Some(member) = self.member(slot) else { return SortedSet::new() };
         let others = member.view.members().map(|other| other.peer).filter(|&peer| peer != member.peer);
@@ -129,7 +129,7 @@ impl World {
             && self.sockets.iter().all(|socket| socket.down.is_empty())
     }
 
-    /// Nothing is under way, and everybody sees who lives.
+    /// Nothing is under way, and all see which peers live.
     pub(crate) fn is_at_rest(&self) -> bool {
         let empty = |from: usize, to: usize| self.members[to].is_none() || self.lanes[from][to].is_empty();
         let slots = self.members.len();
@@ -144,8 +144,8 @@ impl World {
             })
     }
 
-    /// Whether two that have a link to each other would act as hosts, however much time passed. Who was dropped and
-    /// hears from nobody may go on alone until it reaches the relay.
+    /// Whether two peers with a link to each other would act as hosts, however much time passed. A dropped peer without
+    /// any link may go on alone until it reaches the relay.
     pub(crate) fn is_split(&self) -> bool {
         let acting: Vec<_> = self.living().filter(|(_, member)| member.acts_as_host()).collect();
         acting.len() > 1
@@ -157,7 +157,7 @@ impl World {
             })
     }
 
-    /// The world when nothing fails any more and everything that waits for time has had it.
+    /// The world after all failures have ended and all timers have run.
     pub(crate) fn left_alone(&self) -> Self {
         /// More than every time-out together, in ticks of the longest span.
         const TICKS: usize = 12;
@@ -172,7 +172,7 @@ impl World {
         world
     }
 
-    /// Everything happens that follows by itself.
+    /// Lets all events happen that follow by themselves.
     fn run(&mut self) {
         loop {
             let mut steps = Vec::new();
@@ -182,8 +182,8 @@ impl World {
         }
     }
 
-    /// Whether somebody hosts; `None` unless there is a majority, by everybody's count, of whom each is linked to each. A
-    /// newcomer that is made host before it has read a view is another matter: here it does not begin anything anew.
+    /// Whether a member hosts; `None` unless a majority, by every member's count, is fully linked. A newcomer that is
+    /// made host before it has read a view is excluded: in this model it does not begin a session anew.
     pub(crate) fn is_hosted(&self) -> Option<bool> {
         let members: Vec<_> = self.living().collect();
         let here = |peer: &&PeerId| members.iter().any(|(_, member)| member.peer == **peer);
@@ -202,7 +202,7 @@ impl World {
         is_majority.then(|| members.iter().any(|(_, member)| member.acts_as_host()))
     }
 
-    /// Notes whom a peer takes for host; there is one per term.
+    /// Notes the peer that another takes for host; there is one per term.
     pub(crate) fn note_host(&mut self, term: Term, host: PeerId, who: &str) {
         let known = *self.hosts.entry(term).or_insert(host);
         if known != host && self.broken.is_none() {

@@ -1,4 +1,4 @@
-//! What the page shows of a slow line is the truth.
+//! The page's figures for a slow line are true.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use samovar_tests::sampler::median;
 use samovar_tests::status::Status;
 use samovar_tests::watch::{self, Look, Watch};
 
-/// One way.
+/// The delay, one way.
 const DELAY: Duration = Duration::from_millis(30);
 
-/// Packets of a hundred that are lost, each way.
+/// Lost packets in a hundred, each way.
 const LOSS: u8 = 5;
 
-/// How far the medians of what is shown may be from the truth, in milliseconds: a few frames of a busy machine.
+/// The greatest error of the shown medians, in milliseconds: a few frames of a busy machine.
 const TRUE_WITHIN: f64 = 12.0;
 
-/// Keeps the page's connections, of which the browser knows the round trip by pings of its own.
+/// Keeps the page's connections, whose round trip the browser knows by pings of its own.
 const KEEP: &str = "window.__connections = [];
 window.RTCPeerConnection = class extends RTCPeerConnection {
   constructor(...settings) { super(...settings); __connections.push(this); }
@@ -34,13 +34,13 @@ const CONTROL: &str = "(async () => {
   return slowest;
 })()";
 
-/// Ages are told in units of 128 µs, so a sample is known by the time of its taking up to that.
+/// Ages have a unit of 128 µs, which bounds how exactly a sample can be identified.
 const SAME: f64 = 0.3;
 
 /// A look that took longer, in milliseconds, was interrupted.
 const TOOK: f64 = 3.0;
 
-/// How long the clocks are given to settle, and then looked at.
+/// The time for the clocks to settle, and then the time of the looks.
 const SETTLE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_secs(15);
 
@@ -78,7 +78,7 @@ async fn ping_and_age_of_data_over_a_slow_line_are_true() {
             "{name} sees a ping of {ping:.2} ms, its browser {control:.2}, and data {least:.1} to {most:.1} ms old, \
              mostly {usual:.1}"
         );
-        // The browser's last ping may have been held up; ours is the median of many.
+        // The browser's last ping may have been delayed; ours is the median of many.
         let longest = control.max(2.0 * delay) + TRUE_WITHIN;
         assert!(ping < longest, "a ping of {ping} ms, and {control} by the browser");
         assert!(ping > 2.0 * delay - 1.0, "no ping is shorter than the line");
@@ -111,8 +111,8 @@ fn ages(watch: &Watch) -> [f64; 3] {
     [least, median(&ages), ages.iter().copied().fold(0.0, f64::max)]
 }
 
-/// How far the ages that one saw are from the truth, which is when the other took the same sample by the machine's clock; in
-/// order.
+/// The errors of the ages that one saw, in order. The true time of a sample is when the other took it, by the machine's
+/// clock.
 fn errors(seen: &Watch, by: &Watch) -> Vec<f64> {
     let exact = |look: &&Look| look.took < TOOK;
     let taken = |look: &Look| look.own.map(|age| (look.session - age, look.at - age));

@@ -1,4 +1,4 @@
-//! From the kill of a host until its survivors go on, in pages and robots.
+//! The time from the kill of a host until its survivors go on, in pages and robots.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use samovar_tests::sampler::{self, Sample};
 use samovar_tests::status::{Id, Status};
 use samovar_tests::wait;
 
-/// How often a host is killed.
+/// The number of hosts that are killed.
 const ROUNDS: usize = 5;
 
-/// The median may take so long more than the pages stand still without a death, in milliseconds. In virtual time it is an
+/// The most that the median may exceed the pages' standstill without a death, in milliseconds. In virtual time it is an
 /// eighth of that.
 const RESUMED_WITHIN: f64 = 1_000.0;
 
@@ -36,7 +36,7 @@ async fn survivors_in_pages_go_on_soon() {
             player.hunt().await;
             sampler::start(player).await;
         }
-        // What is seen while nothing happens is the control.
+        // The standstill without an event is the control.
         tokio::time::sleep(Duration::from_secs(4)).await;
         for player in &players {
             stills.push(standstill(&sampler::samples(player).await));
@@ -57,7 +57,7 @@ async fn survivors_in_pages_go_on_soon() {
     }
 }
 
-/// The longest time for which nothing of the host was seen to move.
+/// The longest time for which no object of the host moved.
 fn standstill(samples: &[Sample]) -> f64 {
     let (mut longest, mut since): (f64, _) = (0.0, samples.first());
     for sample in samples {
@@ -74,7 +74,7 @@ fn standstill(samples: &[Sample]) -> f64 {
     longest
 }
 
-/// Kills the host's browser and returns the milliseconds until the slower of the survivors saw objects move again.
+/// Kills the host's browser; the milliseconds until the slower of the survivors saw objects move again.
 async fn kill_the_host(players: &mut Vec<Player>) -> f64 {
     let before = players[0].status().await;
     let mut hosting = None;
@@ -107,7 +107,7 @@ async fn a_surviving_robot_goes_on_soon() {
         for _ in 0..ROUNDS {
             let mut other = Bots::join(&relay, &code, wish);
             let before = other.wait("it is the host's backup", JOIN_WITHIN, backs_up(path)).await.remove(0);
-            // Some reports, to know how session time runs.
+            // Some reports, to relate session time to the clock.
             tokio::time::sleep(Duration::from_secs(3)).await;
             let since = Instant::now();
             host.kill();

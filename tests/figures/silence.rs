@@ -1,4 +1,4 @@
-//! For how long a player is not heard when its path is cut, or its page hidden for minutes.
+//! The silence of a player when its path is cut, or its page is hidden for minutes.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use samovar_tests::sampler::{self, median};
 use samovar_tests::status::Status;
 use samovar_tests::watch;
 
-/// How long a path that does not work is left alone at most, and an attempt takes.
+/// The longest time for which a failed path is not tried again, and an attempt takes.
 const BETTER_WITHIN: Duration = Duration::from_secs(45);
 
-/// How long both are watched before something happens: the control.
+/// The time of watching before an event: the control.
 const BEFORE: Duration = Duration::from_secs(6);
 
-/// How much longer than before a player may not be heard when the direct path is cut or healed, in milliseconds.
+/// The longest additional silence of a player when the direct path is cut or healed, in milliseconds.
 const FALLEN_WITHIN: f64 = 700.0;
 
 /// The same when its router takes other ports.
@@ -25,7 +25,7 @@ const REBOUND_WITHIN: f64 = 4_000.0;
 /// The same when its page is hidden. Links keep alive every 100 ms.
 const HIDDEN_WITHIN: f64 = 900.0;
 
-/// How long the page is hidden: browsers throttle more after a minute.
+/// The time for which the page is hidden: browsers throttle more after a minute.
 const HIDDEN_FOR: Duration = Duration::from_secs(75);
 
 /// The longest silence of each since then, the lower first.
@@ -33,7 +33,7 @@ async fn silences(pair: (&Player, &Player), since: f64) -> Vec<f64> {
     both(pair).await.iter().map(|watch| watch.silence(since)).collect()
 }
 
-/// Watches both for a while in which nothing happens.
+/// Watches both for a while without an event.
 async fn control(pair: (&Player, &Player)) -> f64 {
     let since = sampler::now();
     tokio::time::sleep(BEFORE).await;
@@ -98,7 +98,7 @@ async fn hidden_pages_are_heard_for_minutes() {
     bob.hide().await;
     let hidden = sampler::now();
     let mut silence = 0.0_f64;
-    // The page's own looks are throttled with it, so it is asked.
+    // The page's own looks are throttled with it, so the test asks it.
     samovar_tests::wait::throughout("both are members", HIDDEN_FOR, async || {
         for player in [&ann, &bob] {
             let status = player.status().await;

@@ -1,4 +1,4 @@
-//! What can happen next, and what it does.
+//! The possible next events, and their effects.
 
 use samovar_wire::Term;
 
@@ -10,15 +10,15 @@ pub(crate) enum Step {
     Create(usize),
     /// The owner sets the only field.
     Set(usize),
-    /// The host, in its own picture, gives the object away.
+    /// The host, by its own picture, gives the object away.
     Grant {
         by: usize,
         to: usize,
     },
     Destroy(usize),
-    /// A peer is gone without a word.
+    /// A peer goes silently.
     Depart(usize),
-    /// The host notices, and takes over what the gone has left.
+    /// The host notices, and takes over the objects of the peer that is gone.
     Expel(usize),
     /// The witness names the second host.
     Issue,
@@ -31,7 +31,7 @@ pub(crate) enum Step {
     },
     /// A datagram arrives, and its sender learns of it.
     Arrive(usize),
-    /// It never arrives.
+    /// The datagram never arrives.
     Lose(usize),
     /// It is taken for lost and still on its way.
     Mistake(usize),
@@ -42,7 +42,7 @@ pub(crate) enum Step {
 }
 
 impl World {
-    /// Everything that can happen next.
+    /// All possible next steps.
     pub(crate) fn steps(&self, steps: &mut Vec<Step>) {
         if self.broken.is_some() {
             return;
@@ -87,7 +87,7 @@ impl World {
         self.network_steps(steps);
     }
 
-    /// A departure before there is anything to inherit tells nothing.
+    /// A departure before any object exists proves nothing.
     fn owns_nothing_yet(&self) -> bool {
         self.living().all(|(_, member)| member.objects.iter().next().is_none())
     }
@@ -111,7 +111,7 @@ impl World {
         }
     }
 
-    /// Does one step; then everybody says what it has to say.
+    /// Does one step; then all peers send their messages.
     pub(crate) fn take(&mut self, step: Step) {
         match step {
             Step::Create(peer) => {
@@ -174,7 +174,7 @@ impl World {
         self.air.retain(|datagram| datagram.to != gone);
     }
 
-    /// A link ends: what it still carried is not heard any more.
+    /// A link ends: its remaining content is not heard any more.
     fn unlink(&mut self, peer: usize, gone: usize) {
         let member = self.member(peer);
         member.linked.retain(|&linked| linked != gone);
@@ -199,7 +199,7 @@ impl World {
         }
     }
 
-    /// The warrant is passed on before anything is said under it (PROTOCOL §4.3).
+    /// The warrant is passed on before any message under it (PROTOCOL §4.3).
     fn hear_warrant(&mut self, peer: usize) {
         if self.member(peer).term == 2 {
             return;

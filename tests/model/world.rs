@@ -1,4 +1,4 @@
-//! Three peers, the lanes and datagrams between them, and what has been promised so far.
+//! Three peers, the lanes and datagrams between them, and the promises so far.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,18 +6,18 @@ use samovar_objects::{Objects, Place, Schemas};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{Kind, ObjectId, PeerId, Reader, Receipt, Stamp, Term, Time};
 
-/// How often each thing may happen in one history.
+/// The number of times that each event may happen in one history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Bounds {
     pub(crate) creates: u8,
     pub(crate) sets: u8,
     pub(crate) grants: u8,
     pub(crate) destroys: u8,
-    /// Members that go, without a word; when it is the host, another one follows under the second term.
+    /// Members that go silently; when it is the host, another one follows under the second term.
     pub(crate) departures: u8,
     /// Datagrams that never arrive.
     pub(crate) losses: u8,
-    /// Datagrams that are taken for lost and arrive all the same.
+    /// Datagrams that are taken for lost and arrive nevertheless.
     pub(crate) mistakes: u8,
     /// Datagrams that arrive twice; links drop the second, the machine does not depend on it.
     pub(crate) copies: u8,
@@ -34,14 +34,14 @@ impl Bounds {
         mistakes: 0,
         copies: 0,
     };
-    /// Each stresses another part: who owns what through a departure, what the network does to updates, and both.
-    /// Together half a million states, 30 s of one core in the dev profile.
+    /// Each stresses another part: ownership through a departure, the network's effects on updates, and both. Together
+    /// half a million states, 30 s of one core in the dev profile.
     pub(crate) const NARROW: [Self; 3] = [
         Self { grants: 2, destroys: 1, departures: 1, ..Self::NONE },
         Self { sets: 1, grants: 1, losses: 1, mistakes: 1, ..Self::NONE },
         Self { sets: 1, grants: 1, destroys: 1, departures: 1, ..Self::NONE },
     ];
-    /// For minutes, and some gigabytes.
+    /// These take minutes, and some gigabytes.
     pub(crate) const WIDE: [Self; 3] = [
         Self { grants: 2, destroys: 1, departures: 1, ..Self::NONE },
         Self { sets: 2, grants: 1, losses: 1, mistakes: 1, ..Self::NONE },
@@ -50,7 +50,7 @@ impl Bounds {
 }
 
 pub(crate) const PEERS: usize = 3;
-/// The first host, and who follows it.
+/// The first host, and its successor.
 pub(crate) const HOST: usize = 0;
 pub(crate) const SECOND: usize = 1;
 
@@ -64,7 +64,7 @@ pub(crate) const fn index(peer: PeerId) -> usize {
     peer.0 as usize - 1
 }
 
-/// What a lane carries in order.
+/// The content of a lane, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Letter {
     Warrant,
@@ -82,7 +82,7 @@ pub(crate) struct Lane {
     pub(crate) packet: u64,
 }
 
-/// Time that passes for itself at most: what is not right after as many updates never will be.
+/// The most times that time passes by itself: a fault that survives this many updates stays.
 const TICKS_MAX: u8 = 4;
 
 /// A datagram on its way.
@@ -96,7 +96,7 @@ pub(crate) struct Datagram {
     pub(crate) is_settled: bool,
 }
 
-/// One peer and what it has been told beside objects.
+/// One peer, and its state beside objects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Member {
     pub(crate) objects: Objects,
@@ -109,14 +109,14 @@ pub(crate) struct Member {
 /// One object as a member sees it: owner, stamp, value.
 pub(crate) type Seen = (ObjectId, PeerId, Stamp, Vec<u8>);
 
-/// Who has what, and what is under way.
+/// The state of all peers, and the messages under way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct World {
     pub(crate) left: Bounds,
     pub(crate) members: [Option<Member>; PEERS],
     pub(crate) lanes: [[Lane; PEERS]; PEERS],
     pub(crate) air: Vec<Datagram>,
-    /// How often time passed because nothing else happened.
+    /// How often time passed because no other event was possible.
     pub(crate) ticks: u8,
     /// Whether the witness has given out the second term.
     pub(crate) is_issued: bool,
@@ -125,7 +125,7 @@ pub(crate) struct World {
     owners: BTreeMap<(ObjectId, Stamp), PeerId>,
     is_contested: bool,
     pub(crate) revived: bool,
-    /// What went wrong, in words.
+    /// The fault, in words.
     pub(crate) broken: Option<String>,
 }
 
@@ -161,16 +161,16 @@ impl World {
         self.members.iter().enumerate().filter_map(|(peer, member)| Some((peer, member.as_ref()?)))
     }
 
-    /// Time passes with what the application does and the network fails to do, so that it tells no states apart that
-    /// are otherwise the same: a frame goes out once for each time, and again when the one before is lost.
+    /// Time passes with the application's acts and the network's failures only, so that it does not tell apart
+    /// otherwise equal states: a frame goes out once for each time, and again when the one before is lost.
     fn now(&self) -> Time {
         let Bounds { creates, sets, losses, mistakes, .. } = self.left;
         let left: u64 = [creates, sets, losses, mistakes].map(u64::from).iter().sum();
         Time::from_micros((1_100 - left + u64::from(self.ticks)) * 20_000)
     }
 
-    /// Whether nothing is under way and somebody will say more when time passes: what arrived before the announcement
-    /// that it was about is not heard, and comes again.
+    /// Whether nothing is under way and a peer will send more when time passes: an update that arrives before its
+    /// object's announcement is not heard, and comes again.
     pub(crate) fn waits(&self) -> bool {
         let is_done = self.air.is_empty() && self.lanes.iter().flatten().all(|lane| lane.letters.is_empty());
         let wants = |(_, member): (usize, &Member)| {
@@ -185,7 +185,7 @@ impl World {
         self.member(peer).objects.create(now, TRAITS, &[b"-"]).unwrap();
     }
 
-    /// Every value is unlike any other and says who set it under which stamp.
+    /// Every value is unique and names its author and stamp.
     pub(crate) fn set(&mut self, peer: usize) {
         let (now, number) = (self.now(), self.left.sets);
         let objects = &mut self.member(peer).objects;
@@ -195,7 +195,7 @@ impl World {
         objects.set(now, object, 0, &value).unwrap();
     }
 
-    /// Every peer says what it has to say: reliable messages at once, one datagram at a time.
+    /// Every peer sends its messages: reliable ones at once, one datagram at a time.
     pub(crate) fn transmit(&mut self) {
         let now = self.now();
         let alive: Vec<_> = self.living().map(|(peer, _)| peer).collect();
@@ -228,7 +228,7 @@ impl World {
         self.air.sort_by_key(|d| (d.from, d.to, d.packet));
     }
 
-    /// Hands an object message over; an honest peer that is blamed breaks a promise.
+    /// Hands over an object message; blaming an honest peer breaks a promise.
     pub(crate) fn hand_over(&mut self, from: usize, to: usize, bytes: &[u8]) {
         let mut reader = Reader::new(bytes);
         let kind = MessageKind::decode(&mut reader).unwrap();
@@ -238,7 +238,7 @@ impl World {
         }
     }
 
-    /// Hands a datagram over and sees whether what it changes is its sender's to change.
+    /// Hands over a datagram and checks that its sender may make its changes.
     pub(crate) fn hand_datagram(&mut self, datagram: &Datagram) {
         let Datagram { from, to, ref bytes, .. } = *datagram;
         let before = self.member(to).objects.clone();
@@ -257,7 +257,7 @@ impl World {
         }
     }
 
-    /// After every step: what each peer knows must be newer than what it knew.
+    /// Runs after every step: each peer's knowledge must only become newer.
     pub(crate) fn take_note(&mut self) {
         for member in self.members.iter_mut().flatten() {
             while member.objects.poll_event().is_some() {}
@@ -278,7 +278,7 @@ impl World {
         }
     }
 
-    /// Nothing is under way and everybody lives by the same view.
+    /// Nothing is under way and all peers have the same view.
     pub(crate) fn is_quiet(&self) -> bool {
         let knows = |member: &Member| self.departed.is_none_or(|gone| !member.linked.contains(&gone));
         !self.waits()
@@ -287,7 +287,7 @@ impl World {
             && self.living().all(|(_, member)| knows(member))
     }
 
-    /// What each living member has: objects, owners, stamps, values.
+    /// The state of each living member: objects, owners, stamps, values.
     pub(crate) fn pictures(&self) -> Vec<(usize, Vec<Seen>)> {
         let picture = |member: &Member| {
             member.objects.iter().map(|o| (o.id(), o.owner(), o.stamp(), o.field(0).to_vec())).collect()

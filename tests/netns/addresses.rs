@@ -1,4 +1,4 @@
-//! A relay on a host with two addresses, whose UDP port is that of all.
+//! A relay on a host with two addresses, whose UDP port listens on all.
 
 use samovar_tests::bots::Bots;
 use samovar_tests::network::Network;
@@ -9,7 +9,7 @@ use samovar_tests::wait;
 
 /// The relay's second address, which members are told.
 const SECOND: &str = "10.77.0.201";
-/// Nobody's address.
+/// An address that no place has.
 const NOBODYS: &str = "10.77.0.250";
 
 /// Two robots that may not link directly, at a relay that listens like this and whose members are told this address.
@@ -37,7 +37,7 @@ fn meet_by(path: &'static str) -> impl Fn(&[Status]) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_leave_from_the_address_that_was_asked() {
-    // A socket of IPv6 that takes IPv4 as well has another way to say from where.
+    // A socket of IPv6 that takes IPv4 as well reports addresses in another way.
     for listens in ["0.0.0.0:0", "[::]:0"] {
         let Some((_network, relay, mut robots)) = robots(listens, SECOND).await else { return };
         robots.wait("both have channels to the second address", JOIN_WITHIN, meet_by("relayedUdp")).await;

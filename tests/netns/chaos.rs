@@ -8,17 +8,17 @@ use samovar_duel::rng::Rng;
 use crate::table::{RELAY, Table};
 
 const PLAYERS: u8 = 6;
-/// Places for those who come later.
+/// Places for later players.
 const LATER: u8 = 2;
 /// Faults in a run.
 const FAULTS: u32 = 16;
-/// Nobody is killed, and nobody leaves, when no more are left.
+/// No player is killed or leaves when only this many are left.
 const PLAYERS_MIN: usize = 3;
 /// Kinds of faults.
 const KINDS: usize = 11;
-/// A seed whose plan has each of them.
+/// A seed whose plan has each kind.
 const SEED_OF_ALL: u64 = 12;
-/// Other plans than that of the tests: `SAMOVAR_CHAOS=7 cargo test -p samovar-tests --test netns chaos -- --nocapture`.
+/// For other plans than the tests': `SAMOVAR_CHAOS=7 cargo test -p samovar-tests --test netns chaos -- --nocapture`.
 const SEED: &str = "SAMOVAR_CHAOS";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,7 +41,7 @@ async fn all_who_live_are_in_one_game_after_chaos() {
     assert!(seed != SEED_OF_ALL || struck.len() == KINDS, "the plan of this seed has every kind of fault");
 }
 
-/// What is drawn, and what is broken at present.
+/// The random plan, and the present faults.
 struct Chaos {
     rng: Rng,
     asleep: Vec<usize>,
@@ -72,7 +72,7 @@ enum Fault {
 }
 
 impl Chaos {
-    /// Does one of what can be done now, and says what.
+    /// Does one of the possible faults, and names it.
     async fn strike(&mut self, table: &mut Table) -> (Fault, String) {
         let faults = self.possible(table);
         let fault = self.draw(&faults);
@@ -135,7 +135,7 @@ impl Chaos {
         (fault, said)
     }
 
-    /// Two sides of the network, neither of which is empty.
+    /// Two sides of the network, neither of them empty.
     fn sides(&mut self, table: &Table) -> (Vec<usize>, Vec<usize>) {
         let mut others = table.all();
         others.push(RELAY);
@@ -148,8 +148,8 @@ impl Chaos {
         (some, others)
     }
 
-    /// What can be done now. Nobody comes while anything is broken: who is not let in the first time has no seat to come back to, and
-    /// its process ends.
+    /// The possible faults. No player comes while anything is broken: one that is not let in at first has no seat to
+    /// come back to, and its process ends.
     fn possible(&self, table: &Table) -> Vec<Fault> {
         let is_whole = !self.is_cut && self.asleep.is_empty() && self.relay == RelayState::Runs;
         let mut faults = vec![Fault::Cut, Fault::CutOneWay];
@@ -168,7 +168,7 @@ impl Chaos {
         faults
     }
 
-    /// Mends all that is broken.
+    /// Repairs all faults.
     fn end(&mut self, table: &mut Table) {
         self.mend_relay(table);
         table.network.heal();

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use crate::table::Table;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_comes_while_hosts_crash_gets_in() {
+async fn a_player_that_comes_while_hosts_crash_gets_in() {
     let Some(mut table) = Table::set_with(3, 3).await else { return };
     for round in 1..=3 {
         table.come();
-        // Now and then before it has reached the host, and now and then while it is let in.
+        // Sometimes before it has reached the host, and sometimes while it is let in.
         tokio::time::sleep(Duration::from_millis(150 * round)).await;
         table.kill(&[table.host]);
         table.all_back(&format!("rolling-joins, round {round}")).await;

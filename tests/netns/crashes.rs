@@ -1,4 +1,4 @@
-//! Processes that end without a word, and a cable that is pulled.
+//! Processes that end silently, and a cable that is pulled.
 
 use std::time::Instant;
 

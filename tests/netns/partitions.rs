@@ -1,4 +1,4 @@
-//! Cuts through the network, and what is left when they have healed.
+//! Cuts through the network, and the state after they have healed.
 
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ async fn a_majority_that_does_not_reach_the_relay_either_elects_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_hears_everybody_and_is_heard_by_nobody_is_succeeded() {
+async fn an_unheard_host_that_hears_all_is_succeeded() {
     let Some(mut table) = Table::set(4).await else { return };
     let host = table.host;
     let rest = table.all_but(&[host]);
@@ -90,7 +90,7 @@ async fn one_of_those_who_do_not_reach_each_other_succeeds_the_host() {
     let Some(mut table) = Table::set(5).await else { return };
     let rest = table.all_but(&[table.host]);
     table.network.sever(&rest, &rest);
-    // Long enough to miss each other, or to find the way by the relay.
+    // Long enough to miss each other, or to find the path by the relay.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let since = Instant::now();
     table.kill(&[table.host]);

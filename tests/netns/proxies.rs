@@ -1,7 +1,7 @@
-//! The relay behind nginx and Caddy, with the very lines of `docs/relay.md`: robots meet by TLS, at the root and at a sub-path, and
-//! the game goes on when the proxy reads its lines again, and when it is started anew.
+//! The relay behind nginx and Caddy, with the very lines of `docs/relay.md`: robots meet by TLS, at the root and at a
+//! sub-path. The game goes on when the proxy reloads its lines, and when it restarts.
 //!
-//! Where a proxy is not installed, its test says so and ends.
+//! If a proxy is not installed, its test says so and ends.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -23,10 +23,10 @@ use crate::table::HEALED_WITHIN;
 
 const GUIDE: &str = include_str!("../../docs/relay.md");
 
-/// Where the guide's proxies find their certificate, and the relay.
+/// The paths of the certificate in the guide's proxies, and the address of the relay.
 const CERTIFICATE: [&str; 2] = ["/etc/ssl/tea.example/fullchain.pem", "/etc/ssl/tea.example/privkey.pem"];
 const BACKEND: &str = "127.0.0.1:8080";
-/// Where the proxies of this test listen, beside the relay.
+/// The ports of this test's proxies, beside the relay.
 const PORT: u16 = 4_430;
 const PLAIN_PORT: u16 = 8_000;
 
@@ -58,7 +58,7 @@ impl Proxy {
         self.process = spawn("the proxy", &self.place, &self.files, &self.start);
     }
 
-    /// Lets it read its lines again.
+    /// Lets it reload its lines.
     fn reload(&self) {
         let output = command(&self.place, &self.files, &self.reload).output().expect("it starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -76,7 +76,7 @@ impl Proxy {
 
 fn command(place: &Place, files: &Scratch, arguments: &[String]) -> Command {
     let mut command = place.command(&arguments[0]);
-    // Caddy keeps what it learns in its user's directories.
+    // Caddy writes its state into its user's directories.
     for variable in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
         command.env(variable, files.path());
     }
@@ -91,7 +91,7 @@ fn spawn(name: &str, place: &Place, files: &Scratch, arguments: &[String]) -> Pr
     Process::start(name, &mut command)
 }
 
-/// The program, where the system has it; a line that says that it has not.
+/// The program, if the system has it; otherwise a line that it is missing.
 fn installed(program: &str) -> Option<String> {
     let directories = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/sbin"].map(PathBuf::from);
     let found = directories.iter().map(|directory| directory.join(program)).find(|path| path.exists());
@@ -140,7 +140,7 @@ fn nginx(program: String, place: &Place, relay: &Relay) -> Proxy {
     Proxy::run("nginx", place, files, start, reload)
 }
 
-/// Caddy with both blocks as one site, which is there without TLS as well.
+/// Caddy with both blocks as one site, which is served without TLS as well.
 fn caddy(program: String, place: &Place, relay: &Relay) -> Proxy {
     let files = Scratch::new();
     let [certificate, key] = certify(&files, place.address());
@@ -174,7 +174,7 @@ fn both_play(all: &[Status]) -> bool {
     !all.is_empty() && all.iter().all(plays)
 }
 
-/// A relay with a proxy before it, and two robots elsewhere that meet through that.
+/// A relay behind a proxy, and two robots elsewhere that meet through it.
 async fn meet(program: &str, proxy: fn(String, &Place, &Relay) -> Proxy) {
     let Some(program) = installed(program) else { return };
     let network = match Network::open(3) {
@@ -195,7 +195,7 @@ async fn meet(program: &str, proxy: fn(String, &Place, &Relay) -> Proxy) {
     let mut other = Bots::join_trusting(network.place(2), &below, &authority, game);
     let before = founder.wait("the founder plays with the other", JOIN_WITHIN, both_play).await.remove(0);
     other.wait("and the other with it", JOIN_WITHIN, both_play).await;
-    // Limits are those of players.
+    // The limits are those of the players.
     for player in [1, 2] {
         let address = format!("address={}", network.place(player).address());
         assert!(relay.said().contains(&address), "{address} is not in {}", relay.said());
@@ -208,8 +208,8 @@ async fn meet(program: &str, proxy: fn(String, &Place, &Relay) -> Proxy) {
     proxy.reload();
     let since = Instant::now();
     goes_on(&mut [&mut founder, &mut other], since).await;
-    // Caddy breaks all sockets at once, nginx none: neither makes another the host. On a busy machine it may have its own
-    // term renewed, for it hears nobody for a second.
+    // Caddy breaks all sockets at once, nginx none: neither causes a new host. On a busy machine the host may have its
+    // own term renewed, because it hears no member for a second.
     let after = founder.wait("it plays", SETTLE_WITHIN, both_play).await.remove(0);
     assert_eq!(after.host, before.host, "{after}");
     proxy.restart();
@@ -217,7 +217,7 @@ async fn meet(program: &str, proxy: fn(String, &Place, &Relay) -> Proxy) {
     goes_on(&mut [&mut founder, &mut other], Instant::now()).await;
 }
 
-/// Both are in the game, by what they say at least two seconds later.
+/// Both are in the game, by reports at least two seconds later.
 async fn goes_on(robots: &mut [&mut Bots], since: Instant) {
     for robot in robots {
         wait::until("the game goes on", HEALED_WITHIN, async || {

@@ -88,7 +88,7 @@ async fn a_relay_that_restarts_knows_better_than_a_host_that_was_replaced() {
     let since = Instant::now();
     table
         .wait("it hears from the relay that it is no host", &[stale], since, HEALED_WITHIN, |all| {
-            // As a member of nothing it may wait at the relay for the others already.
+            // Without membership it may wait at the relay for the others already.
             let knows = all[0].peer.is_none() || all[0].term >= term && !all[0].is_host();
             if knows { Ok(()) } else { Err("it does not".to_owned()) }
         })

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::table::Table;
 
-/// How long a process sleeps.
+/// The time for which a process sleeps.
 const NAP: Duration = Duration::from_secs(6);
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,13 +9,13 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::{Id, Status};
 use samovar_tests::wait;
 
-/// How long it may take until all sit, with direct links among all.
+/// The longest time until all sit, with direct paths among all.
 pub(crate) const SEATED_WITHIN: Duration = Duration::from_secs(40);
-/// How long it may take until all who are left agree on a new host. Far more than the promise, which is measured in
-/// virtual time: here the machine is busy, and a robot reports once a second.
+/// The longest time until all remaining players agree on a new host. This is far more than the promise, which is
+/// measured in virtual time: here the machine is busy, and a robot reports once a second.
 pub(crate) const SUCCEEDED_WITHIN: Duration = Duration::from_secs(15);
-/// How long it may take after the network is whole again until all agree: sockets on both sides of a cut wait ever longer
-/// before they try again.
+/// The longest time from a whole network until all agree: sockets on both sides of a cut wait ever longer before they
+/// try again.
 pub(crate) const HEALED_WITHIN: Duration = Duration::from_secs(45);
 
 /// The relay's place.
@@ -26,29 +26,29 @@ pub(crate) struct Table {
     pub(crate) network: Network,
     pub(crate) relay: Relay,
     code: String,
-    /// `None` before somebody sits there, and after it has ended.
+    /// `None` before a player sits there, and after it has ended.
     players: Vec<Option<Bots>>,
     pub(crate) host: usize,
     pub(crate) backup: usize,
-    /// The term that was seen last.
+    /// The last known term.
     pub(crate) term: u64,
     start: Instant,
-    /// The first place where nobody sat yet.
+    /// The first place that was never used.
     seated: usize,
     /// The points of each player, once seated.
     points: Vec<i64>,
-    /// Who reported to host, in each term.
+    /// The peers that reported to host, in each term.
     hosts: BTreeMap<u64, BTreeSet<Id>>,
 }
 
 impl Table {
-    /// A game of so many players that are all linked directly; `None`, with a line that says why, where no network may
+    /// A game of `players` players, all linked directly; `None`, with a line that tells the reason, if no network may
     /// be made.
     pub(crate) async fn set(players: u8) -> Option<Self> {
         Self::set_with(players, 0).await
     }
 
-    /// The same with so many places more for players that come later.
+    /// The same with `later` more places for players that come later.
     pub(crate) async fn set_with(players: u8, later: u8) -> Option<Self> {
         let network = match Network::open(players + later + 1) {
             Ok(network) => network,
@@ -90,11 +90,11 @@ impl Table {
         table.term = seated[0].term;
         table.host = table.number_of(&seated[0].host);
         table.backup = table.number_of(&seated[0].backup);
-        // Some reports of everybody, to know how session time runs.
+        // Some reports of all, to relate session time to the clock.
         tokio::time::sleep(Duration::from_secs(3)).await;
         let points = |number| table.last(number).and_then(|(_, status)| points(&status)).unwrap_or(0);
         table.points = (0..table.players.len()).map(points).collect();
-        // Until everybody has heard of them.
+        // Until all have heard of them.
         tokio::time::sleep(Duration::from_millis(500)).await;
         Some(table)
     }
@@ -110,7 +110,7 @@ impl Table {
         self.all().into_iter().filter(|number| !numbers.contains(number)).collect()
     }
 
-    /// The player that is this peer.
+    /// The player of this peer.
     pub(crate) fn number_of(&self, peer: &Option<Id>) -> usize {
         let is_it = |&number: &usize| self.last(number).is_some_and(|(_, status)| status.peer == *peer);
         self.all().into_iter().find(is_it).unwrap_or_else(|| panic!("nobody is {peer:?}"))
@@ -130,7 +130,7 @@ impl Table {
         self.take(numbers).iter_mut().for_each(Bots::kill);
     }
 
-    /// Lets these leave, at once, and waits until their processes have ended.
+    /// Lets these leave at once, and waits until their processes have ended.
     pub(crate) async fn leave(&mut self, numbers: &[usize]) {
         self.note_hosts();
         let mut leaving = self.take(numbers);
@@ -144,7 +144,7 @@ impl Table {
         numbers.iter().filter_map(|&number| self.players[number].take()).collect()
     }
 
-    /// Starts a player at the first place where nobody sat yet; its number.
+    /// Starts a player at the first unused place; its number.
     pub(crate) fn come(&mut self) -> usize {
         let number = self.seated;
         self.seated += 1;
@@ -162,13 +162,13 @@ impl Table {
         self.wait("the newcomer sits", &[number], self.start, SEATED_WITHIN, is_in).await;
     }
 
-    /// Whether there is such a place.
+    /// Whether there is an unused place.
     pub(crate) fn has_room(&self) -> bool {
         self.seated < self.players.len()
     }
 
-    /// Notes who reported to host in which term, and fails when two did in one that the relay gave: each side of a duel that is
-    /// cut apart votes for itself.
+    /// Notes the reported hosts by term, and fails if two hosted in a term that the relay gave: each side of a parted
+    /// duel votes for itself.
     fn note_hosts(&mut self) {
         let robots = self.players.iter().flatten();
         for (_, status) in robots
@@ -182,7 +182,7 @@ impl Table {
         assert_eq!(two, None, "two hosts in one term");
     }
 
-    /// Waits until what these reported last, and after `since`, is as wanted, and returns it.
+    /// Waits until the last reports of these, after `since`, are as wanted, and returns them.
     pub(crate) async fn wait(
         &mut self,
         what: &str,
@@ -206,8 +206,8 @@ impl Table {
         .await
     }
 
-    /// Waits until these agree that they are all who is left, under a host of a newer term, and prints how long after
-    /// `since` each of them had the new host's session.
+    /// Waits until these agree that they are all that is left, under a host of a newer term. Prints the time after
+    /// `since` when each of them had the new host's session.
     pub(crate) async fn succeeded(&mut self, scenario: &str, who: &[usize], since: Instant) -> Vec<Status> {
         let former = self.term;
         let statuses = self
@@ -226,7 +226,8 @@ impl Table {
         statuses
     }
 
-    /// Waits until these, who are cut off together, agree that they are all who is left, and play on: in a duel each side does.
+    /// Waits until these, cut off together, agree that they are all that is left, and play on: in a duel each side
+    /// does.
     pub(crate) async fn plays_apart(&mut self, who: &[usize]) {
         let (since, latest) = (Instant::now(), self.term);
         self.wait("who is cut off plays on", who, since, SUCCEEDED_WITHIN, |all| {
@@ -237,8 +238,8 @@ impl Table {
         self.plays(who).await;
     }
 
-    /// Waits until each of these, who is cut off, reports that it acts no more: it is suspended, or knows that the others
-    /// went on and is in no game.
+    /// Waits until each of these, cut off, reports that it acts no more: it is suspended, or knows that the others went
+    /// on and is in no game.
     pub(crate) async fn is_suspended(&mut self, who: &[usize]) {
         let since = Instant::now();
         self.wait("who is cut off acts no more", who, since, SUCCEEDED_WITHIN, |all| {
@@ -248,13 +249,13 @@ impl Table {
         .await;
     }
 
-    /// Makes the network whole, and waits until all agree on the host that those had who went on.
+    /// Makes the network whole, and waits until all agree on the host of those that went on.
     pub(crate) async fn heal(&mut self, scenario: &str) {
         self.network.heal();
         self.all_back(scenario).await;
     }
 
-    /// Waits until all who live are members of one session, under the host of no older a term, and have their points.
+    /// Waits until all living players are members of one session, under a host of no older term, and have their points.
     pub(crate) async fn all_back(&mut self, scenario: &str) {
         let (since, all, former) = (Instant::now(), self.all(), self.term);
         let statuses = self
@@ -276,7 +277,7 @@ impl Table {
         self.plays(&all).await;
     }
 
-    /// Waits until these see every member drive on. Teapots of those who are gone stand still meanwhile.
+    /// Waits until these see every member drive on. Teapots of players that are gone stand still meanwhile.
     pub(crate) async fn plays(&mut self, who: &[usize]) {
         let start = Instant::now();
         let before = self.wait("they report", who, start, SUCCEEDED_WITHIN, |_| Ok(())).await;
@@ -301,7 +302,7 @@ fn points(status: &Status) -> Option<i64> {
     status.members.iter().find(|member| member.is_self).map(|member| member.score)
 }
 
-/// Whether all report the same term, host and backup, and the same `count` members, and all objects are members'.
+/// Whether all report the same term, host and backup, and the same `count` members, and all objects belong to members.
 pub(crate) fn agree(statuses: &[Status], count: usize) -> Result<(), String> {
     let members = |status: &Status| -> BTreeSet<Id> {
         status.members.iter().map(|member| member.peer.clone()).collect()

@@ -1,11 +1,11 @@
-//! What people do to a page, its browser and the relay.
+//! People's acts on a page, its browser and the relay.
 
 use samovar_wire::Entropy;
 
-/// Something that is done. People are numbered from 0.
+/// One act. People are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
-    /// Drives at somebody and throws, by keys.
+    /// Drives at another teapot and throws, by keys.
     Chase { who: usize },
     /// Holds keys at random.
     Fumble { who: usize, keys: u8 },
@@ -17,19 +17,19 @@ pub(crate) enum Deed {
     Help { who: usize },
     /// Copies the invitation.
     Copy { who: usize },
-    /// Makes the window another size.
+    /// Resizes the window.
     Resize { who: usize, shape: u8 },
-    /// Loads one page anew, or several at one moment: a bit for each.
+    /// Reloads one page, or several at one moment: a bit for each.
     Reload { who: u8 },
     /// Goes to an empty page and back by the browser's button.
     BackAndForth { who: usize },
-    /// Puts another tab in front, and this one back after so many tenths of a second.
+    /// Puts another tab in front, and this one back after `tenths` tenths of a second.
     Hide { who: usize, tenths: u64 },
-    /// The browser freezes the tab, and wakes it after so many tenths of a second.
+    /// The browser freezes the tab, and wakes it after `tenths` tenths of a second.
     Freeze { who: usize, tenths: u64 },
-    /// The computer sleeps for so many tenths of a second.
+    /// The computer sleeps for `tenths` tenths of a second.
     Sleep { who: usize, tenths: u64 },
-    /// The browser says that the machine is on another network.
+    /// The browser reports another network.
     Online { who: usize },
     /// Leaves by the button and joins again by the list.
     LeaveAndJoin { who: usize },
@@ -37,15 +37,15 @@ pub(crate) enum Deed {
     CloseAndCome { who: usize },
     /// The browser crashes, and its owner opens the invitation in a new one.
     CrashAndCome { who: usize },
-    /// The relay crashes and is started again after so many tenths of a second.
+    /// The relay crashes and is started again after `tenths` tenths of a second.
     RelayCrash { tenths: u64 },
 }
 
-/// How often each is done, of a hundred; in the order of [`Deed`].
+/// The frequency of each, in a hundred; in the order of [`Deed`].
 const WEIGHTS: [u64; 17] = [14, 8, 5, 5, 5, 3, 5, 14, 6, 7, 4, 3, 5, 4, 4, 4, 4];
 
 impl Deed {
-    /// Chooses the next one for so many people. Each choice takes equally many numbers of the entropy.
+    /// Chooses the next one for `people` people. Each choice takes equally many numbers of the entropy.
     pub(crate) fn choose(entropy: &mut Entropy, people: usize) -> Self {
         let [kind, who, more] = [(); 3].map(|()| entropy.number());
         let who = who as usize % people;
@@ -77,7 +77,7 @@ impl Deed {
         }
     }
 
-    /// Its name, by which times are summed up.
+    /// The name, under which times are summed up.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Chase { .. } => "chase",

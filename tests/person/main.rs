@@ -1,8 +1,8 @@
 //! Three people who click, type, reload, close, hide and lose their networks at random, and a relay that dies now and
-//! then: nobody may lose a seat, and no page may complain or stand still.
+//! then: no person may lose a seat, and no page may complain or stand still.
 //!
-//! `cargo xtask person --seed N --minutes M` walks, and the same seed does the same things in the same order. How long
-//! each takes is up to the browsers, so two runs of a seed are alike and not equal.
+//! `cargo xtask person --seed N --minutes M` walks; a seed does the same acts in the same order. Browsers decide the
+//! times, so two runs of a seed are alike and not equal.
 
 mod deed;
 mod walk;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use walk::Walk;
 
-/// Without `cargo xtask person`, which says how long, a walk is short.
+/// A walk is short unless `cargo xtask person` sets its time.
 const MINUTES: f64 = 1.0;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! The walk: one deed after another, and after each a look at everybody.
+//! The walk: one act after another, and after each a check of all.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,14 +14,14 @@ use crate::deed::Deed;
 
 const NAMES: [&str; 3] = ["Ann", "Bob", "Cy"];
 
-/// How long it may take until everybody sits again. People wait for a page that draws in software on a busy machine, and
-/// sockets for a relay that was away.
+/// The longest time until all sit again. People wait for a page that draws in software on a busy machine, and sockets
+/// for a relay that was away.
 const SEATED_WITHIN: Duration = Duration::from_secs(45);
 
 /// The keys that [`Deed::Fumble`] holds, a bit for each.
 const KEYS: [Key; 5] = [Key::W, Key::A, Key::S, Key::D, Key::SPACE];
 
-/// Notes what was clicked, to be told when a click did nothing.
+/// Notes the clicks, to report them when a click had no effect.
 const NOTE_CLICKS: &str = r"
 window.__clicks = [];
 for (const kind of ['pointerdown', 'pointerup', 'click']) addEventListener(kind, event => {
@@ -39,15 +39,15 @@ pub(crate) struct Walk {
     entropy: Entropy,
     relay: Relay,
     people: Vec<Player>,
-    /// The points that each had when all agreed, none for who gave the seat up since.
+    /// The points of each when all last agreed; `None` for a player who has given up the seat since.
     points: [Option<i64>; NAMES.len()],
-    /// How often each deed was done, and the longest time until everybody sat again.
+    /// The number of each act, and the longest time until all sat again.
     times: BTreeMap<&'static str, (u32, Duration)>,
     done: Vec<Deed>,
 }
 
 impl Walk {
-    /// Seats everybody. No match ends, so points only grow.
+    /// Seats all. No match ends, so points only grow.
     pub(crate) async fn begin(seed: u64) -> Self {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -75,7 +75,7 @@ impl Walk {
         walk
     }
 
-    /// Does one thing after another.
+    /// Does one act after another.
     pub(crate) async fn go_on_for(&mut self, span: Duration) {
         let start = Instant::now();
         while start.elapsed() < span {
@@ -91,7 +91,7 @@ impl Walk {
         }
     }
 
-    /// Says what was done.
+    /// Prints the acts.
     pub(crate) async fn end(self) {
         println!(
             "seed {}: {} deeds; how often each, and the longest time until all sat:",
@@ -188,7 +188,7 @@ impl Walk {
         self.people[who].hands().resize(width, height).await;
     }
 
-    /// All at one moment: nobody is waited for.
+    /// All at one moment, without waiting.
     async fn reload(&self, who: u8) {
         let who =
             (0..NAMES.len()).filter(|each| who & (1 << each) != 0).map(|each| self.people[each].reload());
@@ -212,14 +212,14 @@ impl Walk {
         self.points[who] = None;
     }
 
-    /// A new window: the seat is another, since nobody has its ticket any more.
+    /// A new window: the seat is another, because the ticket is lost.
     async fn come(&mut self, who: usize) {
         let query = format!("game=TEA&name={}", NAMES[who]);
         self.people[who] = visit(&self.relay, who, &query).open().await;
         self.points[who] = None;
     }
 
-    /// Waits until all sit at one table, and checks what nothing that a person does may change.
+    /// Waits until all sit at one table, and checks the values that no person's act may change.
     async fn look(&mut self) {
         let start = Instant::now();
         let mut seen = Vec::new();
@@ -265,12 +265,12 @@ fn visit<'a>(relay: &'a Relay, who: usize, query: &str) -> Visit<'a> {
     if who == 0 { visit.drawn() } else { visit }
 }
 
-/// Nobody of this name is there twice: the seat of a crashed browser is away by now.
+/// Only one member has this name: the seat of a crashed browser is away by now.
 fn is_once(status: &Status, name: &str) -> bool {
     status.members.iter().filter(|each| each.name == name).count() == 1
 }
 
-/// Term, host, and who sits.
+/// Term, host, and the seated members.
 fn agreed(status: &Status) -> (u64, Option<&Id>, BTreeMap<&str, &Id>) {
     let members = status.members.iter().map(|each| (each.name.as_str(), &each.peer)).collect();
     (status.term, status.host.as_ref(), members)

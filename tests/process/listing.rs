@@ -1,4 +1,4 @@
-//! What the relay tells over HTTP.
+//! The relay's answers over HTTP.
 
 use std::collections::BTreeSet;
 

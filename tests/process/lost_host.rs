@@ -5,7 +5,7 @@ use samovar_tests::player::{JOIN_WITHIN, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::{Id, Status};
 
-/// How often a host is killed over each kind of path.
+/// The number of hosts killed over each kind of path.
 const ROUNDS: usize = 2;
 
 #[tokio::test(flavor = "multi_thread")]

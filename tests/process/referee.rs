@@ -10,10 +10,10 @@ use samovar_tests::status::{Member, Status};
 use samovar_tests::wait;
 use serde_json::json;
 
-/// What the first table is called unless told.
+/// The default code of the first table.
 const CODE: &str = "REFEREE";
 
-/// A referee that was told to found a game may have to wait until the relay keeps its old code for nobody any more.
+/// A referee that founds a game may have to wait until the relay stops keeping its old code for others.
 const BACK_WITHIN: Duration = Duration::from_secs(45);
 
 async fn refereed(more: &[&'static str]) -> Relay {
@@ -28,13 +28,14 @@ async fn refereed(more: &[&'static str]) -> Relay {
     relay
 }
 
-/// Whether a spectator that is no page hosts.
+/// Whether a spectator without a page hosts.
 fn is_refereed(status: &Status) -> bool {
     let host = status.members.iter().find(|each| Some(&each.peer) == status.host.as_ref());
     host.is_some_and(|host| host.is_spectator && host.name == "The relay")
 }
 
-/// Whether so many play, with direct paths between all who have links: where the host and its backup carry those are the backup's.
+/// Whether this many play, with direct paths between all that have links; with client-server only the backup's links
+/// are direct.
 fn are_linked(all: &[Status], players: usize) -> bool {
     let is_linked = |status: &Status| {
         let others = || status.others().filter(|each| !each.is_spectator);
@@ -52,7 +53,8 @@ async fn seat(relay: &Relay, players: u8) -> Bots {
     let seated = |all: &[Status]| are_linked(all, players.into()) && all.iter().all(is_refereed);
     let all = bots.wait("all play at the referee's table", JOIN_WITHIN, seated).await;
     let host = all[0].host.clone().expect("just seen");
-    // The scoreboard and the robot are the referee's, and so is what players who are away left; it has no teapot itself.
+    // The scoreboard and the robot are the referee's, as are the objects of players that are away; it has no teapot
+    // itself.
     for status in &all {
         assert!(status.objects_of("scoreboard").all(|board| board.owner == host), "{status}");
         let driven = status.objects_of("teapot").filter(|teapot| teapot.owner != host);
@@ -86,7 +88,7 @@ async fn players_in_a_referees_star_do_so_too() {
 
 async fn relay_dies(mut relay: Relay, topology: &str) {
     let mut bots = seat(&relay, 3).await;
-    // Some reports, to know how session time runs; and points.
+    // Some reports, to relate session time to the clock; and points.
     tokio::time::sleep(Duration::from_secs(5)).await;
     let before = bots.newest();
     assert!(before.iter().all(|status| status.topology == topology), "{}", before[0]);

@@ -1,4 +1,4 @@
-//! Robots that are told to leave, and cannot, and are told again.
+//! Robots that are told to leave, cannot, and are told again.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use samovar_tests::wait;
 
 const WITHIN: Duration = Duration::from_secs(10);
 
-/// How often robots may be gone before they are told again: on a busy machine the second signal can come after the three
-/// seconds that they take at most.
+/// The number of tries in which robots may be gone before they are told again: on a busy machine the second signal can
+/// come after the three seconds that leaving takes at most.
 const TRIES: usize = 5;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -17,7 +17,7 @@ async fn robots_that_are_told_to_leave_twice_stop_at_once() {
     for _ in 0..TRIES {
         let mut relay = Relay::start();
         let (mut robots, _) = Bots::found(&relay, 2, "relayed").await;
-        // What they say to each other does not arrive, and the relay hears no farewell.
+        // Their messages to each other do not arrive, and the relay hears no LEAVE.
         relay.pause();
         robots.leave();
         let heard = wait::until("they leave", WITHIN, async || {

@@ -18,7 +18,7 @@ fn noise(length: usize, seed: u8) -> Vec<u8> {
     std::iter::repeat_with(|| entropy.bytes()).flatten().take(length).collect()
 }
 
-/// What no honest peer sends, in both modes.
+/// Bytes that no honest peer sends, in both modes.
 fn garbage() -> Vec<(Mode, Vec<u8>)> {
     let mut garbage = Vec::new();
     for mode in [Mode::Unreliable, Mode::Reliable] {
@@ -86,7 +86,7 @@ async fn garbage_for_the_relay_closes_the_connection_it_came_from() {
         vec![0],
         vec![0xff; 9],
         noise(200, 1),
-        // A length that would be an allocation of exabytes, were it believed.
+        // A length that would allocate exabytes if it were believed.
         vec![0, 0, 253, 255, 255, 255, 255, 255, 255, 255, 255],
         vec![0; 20_000],
         noise(1_000_000, 2),
@@ -117,7 +117,7 @@ async fn a_stranger_cannot_make_itself_host() {
     for term in [entered.warrant.term.next_witnessed(), Term(before.term + 1), Term(u64::MAX)] {
         stranger.send(RelayFrame::control(&samovar_wire::relay::ToRelay::Claim(term, me))).await;
     }
-    // A warrant that somebody has made up, and one that is real but names another.
+    // A forged warrant, and a real one that names another peer.
     let mut forged = entered.warrant;
     forged.term = Term(99 << 8);
     forged.host = entered.pass.peer;

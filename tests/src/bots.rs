@@ -14,13 +14,13 @@ use crate::relay::{Relay, keep, program};
 use crate::status::{Id, Status};
 use crate::wait;
 
-/// How long a robot lives that no test ends. Long enough for every test, short enough to end by itself.
+/// The lifetime of a robot that no test ends: long enough for every test, short enough to end by itself.
 const SECONDS: &str = "600";
 
-/// How long a robot may take to found a game.
+/// The longest time until a robot has founded a game.
 const FOUND_WITHIN: Duration = Duration::from_secs(15);
 
-/// How long robots may take to leave; a host hands over first.
+/// The longest time until robots have left; a host hands over first.
 const LEFT_WITHIN: Duration = Duration::from_secs(10);
 
 /// Robots of one process. Dropping them kills it.
@@ -31,14 +31,14 @@ pub struct Bots {
     said: Arc<Mutex<String>>,
 }
 
-/// What was heard from the robots.
+/// The robots' reports.
 #[derive(Debug, Default)]
 struct Reports {
     /// All lines of each robot, the newest last, and when each was heard.
     robots: BTreeMap<Id, Vec<(Instant, Status)>>,
-    /// The last line of any of them, also of one that is in no game and nobody.
+    /// The last line of any of them, including one in no game.
     last: Option<(Instant, Status)>,
-    /// The first line that was none of the contract.
+    /// The first line that breaks the contract.
     broken: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl Bots {
     /// Robots, the first of which founds a game; and the game's code.
     ///
     /// # Panics
-    /// When there is none in time.
+    /// There is no game in time.
     pub async fn found(relay: &Relay, count: u8, path: &str) -> (Self, String) {
         Self::found_at(&Place::here(), relay, count, path).await
     }
@@ -66,7 +66,7 @@ impl Bots {
     /// The same at this place.
     ///
     /// # Panics
-    /// When there is no game in time.
+    /// There is no game in time.
     pub async fn found_at(place: &Place, relay: &Relay, count: u8, path: &str) -> (Self, String) {
         let bots = Self::start(place, relay, &["--new", "--count", &count.to_string(), "--path", path]);
         bots.with_code().await
@@ -75,12 +75,13 @@ impl Bots {
     /// One robot that founds a game at the relay with this address, by further arguments; and the game's code.
     ///
     /// # Panics
-    /// When there is no game in time.
+    /// There is no game in time.
     pub async fn found_behind(place: &Place, url: &str, more: &[&str], path: &str) -> (Self, String) {
         Self::start_by(place, url, &[&["--new", "--path", path], more].concat()).with_code().await
     }
 
-    /// One robot that joins a game there by its code, over paths of a kind, on a machine whose store of authorities is this file.
+    /// One robot that joins a game there by its code, over paths of a kind, on a machine whose store of authorities is
+    /// this file.
     #[must_use]
     pub fn join_trusting(place: &Place, url: &str, store: &str, (code, path): (&str, &str)) -> Self {
         let mut command = place.command(program());
@@ -99,10 +100,10 @@ impl Bots {
         (self, code)
     }
 
-    /// Robots as these arguments of `samovar-relay bots` say.
+    /// Robots by these arguments of `samovar-relay bots`.
     ///
     /// # Panics
-    /// When the program does not start.
+    /// The program does not start.
     #[must_use]
     pub fn start(place: &Place, relay: &Relay, arguments: &[&str]) -> Self {
         Self::start_by(place, &format!("http://{}", relay.address()), arguments)
@@ -111,7 +112,7 @@ impl Bots {
     /// The same at a relay with this address.
     ///
     /// # Panics
-    /// When the program does not start.
+    /// The program does not start.
     #[must_use]
     pub fn start_at(url: &str, place: &Place, arguments: &[&str]) -> Self {
         Self::start_by(place, url, arguments)
@@ -140,7 +141,7 @@ impl Bots {
     /// `SIGTERM` to the process: its robots are to leave the game, and it ends.
     ///
     /// # Panics
-    /// When it has ended.
+    /// The process has ended.
     pub fn leave(&mut self) {
         self.process.terminate();
     }
@@ -157,16 +158,16 @@ impl Bots {
     /// Waits until the process has ended by itself, as it does when its robots have left.
     ///
     /// # Panics
-    /// When it does not in time, or reports a failure.
+    /// It does not end in time, or reports a failure.
     pub async fn has_ended(&mut self) {
         let status = self.end().await;
         assert!(status.success(), "{status}: {}", self.said());
     }
 
-    /// How the process ended by itself.
+    /// The status with which the process ended by itself.
     ///
     /// # Panics
-    /// When it does not in time.
+    /// It does not end in time.
     pub async fn end(&mut self) -> ExitStatus {
         let ended = wait::until("the robots have ended", LEFT_WITHIN, async || {
             // The reader drops its share of the text at the stream's end: nothing is read later.
@@ -176,10 +177,10 @@ impl Bots {
         ended.await
     }
 
-    /// `SIGSTOP` to the process: its robots stand still and say nothing, with all sockets open.
+    /// `SIGSTOP` to the process: its robots stand still and send nothing, with all sockets open.
     ///
     /// # Panics
-    /// When it has ended.
+    /// The process has ended.
     pub fn pause(&mut self) {
         self.process.pause();
     }
@@ -187,39 +188,40 @@ impl Bots {
     /// `SIGCONT`: its robots go on as if no time had passed.
     ///
     /// # Panics
-    /// When it has ended.
+    /// The process has ended.
     pub fn resume(&mut self) {
         self.process.resume();
     }
 
-    /// Fails when the process has ended by itself.
+    /// Checks that the process has not ended by itself.
     ///
     /// # Panics
-    /// Then.
+    /// The process has ended.
     pub fn assert_running(&mut self) {
         self.process.assert_running();
     }
 
-    /// The newest report of any of its robots, and when it was heard. Who is in no game reports, too, as nobody.
+    /// The newest report of any of its robots, and when it was heard. A robot in no game reports as well, without a
+    /// peer.
     ///
     /// # Panics
-    /// When a line was none of the contract.
+    /// A line breaks the contract.
     #[must_use]
     pub fn last(&self) -> Option<(Instant, Status)> {
         self.reports().last.clone()
     }
 
-    /// The milliseconds from `since` until a robot, of which `after` is a report, had the session of the newest of
-    /// the hosts that it notes.
+    /// The milliseconds from `since` until a robot, of which `after` is a report, had the session of the newest host
+    /// that it notes.
     ///
     /// # Panics
-    /// When it notes none, or made no report around that time.
+    /// It notes none, or made no report around that time.
     #[must_use]
     pub fn resumed_after(&self, after: &Status, since: Instant) -> f64 {
         let migration = after.migrations.last().expect("noted");
         // A host may have renewed its term since.
         assert!(migration.term <= after.term && Some(&migration.to) == after.host.as_ref(), "{after}");
-        // A report is heard after it was made: the one that was heard soonest tells best how session time runs.
+        // A report is heard after it was made: the one that was heard soonest relates session time to the clock best.
         let reports = self.since(since - Duration::from_secs(5));
         let offset = |(heard, status): &(Instant, Status)| {
             let ahead = heard.saturating_duration_since(since).as_secs_f64()
@@ -233,7 +235,7 @@ impl Bots {
     /// The newest report of each robot.
     ///
     /// # Panics
-    /// When a line was none of the contract.
+    /// A line breaks the contract.
     #[must_use]
     pub fn newest(&self) -> Vec<Status> {
         let reports = self.reports();
@@ -243,7 +245,7 @@ impl Bots {
     /// The reports of all robots that were heard after `since`, the oldest of each robot first.
     ///
     /// # Panics
-    /// When a line was none of the contract.
+    /// A line breaks the contract.
     #[must_use]
     pub fn since(&self, since: Instant) -> Vec<(Instant, Status)> {
         let reports = self.reports();
@@ -253,7 +255,7 @@ impl Bots {
     /// Waits until the newest reports are as wanted, and returns them. A robot reports once a second.
     ///
     /// # Panics
-    /// When they do not become so in time, with the last ones, or when the process has ended.
+    /// They do not become so in time, with the last ones, or the process has ended.
     pub async fn wait(
         &mut self,
         what: &str,
@@ -271,7 +273,7 @@ impl Bots {
         .await
     }
 
-    /// What the process printed beside its reports.
+    /// The output of the process beside its reports.
     #[must_use]
     pub fn said(&self) -> String {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -308,7 +310,7 @@ fn listen(stdout: impl std::io::Read + Send + 'static, reports: &Arc<Mutex<Repor
             match read.and_then(|value| Status::read(&value)) {
                 Ok(status) => {
                     reports.last = Some((heard, status.clone()));
-                    // Before it has entered a game it is nobody.
+                    // Before it has entered a game it has no peer.
                     if let Some(peer) = status.peer.clone() {
                         reports.robots.entry(peer).or_default().push((heard, status));
                     }

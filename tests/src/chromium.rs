@@ -11,21 +11,21 @@ use crate::devtools::{Devtools, Event};
 use crate::place::Place;
 use program::Program;
 
-/// How a browser treats a page that nobody sees.
+/// A browser's treatment of a page that is not visible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Patience {
-    /// As any other.
+    /// As any visible page.
     #[default]
     Endless,
     /// As it does unless it is told otherwise: its timers run once a second, and later once a minute.
     Usual,
 }
 
-/// A person's browser: a profile that nobody else has, in a program that no other has a profile in. Dropping it closes
-/// the profile at once, and whatever it shows; another test may have the program then.
+/// A person's browser: a profile of its own, in a program without any other profile. Dropping it closes the profile at
+/// once, with all its tabs; another test may then have the program.
 #[derive(Debug)]
 pub struct Chromium {
-    /// There until it is dropped.
+    /// Present until the drop.
     program: Option<Program>,
     devtools: Devtools,
     /// The profile's name, by the protocol.
@@ -33,11 +33,11 @@ pub struct Chromium {
 }
 
 impl Chromium {
-    /// Starts one with a fresh profile at this place, with more flags; or takes one that other tests have done with, for
-    /// a start takes two seconds of a processor.
+    /// Starts a browser with a fresh profile at this place, with more flags; or takes one that other tests have
+    /// finished with, because a start takes two seconds of a processor.
     ///
     /// # Panics
-    /// When it does not start; with what it printed.
+    /// It does not start; with its output.
     pub async fn launch(place: &Place, patience: Patience, flags: &[&str]) -> Self {
         let is_plain = *place == Place::here() && flags.is_empty();
         let program = match is_plain.then(|| spare::take(patience)).flatten() {
@@ -57,7 +57,7 @@ impl Chromium {
     /// Lets pages of this origin use the microphone.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn grant_microphone(&self, origin: &str) {
         let params = json!({
             "origin": origin, "permissions": ["audioCapture"], "browserContextId": self.context,
@@ -68,7 +68,7 @@ impl Chromium {
     /// Opens a tab on an empty page.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn tab(&self) -> Tab {
         let ask = async |method, params| self.devtools.ask(None, method, params).await.expect("a tab");
         let params = json!({ "url": "about:blank", "browserContextId": self.context });
@@ -105,7 +105,7 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // After a failure nobody knows what state it is in.
+        // After a failure its state is unknown.
         if let Some(program) = self.program.take().filter(|each| each.is_as_new && !std::thread::panicking())
         {
             spare::give_back(program, std::mem::take(&mut self.context));
@@ -124,7 +124,7 @@ impl Tab {
     /// Sends a command of the protocol.
     ///
     /// # Panics
-    /// When it fails.
+    /// The command fails.
     pub async fn ask(&self, method: &'static str, params: Value) -> Value {
         self.try_ask(method, params).await.unwrap_or_else(|error| panic!("{error}"))
     }
@@ -140,7 +140,7 @@ impl Tab {
     /// Loads an address and waits until the browser has begun to show it.
     ///
     /// # Panics
-    /// When it cannot be loaded.
+    /// It cannot be loaded.
     pub async fn open(&self, url: &str) {
         let answer = self.ask("Page.navigate", json!({ "url": url })).await;
         assert!(answer.get("errorText").is_none(), "{url}: {answer}");
@@ -149,7 +149,7 @@ impl Tab {
     /// Runs an expression in the page, waits for its promise if it is one, and returns its value.
     ///
     /// # Errors
-    /// What it threw, or that the page changed meanwhile.
+    /// The exception, or that the page changed meanwhile.
     pub async fn try_evaluate(&self, expression: &str) -> Result<Value, String> {
         let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.devtools.ask(Some(&self.session), "Runtime.evaluate", params).await?;
@@ -162,7 +162,7 @@ impl Tab {
     /// Runs an expression and returns its value.
     ///
     /// # Panics
-    /// When it throws.
+    /// The expression throws.
     pub async fn evaluate(&self, expression: &str) -> Value {
         let result = self.try_evaluate(expression).await;
         result.unwrap_or_else(|error| panic!("{expression}\nthrew {error}"))
@@ -171,14 +171,26 @@ impl Tab {
     /// The picture of the page as PNG.
     ///
     /// # Panics
-    /// When the browser gives none.
+    /// The browser gives no picture.
     pub async fn screenshot(&self) -> Vec<u8> {
-        let answer = self.ask("Page.captureScreenshot", json!({ "format": "png" })).await;
+        self.picture("png", 100).await
+    }
+
+    /// The tab's picture, in a format that the browser knows; the quality is up to 100, and ignored for PNG.
+    ///
+    /// # Panics
+    /// The browser refuses.
+    pub async fn picture(&self, format: &str, quality: u8) -> Vec<u8> {
+        let params = match format {
+            "png" => json!({ "format": format }),
+            _ => json!({ "format": format, "quality": quality, "optimizeForSpeed": true }),
+        };
+        let answer = self.ask("Page.captureScreenshot", params).await;
         let data = answer["data"].as_str().expect("a picture");
         base64::engine::general_purpose::STANDARD.decode(data).expect("base64")
     }
 
-    /// What this tab's browser told by itself so far.
+    /// The events that this tab's browser sent so far.
     #[must_use]
     pub fn events(&self) -> Vec<Event> {
         let mut events = self.devtools.events();
@@ -186,8 +198,8 @@ impl Tab {
         events
     }
 
-    /// Exceptions that nobody caught, crashes, and whatever else the console shows in red, but for what could not be
-    /// fetched or connected to: tests kill relays and hosts.
+    /// Uncaught exceptions, crashes, and all other red lines of the console, except those about failed fetches and
+    /// connections: tests kill relays and hosts.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
         let is_failure = |event: &Event| match event.method.as_str() {
@@ -204,7 +216,7 @@ impl Tab {
         self.events().iter().filter(|event| is_failure(event)).map(line).collect()
     }
 
-    /// The console: what the page wrote, and what the browser had to say about it.
+    /// The console: the page's output, and the browser's own messages.
     #[must_use]
     pub fn console(&self) -> Vec<String> {
         let events = self.events();
@@ -212,7 +224,7 @@ impl Tab {
         console.map(line).collect()
     }
 
-    /// Hosts of all addresses that were asked for since `Network.enable`.
+    /// Hosts of all addresses that were requested since `Network.enable`.
     #[must_use]
     pub fn hosts(&self) -> BTreeSet<String> {
         let url = |event: &Event| match event.method.as_str() {
@@ -225,7 +237,7 @@ impl Tab {
     }
 }
 
-/// Host and port of an address; `None` for data that is in the address itself.
+/// Host and port of an address; `None` for data in the address itself.
 fn host(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once(':')?;
     let rest = rest.strip_prefix("//")?;

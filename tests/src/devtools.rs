@@ -1,7 +1,7 @@
-//! The protocol that drives a browser: commands, their answers, and what the browser tells by itself.
+//! The protocol that drives a browser: commands, their answers, and the browser's own events.
 //!
-//! One WebSocket to the whole browser; a tab is a session on it. The reader never waits for a test: answers wake
-//! their askers, and the events that tests look at are kept.
+//! One WebSocket to the whole browser; a tab is a session on it. The reader never waits for a test: answers wake their
+//! askers, and the events that tests look at are kept.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::place::Place;
 
-/// How long the browser may take to answer. A tab that draws in software on a busy machine needs seconds.
+/// The longest time until the browser answers. A tab that draws in software on a busy machine needs seconds.
 const ANSWER_WITHIN: Duration = Duration::from_secs(40);
 
 /// Events worth keeping. Others, such as a line for each packet of a WebSocket, would only fill the memory.
@@ -31,14 +31,14 @@ const KEPT: [&str; 7] = [
     "Page.javascriptDialogOpening",
 ];
 
-/// Something that the browser told by itself.
+/// An event that the browser sent by itself.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// The tab's session.
     pub session: String,
     /// Its name, such as `Runtime.exceptionThrown`.
     pub method: String,
-    /// What it says.
+    /// The content.
     pub params: Value,
 }
 
@@ -61,7 +61,7 @@ impl Devtools {
     /// Connects to the browser at this place that listens at this port and path.
     ///
     /// # Panics
-    /// When nobody listens there.
+    /// Nothing listens there.
     pub async fn connect(place: &Place, port: &str, path: &str) -> Self {
         let address = format!("127.0.0.1:{port}");
         let stream = place.connect(&address).unwrap_or_else(|error| panic!("{address}: {error}"));

@@ -1,9 +1,9 @@
-//! How much of what can happen a model goes through.
+//! The part of all possible histories that a model goes through.
 
-/// By `SAMOVAR_MODEL`.
+/// Set by `SAMOVAR_MODEL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Half a minute: what every change needs.
+    /// Half a minute: for every change.
     Quick,
     /// `narrow`: some minutes; `cargo xtask prove`.
     Narrow,
@@ -12,10 +12,10 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// What is asked for.
+    /// The requested extent.
     ///
     /// # Panics
-    /// When it is none of these.
+    /// The variable has another value.
     #[must_use]
     pub fn wanted() -> Self {
         match std::env::var("SAMOVAR_MODEL").as_deref() {

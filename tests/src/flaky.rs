@@ -1,4 +1,4 @@
-//! A proxy in front of a relay that fails on purpose, as networks, proxies and servers in the middle of an update do.
+//! A proxy in front of a relay that fails on purpose, like networks, proxies and servers in the middle of an update.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::relay::Relay;
 
-/// Bytes of a request's head at most.
+/// The most bytes of a request's head.
 const HEAD_MAX: usize = 16 * 1_024;
 
-/// How a request fails.
+/// A request's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The connection is reset.
@@ -31,7 +31,7 @@ pub struct Flaky {
 
 #[derive(Debug, Default)]
 struct Plan {
-    /// Which requests fail, how, and how often still.
+    /// The failing requests: the end of the path, the fault, and the remaining count.
     faults: Vec<(&'static str, Fault, usize)>,
     until_reload: Vec<(&'static str, Fault)>,
     /// The path of each request.
@@ -39,10 +39,10 @@ struct Plan {
 }
 
 impl Flaky {
-    /// Starts one that passes everything on to this relay.
+    /// Starts a proxy that passes everything on to this relay.
     ///
     /// # Panics
-    /// When there is no port.
+    /// There is no free port.
     pub async fn before(relay: &Relay) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("a port").to_string();
@@ -64,22 +64,22 @@ impl Flaky {
         &self.address
     }
 
-    /// Lets the next so many requests fail whose path ends like this.
+    /// Lets the next `times` requests fail whose path ends with `end`.
     pub fn fail(&self, end: &'static str, fault: Fault, times: usize) {
         lock(&self.plan).faults.push((end, fault, times));
     }
 
-    /// Lets requests fail whose path ends like this, until the page itself was asked for twice.
+    /// Lets requests fail whose path ends with `end`, until the page itself was requested twice.
     pub fn fail_until_reload(&self, end: &'static str, fault: Fault) {
         lock(&self.plan).until_reload.push((end, fault));
     }
 
-    /// Lets nothing fail any more.
+    /// Ends all faults.
     pub fn heal(&self) {
         lock(&self.plan).faults.clear();
     }
 
-    /// How many requests for a path that ends like this have come.
+    /// The number of requests so far for a path that ends with `end`.
     #[must_use]
     pub fn asked(&self, end: &str) -> usize {
         lock(&self.plan).asked.iter().filter(|path| path.ends_with(end)).count()
@@ -104,7 +104,7 @@ impl Plan {
     }
 }
 
-/// One request, and all that follows if it is a WebSocket's.
+/// One request, with all that follows if it is a WebSocket's.
 async fn pass_on(mut browser: TcpStream, behind: &str, plan: &Mutex<Plan>) -> std::io::Result<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD_MAX {
@@ -123,7 +123,7 @@ async fn pass_on(mut browser: TcpStream, behind: &str, plan: &Mutex<Plan>) -> st
         return browser.write_all(answer.as_bytes()).await;
     }
     let mut relay = TcpStream::connect(behind).await?;
-    // Each further request comes by a connection of its own, and so here.
+    // Each further request comes on a connection of its own, here as well.
     relay.write_all(text.replace("Connection: keep-alive", "Connection: close").as_bytes()).await?;
     if fault == Some(Fault::Cut) {
         let mut half = vec![0; 20_000];

@@ -1,4 +1,4 @@
-//! A reverse proxy before the relay, as an operator puts one: it serves the relay below a path, and may be set up badly.
+//! A reverse proxy before the relay, like an operator's: it serves the relay below a path, and may be misconfigured.
 
 use std::net::SocketAddr;
 
@@ -8,12 +8,12 @@ use tokio::task::JoinHandle;
 
 use crate::relay::Relay;
 
-/// What a proxy does besides passing requests on.
+/// A proxy's behaviour besides passing requests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manners {
     /// Nothing.
     Good,
-    /// It leaves out the lines that make a request a WebSocket's, as proxies do that nobody told of them.
+    /// It leaves out the lines that make a request a WebSocket's, as proxies do without configuration.
     NoUpgrade,
     /// It answers every WebSocket with this status and an empty page.
     Refuses(u16),
@@ -34,7 +34,7 @@ impl Gateway {
     /// Serves the relay below this path (`/tea/`).
     ///
     /// # Panics
-    /// When there is no port.
+    /// There is no free port.
     pub async fn start(relay: &Relay, path: &'static str, manners: Manners) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
@@ -42,14 +42,14 @@ impl Gateway {
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let relay = relay.clone();
-                // Whoever hangs up in the middle concerns nobody.
+                // A client that hangs up in the middle is no fault.
                 tokio::spawn(async move { drop(serve(stream, &relay, path, manners).await) });
             }
         });
         Self { address, path, task }
     }
 
-    /// Where the page is with this query, without its question mark.
+    /// The address of the page with this query, without its question mark.
     #[must_use]
     pub fn page(&self, query: &str) -> String {
         format!("http://{}{}?{query}", self.address, self.path)
@@ -62,7 +62,7 @@ impl Drop for Gateway {
     }
 }
 
-/// One connection, which carries one request.
+/// One connection with one request.
 async fn serve(mut client: TcpStream, relay: &str, path: &str, manners: Manners) -> std::io::Result<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD_MAX {
@@ -82,7 +82,7 @@ async fn serve(mut client: TcpStream, relay: &str, path: &str, manners: Manners)
     copy_bidirectional(&mut client, &mut relay).await.map(|_| ())
 }
 
-/// The request as the relay gets it; nothing when it is for another path.
+/// The request as the relay gets it; `None` if it is for another path.
 fn rewritten(head: &str, path: &str, manners: Manners) -> Option<String> {
     let (first, rest) = head.split_once("\r\n")?;
     let (method, target) = first.split_once(' ')?;

@@ -1,8 +1,8 @@
-//! A person's hands on a page: mouse, wheel, keyboard and fingers, all of them trusted, as the browser says of events that
-//! a device made. So a click sets user activation, and sound runs from then on.
+//! A person's hands on a page: mouse, wheel, keyboard and fingers. All events are trusted, which the browser reports of
+//! a device's events. So a click sets user activation, and sound runs from then on.
 //!
-//! What hands cannot reach, a person cannot: an element that is hidden, covered by another, switched off, or outside
-//! the window where no wheel brings it. Then they fail and say why. There is no gamepad in DevTools: a test replaces
+//! Hands reach only what a person can: no element that is hidden, covered by another, disabled, or outside the window
+//! where no wheel brings it. Otherwise they fail with the reason. DevTools has no gamepad: a test replaces
 //! `navigator.getGamepads` with [`Visit::with_script`](crate::player::Visit::with_script) instead.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,21 +15,21 @@ use crate::chromium::Tab;
 use crate::status::Status;
 use crate::wait;
 
-/// How long an element may take to be where hands reach it.
+/// The longest time until hands can reach an element.
 const REACH_WITHIN: Duration = Duration::from_secs(60);
 
-/// How fast a held key turns a teapot, in radians a second.
+/// The turning speed of a teapot by a held key, in radians a second.
 const SPIN: f64 = 2.8;
 
-/// Keeps each audio context that the page makes, which no element shows.
+/// Keeps each audio context that the page makes, because no element shows it.
 pub(crate) const KEEP_AUDIO: &str = r"
 window.__audio = [];
 window.AudioContext = class extends AudioContext {
   constructor(...options) { super(...options); window.__audio.push(this); }
 };";
 
-/// Where the middle of the element is, and what keeps a person from it: first of all that it moves, for instance
-/// because the wheel's push has not run out. `find` is an expression.
+/// The middle of the element, and the obstacle for a person: first of all its movement, for instance by the wheel's
+/// push. `find` is an expression.
 const LOOK: &str = r"(async find => {
 const frame = () => new Promise(next => requestAnimationFrame(next));
 const place = element => element && JSON.stringify(element.getBoundingClientRect());
@@ -62,7 +62,7 @@ if (!near(there)) {
 return {at: [x, y]};
 })";
 
-/// A key: what it means on the layout, and where it is on the keyboard.
+/// A key: its meaning on the layout, and its place on the keyboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// `KeyboardEvent.key`, such as `w`, or `ц` on a Cyrillic layout.
@@ -86,7 +86,7 @@ impl Key {
     pub const M: Self = Self { key: "m", code: "KeyM" };
     /// The help.
     pub const H: Self = Self { key: "h", code: "KeyH" };
-    /// What a form waits for.
+    /// Submits a form.
     pub const ENTER: Self = Self { key: "Enter", code: "Enter" };
 }
 
@@ -95,9 +95,9 @@ impl Key {
 pub struct Hands {
     tab: Tab,
     held: Mutex<BTreeSet<Key>>,
-    /// For how many looks its teapot has hardly moved.
+    /// The number of looks for which its teapot has hardly moved.
     stuck: Mutex<u32>,
-    /// Where each finger is that touches the screen.
+    /// The place of each finger on the screen.
     fingers: Mutex<BTreeMap<u32, (f64, f64)>>,
 }
 
@@ -106,10 +106,10 @@ impl Hands {
         Self { tab, held: Mutex::default(), stuck: Mutex::default(), fingers: Mutex::default() }
     }
 
-    /// Presses and releases the mouse in the middle of the first element of this CSS selector that a person sees.
+    /// Presses and releases the mouse in the middle of the first visible element of this CSS selector.
     ///
     /// # Panics
-    /// When a person could not.
+    /// A person could not.
     pub async fn click(&self, selector: &str) {
         let (x, y) = self.reach(selector).await;
         self.mouse("mouseMoved", (x, y)).await;
@@ -120,17 +120,17 @@ impl Hands {
     /// Presses the mouse's first button there, or moves or releases it: `mousePressed`, `mouseMoved`, `mouseReleased`.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn mouse(&self, what: &str, (x, y): (f64, f64)) {
         let (button, count) = if what == "mouseMoved" { ("none", 0) } else { ("left", 1) };
         let params = json!({ "type": what, "x": x, "y": y, "button": button, "clickCount": count });
         self.tab.ask("Input.dispatchMouseEvent", params).await;
     }
 
-    /// Writes a text into a field, in the place of what is there.
+    /// Writes a text into a field, in place of its content.
     ///
     /// # Panics
-    /// When a person could not.
+    /// A person could not.
     pub async fn write(&self, selector: &str, text: &str) {
         self.click(selector).await;
         let all = json!({ "type": "rawKeyDown", "key": "a", "code": "KeyA", "modifiers": 2, "commands": ["selectAll"] });
@@ -142,7 +142,7 @@ impl Hands {
     /// Presses a key and holds it.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn hold(&self, key: Key) {
         if lock(&self.held).insert(key) {
             self.tab.ask("Input.dispatchKeyEvent", key_event("keyDown", key)).await;
@@ -152,7 +152,7 @@ impl Hands {
     /// Lets a key go.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn release(&self, key: Key) {
         if lock(&self.held).remove(&key) {
             self.tab.ask("Input.dispatchKeyEvent", key_event("keyUp", key)).await;
@@ -162,7 +162,7 @@ impl Hands {
     /// Holds exactly these keys.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn hold_only(&self, keys: &[Key]) {
         let held = lock(&self.held).clone();
         for key in held.into_iter().filter(|key| !keys.contains(key)) {
@@ -176,22 +176,22 @@ impl Hands {
     /// Presses a key and lets it go.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn tap_key(&self, key: Key) {
         self.hold(key).await;
         self.release(key).await;
     }
 
-    /// Forgets what is held: the page of before is gone, and what its keys did with it.
+    /// Forgets the held keys: the old page is gone.
     pub fn forget(&self) {
         lock(&self.held).clear();
         lock(&self.fingers).clear();
     }
 
-    /// Puts a finger on the middle of an element and leaves it there. Returns where that is.
+    /// Puts a finger on the middle of an element and leaves it there. Returns the place.
     ///
     /// # Panics
-    /// When a person could not.
+    /// A person could not.
     pub async fn touch(&self, finger: u32, selector: &str) -> (f64, f64) {
         let place = self.reach(selector).await;
         lock(&self.fingers).insert(finger, place);
@@ -202,7 +202,7 @@ impl Hands {
     /// Slides a finger to this place.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn slide(&self, finger: u32, place: (f64, f64)) {
         lock(&self.fingers).insert(finger, place);
         self.tell_fingers("touchMove").await;
@@ -211,31 +211,31 @@ impl Hands {
     /// Lifts a finger.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn lift(&self, finger: u32) {
         let is_last = {
             let mut fingers = lock(&self.fingers);
             fingers.remove(&finger);
             fingers.is_empty()
         };
-        // The browser finds out by itself who is missing among the others.
+        // The browser itself finds the missing finger among the others.
         self.tell_fingers(if is_last { "touchEnd" } else { "touchMove" }).await;
     }
 
     /// Touches an element briefly.
     ///
     /// # Panics
-    /// When a person could not.
+    /// A person could not.
     pub async fn tap(&self, selector: &str) {
         self.touch(9, selector).await;
         self.lift(9).await;
     }
 
-    /// Turns and drives by the keys at the nearest other teapot, and throws when it is ahead: one decision of a player who
-    /// looks at this status.
+    /// Turns and drives by keys at the nearest other teapot, and throws when it is ahead: one decision of a player with
+    /// this status.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn chase(&self, status: &Status) {
         let (keys, turn, is_slow) = chase(status);
         let stuck = {
@@ -244,7 +244,7 @@ impl Hands {
             *stuck
         };
         if stuck > 4 {
-            // Something stands before it: back, round, and past it.
+            // An obstacle is ahead: back, round, and past it.
             *lock(&self.stuck) = 0;
             self.hold_only(&[Key::S, Key::A]).await;
             tokio::time::sleep(Duration::from_millis(500)).await;
@@ -253,18 +253,17 @@ impl Hands {
         }
         let rest: Vec<_> = keys.iter().copied().filter(|key| ![Key::A, Key::D].contains(key)).collect();
         self.hold_only(&keys).await;
-        // Held until the next look, the key would turn the teapot past the other for ever.
+        // If held until the next look, the key would turn the teapot past the other again and again.
         if let Some(turn) = turn {
             tokio::time::sleep(turn).await;
             self.hold_only(&rest).await;
         }
     }
 
-    /// Makes the browser's window another size, in pixels of the screen. A page whose screen is emulated would be seen for
-    /// ever.
+    /// Resizes the browser's window, in pixels of the screen. An emulated screen would keep the page visible for ever.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn resize(&self, width: u32, height: u32) {
         let window = self.tab.ask("Browser.getWindowForTarget", json!({})).await["windowId"].clone();
         let bounds = json!({ "windowId": window, "bounds": { "width": width, "height": height } });
@@ -320,8 +319,8 @@ fn key_event(what: &str, Key { key, code }: Key) -> Value {
     event
 }
 
-/// The keys for now, how long to hold those that turn, if not until the next look, and whether the teapot hardly moves.
-/// The heading is that of the velocity, which the status has; who stands still drives on to find out.
+/// The keys for now, the time for which to hold the turning ones, if not until the next look, and whether the teapot
+/// hardly moves. The heading is that of the velocity, which the status has; a resting teapot drives on to find out.
 fn chase(status: &Status) -> (Vec<Key>, Option<Duration>, bool) {
     let pots = status.objects_of("teapot").filter_map(|pot| {
         let place = pot.position.as_deref().filter(|place| place.len() > 1)?;
@@ -330,7 +329,7 @@ fn chase(status: &Status) -> (Vec<Key>, Option<Duration>, bool) {
     let me = status.peer.as_ref().map(ToString::to_string).unwrap_or_default();
     let pots: Vec<_> = pots.collect();
     let mine: Vec<_> = pots.iter().filter(|(pot, _)| status.peer.as_ref() == Some(&pot.owner)).collect();
-    // Who came back drives the teapot of its former peer; a host has those of its robots, too.
+    // A player that came back drives the teapot of its former peer; a host also has those of its robots.
     let own = mine.iter().find(|(pot, _)| pot.id.to_string().starts_with(&me));
     let Some((pot, (x, y))) = own.or(mine.first().filter(|_| mine.len() == 1)) else {
         return (Vec::new(), None, false);
@@ -344,7 +343,7 @@ fn chase(status: &Status) -> (Vec<Key>, Option<Duration>, bool) {
     let off = (py - y).atan2(px - x) - velocity[1].atan2(velocity[0]);
     let off = off.sin().atan2(off.cos());
     let mut keys = Vec::new();
-    // At full speed a teapot's curve is as wide as a saucer: it would drive round what is beside it.
+    // At full speed a teapot's curve is as wide as a saucer: it would circle a close target.
     if off.abs() < 0.7 && away((px, py)) > 2.5 {
         keys.push(Key::W);
     }

@@ -1,14 +1,15 @@
-//! The harness of the tests that cross crates: real browsers, a real relay and real robots, each a process of its
-//! own that can be killed.
+//! The harness of the tests that cross crates: real browsers, a real relay and real robots, each a process of its own
+//! that can be killed.
 //!
-//! Everything here panics when something is not as it should be: it runs in tests only, and what a process said last
-//! belongs into the message. Nothing sleeps and hopes: [`wait::until`] polls a condition and tells what it saw last.
+//! All helpers panic when a condition fails: they run in tests only, and the last output of a process belongs into the
+//! message. None sleeps and hopes: [`wait::until`] polls a condition and reports its last state.
 //!
 //! | module | what it is responsible for |
 //! |---|---|
 //! | [`process`] | children that end with the test, by `SIGKILL` and with all their own children |
 //! | [`scratch`] | directories that end with the test |
-//! | [`place`], [`network`] | where a process runs: on the loopback, or in a name space of a network made for the test |
+//! | [`place`], [`network`] | where a process runs: on the loopback, or in a name space of a network made for the test
+//! |
 //! | [`pair`] | two players in such a network |
 //! | [`gateway`] | a reverse proxy before the relay, with a path of its own |
 //! | [`relay`], [`bots`] | `samovar-relay serve` and `samovar-relay bots` |

@@ -1,8 +1,8 @@
 //! A network for one test: name spaces on a bridge, and packets dropped between them at will.
 //!
-//! Each place is a network name space with one address; a further one, the switch, holds the bridge that joins them and
-//! the rules that drop. A rule is a set of pairs of addresses, from whom and to whom, so that each direction is cut
-//! alone. What is dropped is dropped on the way: neither end is told, as with a cable that was pulled.
+//! Each place is a network name space with one address. A further one, the switch, holds the bridge that joins them and
+//! the rules that drop packets. A rule is a set of pairs of addresses, from and to, so each direction is cut alone. A
+//! dropped packet vanishes on the way: neither end is told, as with a pulled cable.
 //!
 //! ```text
 //!   near place --- switch --- router --- place at home       the router translates addresses
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A name space lives as long as a process in it. The first process in each reads from this one until the end of the
-//! stream: however a test ends, by a panic or by `SIGKILL`, its network is gone with it. No names are taken, and nothing
-//! outside of the name spaces is changed.
+//! stream: however a test ends, by a panic or by `SIGKILL`, its network ends with it. It takes no names, and changes
+//! nothing outside of the name spaces.
 
 mod conntrack;
 mod line;
@@ -25,7 +25,7 @@ use crate::place::Place;
 pub use line::Line;
 use space::{Space, run};
 
-/// What the switch drops: everything that goes from the first to the second of a pair, or everything but TCP.
+/// The switch's rules: drop everything from the first to the second of a pair, or everything but TCP.
 const RULES: &str = "table bridge samovar {
   set severed { type ipv4_addr . ipv4_addr; }
   set without_udp { type ipv4_addr . ipv4_addr; }
@@ -36,21 +36,22 @@ const RULES: &str = "table bridge samovar {
   }
 }";
 
-/// How a router translates that keeps the port of who speaks, for whomever it speaks to.
+/// The translation of a router that keeps the speaker's port, for all receivers.
 const KEEPING: &str = "masquerade";
-/// How one does that takes another port for each that is spoken to.
+/// The translation of a router that takes another port for each receiver.
 const DRAWING: &str = "masquerade to :20000-29999 random";
-/// How one does after [`Network::rebind`].
+/// The translation after [`Network::rebind`].
 const REBOUND: &str = "masquerade to :30000-39999 random";
 
-/// How a place is joined to the others.
+/// The way in which a place is joined to the others.
 #[derive(Clone, Copy, Debug)]
 pub enum Access {
     /// On the switch itself.
     Near,
-    /// Behind a router of its own. From outside it has the router's address, and who was not spoken to does not reach it.
+    /// Behind a router of its own. From outside it has the router's address, and only hosts that it has spoken to reach
+    /// it.
     Home,
-    /// The same, and from outside it has another port for each that it speaks to: its address is of no use to a third.
+    /// The same, with another port for each host that it speaks to: its address is of no use to a third.
     StrictHome,
     /// Behind a line, with an address that all know.
     Far(Line),
@@ -60,18 +61,18 @@ pub enum Access {
 #[derive(Debug)]
 pub struct Network {
     switch: Space,
-    /// Kept for their life.
+    /// Held to keep them alive.
     spaces: Vec<Space>,
     places: Vec<Place>,
-    /// The routers and gateways of those that have one.
+    /// The routers and gateways of the places that have one.
     routers: Vec<Option<Space>>,
 }
 
 impl Network {
-    /// A network of so many near places.
+    /// A network of `count` near places.
     ///
     /// # Errors
-    /// What this machine lacks or does not permit, in words.
+    /// The missing program or permission of this machine, in words.
     ///
     /// # Panics
     /// As [`Network::of`].
@@ -82,10 +83,10 @@ impl Network {
     /// A network of these places, up to 100.
     ///
     /// # Errors
-    /// What this machine lacks or does not permit, in words.
+    /// The missing program or permission of this machine, in words.
     ///
     /// # Panics
-    /// When it fails though the machine permits everything that it takes.
+    /// It fails although the machine permits all steps.
     pub fn of(places: &[Access]) -> Result<Self, String> {
         assert!(places.len() <= 100, "addresses end with a byte");
         for program in ["unshare", "nsenter", "ip", "nft"] {
@@ -111,7 +112,7 @@ impl Network {
         let (address, router) = match access {
             Access::Near => {
                 self.plug(&space, number, outer(number))?;
-                // A browser offers the address by which it would speak to the world.
+                // A browser offers the address from which it would speak to the world.
                 space.ip("route add default dev uplink")?;
                 (outer(number), None)
             }
@@ -147,7 +148,7 @@ impl Network {
     /// The place of this number, from 0.
     ///
     /// # Panics
-    /// When there are not so many.
+    /// There is no such place.
     #[must_use]
     pub fn place(&self, number: usize) -> &Place {
         &self.places[number]
@@ -156,16 +157,16 @@ impl Network {
     /// Gives a near place a further address, beside its own.
     ///
     /// # Panics
-    /// When the system does not do it.
+    /// The system refuses.
     pub fn add_address(&self, number: usize, address: Ipv4Addr) {
         let added = self.spaces[number].ip(&format!("address add {address}/24 dev uplink"));
         added.unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// Drops from now on everything that goes from one of the first to one of the second; by their numbers.
+    /// Drops from now on all packets from one of the first to one of the second; by their numbers.
     ///
     /// # Panics
-    /// When the switch does not do it.
+    /// The switch refuses.
     pub fn cut(&self, from: &[usize], to: &[usize]) {
         self.change("add", "severed", from, to);
     }
@@ -173,16 +174,16 @@ impl Network {
     /// The same in both directions.
     ///
     /// # Panics
-    /// When the switch does not do it.
+    /// The switch refuses.
     pub fn sever(&self, one: &[usize], other: &[usize]) {
         self.cut(one, other);
         self.cut(other, one);
     }
 
-    /// Drops nothing any more that goes between one of the first and one of the second.
+    /// Stops dropping packets between one of the first and one of the second.
     ///
     /// # Panics
-    /// When the switch does not do it, or both directions were not cut.
+    /// The switch refuses, or not both directions were cut.
     pub fn join(&self, one: &[usize], other: &[usize]) {
         self.change("delete", "severed", one, other);
         self.change("delete", "severed", other, one);
@@ -191,25 +192,25 @@ impl Network {
     /// Drops all UDP between any two of these from now on.
     ///
     /// # Panics
-    /// When the switch does not do it.
+    /// The switch refuses.
     pub fn block_udp(&self, among: &[usize]) {
         self.change("add", "without_udp", among, among);
     }
 
-    /// Drops nothing any more.
+    /// Stops dropping packets.
     ///
     /// # Panics
-    /// When the switch does not do it.
+    /// The switch refuses.
     pub fn heal(&self) {
         for set in ["severed", "without_udp"] {
             self.command(&format!("flush set bridge samovar {set}"));
         }
     }
 
-    /// Has the router of this place forget all it carries, and use other ports.
+    /// Lets the router of this place forget all its connections, and use other ports.
     ///
     /// # Panics
-    /// When it has none, or does not do it.
+    /// The place has none, or the router refuses.
     pub fn rebind(&self, number: usize) {
         let router = self.routers[number].as_ref().expect("a place with a router");
         translate(router, REBOUND).unwrap_or_else(|error| panic!("{error}"));
@@ -232,12 +233,12 @@ impl Network {
     }
 }
 
-/// How the others see a place.
+/// A place's address for the others.
 const fn outer(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, 0, number)
 }
 
-/// Puts a place behind a router that translates; its address there.
+/// Puts a place behind a translating router; its address there.
 fn home(space: &Space, router: &Space, number: u8) -> Result<Ipv4Addr, String> {
     let [inside, own] = [1, 2].map(|last| Ipv4Addr::new(10, 88, number, last));
     router.ip(&format!("link add home type veth peer name uplink netns {}", space.id()))?;
@@ -250,7 +251,7 @@ fn home(space: &Space, router: &Space, number: u8) -> Result<Ipv4Addr, String> {
     Ok(own)
 }
 
-/// Has a router translate like this from now on, and let nobody in.
+/// Sets a router's translation from now on, and lets no unasked packet in.
 fn translate(router: &Space, how: &str) -> Result<(), String> {
     router.nft(&format!(
         "table ip samovar

@@ -1,4 +1,4 @@
-//! Two players and a relay with a UDP port, each at a place of a network that the test made.
+//! Two players and a relay with a UDP port, each at a place of the test's own network.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// `None`, with a line that says why, where no network may be made.
+    /// `None`, with a line that tells the reason, if no network may be made.
     #[must_use]
     pub fn set(ann: Access, bob: Access) -> Option<Self> {
         let network = match Network::of(&[Access::Near, ann, bob]) {
@@ -42,7 +42,7 @@ impl Table {
     /// Ann's page and Bob's, in one game and both watching the other.
     ///
     /// # Panics
-    /// When they do not get there.
+    /// They do not get into the game.
     pub async fn seat(&self) -> (Player, Player) {
         let ann = self.join(ANN, "new=TEA&name=Ann").await;
         let bob = self.join(BOB, "game=TEA&name=Bob").await;
@@ -62,34 +62,34 @@ impl Table {
     }
 }
 
-/// Both drive in circles and throw sugar, which makes reliable messages.
+/// Both drive in circles and throw sugar, which causes reliable messages.
 ///
 /// # Panics
-/// When a page cannot be asked.
+/// A page cannot be asked.
 pub async fn play(pair: (&Player, &Player)) {
     pair.0.drive(0.6, 0.5, true).await;
     pair.1.drive(0.7, -0.4, true).await;
 }
 
-/// Both rest until nothing is under way, and have all that the other sent, once.
+/// Both rest until nothing is under way, and have each message of the other once.
 ///
 /// # Panics
-/// When a message was lost or came twice, or a page cannot be asked.
+/// A message was lost or came twice, or a page cannot be asked.
 pub async fn settle((ann, bob): (&Player, &Player)) {
     for player in [ann, bob] {
         player.drive(0.0, 0.0, false).await;
     }
-    // The sugar that flies falls meanwhile, which makes the last of the messages.
+    // Flying sugar falls meanwhile, which causes the last messages.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let (one, other) = watch::everything_came_once((ann, bob), SETTLE_WITHIN).await;
     println!("reliable messages, each received once: {one} and {other}");
     assert!(one.min(other) > 20, "both have sent some");
 }
 
-/// What each has seen of the other.
+/// Each player's observations of the other.
 ///
 /// # Panics
-/// When a page cannot be asked, or does not watch.
+/// A page cannot be asked, or does not watch.
 pub async fn both(pair: (&Player, &Player)) -> [Watch; 2] {
     let (ann, bob) = tokio::join!(watch::seen(pair.0), watch::seen(pair.1));
     [ann, bob]

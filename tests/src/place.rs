@@ -1,4 +1,4 @@
-//! Where a process runs.
+//! The place of a process.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -18,7 +18,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Here, where this test runs.
+    /// The test's own place.
     #[must_use]
     pub const fn here() -> Self {
         Self { address: Ipv4Addr::LOCALHOST, space: None }
@@ -45,7 +45,7 @@ impl Place {
         command
     }
 
-    /// A connection from there to this host and port.
+    /// A connection from this place to a host and port.
     ///
     /// # Errors
     /// As [`TcpStream::connect`].
@@ -57,16 +57,16 @@ impl Place {
     }
 }
 
-/// Does something in a network name space. What it opens, such as a socket, stays there.
+/// Runs `work` in a network name space. Sockets that it opens stay there.
 ///
 /// # Errors
-/// Those of `work`, and when there is no such name space.
+/// Those of `work`, and that there is no such name space.
 ///
 /// # Panics
-/// When `work` does.
+/// `work` panics.
 pub(crate) fn within<T: Send>(space: &Path, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     let space = File::open(space)?;
-    // A name space is a thread's own: this one ends in it.
+    // A thread has its own name space; this one ends with the thread.
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
             setns(&space, CloneFlags::CLONE_NEWNET)?;

@@ -1,4 +1,4 @@
-//! A person in the game: a browser of its own, the page in it, and what a person sees and does there.
+//! A person in the game: a browser of its own, with the page in it, and the person's views and acts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,11 +13,11 @@ use crate::relay::Relay;
 use crate::status::{Id, Status};
 use crate::wait;
 
-/// How long a page may take from its address to the game: the browser compiles, connects, and draws in software
-/// while others do the same.
+/// The longest time from a page's address to the game: the browser compiles, connects, and draws in software while
+/// others do the same.
 pub const JOIN_WITHIN: Duration = Duration::from_secs(60);
 
-/// How long anything else may take that is a matter of some packets.
+/// The longest time for anything else that takes some packets.
 pub const SETTLE_WITHIN: Duration = Duration::from_secs(20);
 
 /// A visit to the page, about to begin.
@@ -36,23 +36,23 @@ pub struct Visit<'a> {
     beside: Option<&'a Player>,
 }
 
-/// Takes the work out of WebGL's calls that fill a picture: a page that draws in software needs most of a processor for
-/// it, and a second one then stands still for longer than its host may.
+/// Empties WebGL's calls that fill a picture: a page that draws in software needs most of a processor for them, and a
+/// second one then stands still for longer than its host may.
 const UNDRAWN: &str = r"
 for (const name of ['clear', 'drawArrays', 'drawElements', 'drawArraysInstanced', 'drawElementsInstanced']) {
   WebGL2RenderingContext.prototype[name] = () => {};
 }";
 
-/// Tells the page that the player knows that others see its network address. Nothing where a test wants to be asked, or the
-/// player has chosen otherwise.
+/// Tells the page that the player knows that others see its network address. Has no effect where a test wants to be
+/// asked, or the player has chosen otherwise.
 const KNOWS_OF_ADDRESS: &str = "try { localStorage.getItem('samovar.address') ?? localStorage.setItem('samovar.address', 'shown') } catch {}";
 
 impl<'a> Visit<'a> {
-    /// With this query. The page does all that it does, and the browser fills no picture: see [`Visit::drawn`].
+    /// A visit with this query. The page works as usual, and the browser fills no picture: see [`Visit::drawn`].
     #[must_use]
     pub fn new(relay: &'a Relay, query: &str) -> Self {
         let query = if query.is_empty() { "low".to_owned() } else { format!("{query}&low") };
-        // Scores are kept for as long as a test lasts: no match ends, and nothing but hits counts.
+        // Scores are kept for the whole test: no match ends, and only hits count.
         let founds = query.split('&').any(|pair| pair == "new" || pair.starts_with("new="));
         let says_stakes = ["points=", "minutes=", "bowls="].iter().any(|key| query.contains(key));
         let query = match founds && !says_stakes && !query.contains("mode=maze") {
@@ -68,7 +68,7 @@ impl<'a> Visit<'a> {
             scripts: vec![KEEP_AUDIO.to_owned(), KNOWS_OF_ADDRESS.to_owned()],
             watch_requests: false,
             is_phone: false,
-            // Every test draws when pictures are asked for.
+            // Every test draws when pictures are wanted.
             is_drawn: std::env::var_os("SAMOVAR_SCREENSHOTS").is_some(),
             beside: None,
         }
@@ -81,7 +81,7 @@ impl<'a> Visit<'a> {
         self
     }
 
-    /// With the picture that a person would see; the cheap one.
+    /// With the picture that a person would see, the cheap one.
     #[must_use]
     pub const fn drawn(mut self) -> Self {
         self.is_drawn = true;
@@ -95,7 +95,7 @@ impl<'a> Visit<'a> {
         self
     }
 
-    /// In a browser that throttles pages that nobody sees, as browsers do.
+    /// In a browser that throttles invisible pages, as browsers do.
     #[must_use]
     pub const fn throttled(mut self) -> Self {
         self.patience = Patience::Usual;
@@ -109,14 +109,14 @@ impl<'a> Visit<'a> {
         self
     }
 
-    /// With a script that runs before any of the page's own, each time that it is loaded.
+    /// With a script that runs before the page's own, at each load.
     #[must_use]
     pub fn with_script(mut self, script: &str) -> Self {
         self.scripts.push(script.to_owned());
         self
     }
 
-    /// As somebody who does not know yet that others see the network address.
+    /// As a player who does not know yet that others see the network address.
     #[must_use]
     pub fn unaware(mut self) -> Self {
         self.scripts.retain(|script| script != KNOWS_OF_ADDRESS);
@@ -137,7 +137,7 @@ impl<'a> Visit<'a> {
         self
     }
 
-    /// Notes all that the page asks the network for.
+    /// Notes all network requests of the page.
     #[must_use]
     pub const fn watching_requests(mut self) -> Self {
         self.watch_requests = true;
@@ -147,12 +147,12 @@ impl<'a> Visit<'a> {
     /// Starts a browser and opens the page in it. It does not wait for the game.
     ///
     /// # Panics
-    /// When that fails.
+    /// Starting or opening fails.
     pub async fn open(self) -> Player {
         let Self { address, query, place, patience, flags, mut scripts, beside, .. } = self;
         let Self { watch_requests, is_phone, is_drawn, .. } = self;
         if !is_drawn {
-            // First: a test's own scripts may want to hear of these calls.
+            // First: a test's own scripts may wrap these calls.
             scripts.insert(0, UNDRAWN.to_owned());
         }
         let chromium = match beside {
@@ -183,7 +183,7 @@ impl<'a> Visit<'a> {
     }
 }
 
-/// A browser with the page in it. Dropping it kills the browser; after a failure it says what its console held.
+/// A browser with the page in it. Dropping it kills the browser; after a failure it prints its console.
 #[derive(Debug)]
 pub struct Player {
     chromium: Arc<Chromium>,
@@ -196,7 +196,7 @@ impl Player {
     /// Opens the page with this query and waits until it is in a game.
     ///
     /// # Panics
-    /// When it does not get there.
+    /// It does not get there.
     pub async fn join(relay: &Relay, query: &str) -> Self {
         let player = Visit::new(relay, query).open().await;
         player.joined().await;
@@ -206,13 +206,13 @@ impl Player {
     /// Waits until the page is in a game, with a host and with itself among the members.
     ///
     /// # Panics
-    /// When it does not get there.
+    /// It does not get there.
     pub async fn joined(&self) -> Status {
         let is_in = |status: &Status| status.host.is_some() && status.members.iter().any(|each| each.is_self);
         self.wait("the page is in the game", JOIN_WITHIN, is_in).await
     }
 
-    /// The browser, of which no other player has a tab.
+    /// The browser, if no other player has a tab in it.
     fn own_browser(&mut self) -> &mut Chromium {
         Arc::get_mut(&mut self.chromium).expect("a browser with one player")
     }
@@ -229,19 +229,28 @@ impl Player {
         &self.hands
     }
 
-    /// Waits until the page's audio runs, as it does once the player has done something.
+    /// Waits until the page's audio runs, as it does after the player's first act.
     ///
     /// # Panics
-    /// When it stays silent.
+    /// It stays silent.
     pub async fn hears(&self) {
         wait::until("sound runs", SETTLE_WITHIN, async || {
-            let states = self.tab.try_evaluate("window.__audio.map(each => each.state).join()").await?;
-            if states == "running" { Ok(()) } else { Err(states.to_string()) }
+            let states = self.audio().await?;
+            if states == "running" { Ok(()) } else { Err(states) }
         })
         .await;
     }
 
-    /// What `samovar.status()` says.
+    /// The states of the page's audio contexts, with commas between.
+    ///
+    /// # Errors
+    /// The page cannot be asked.
+    pub async fn audio(&self) -> Result<String, String> {
+        let states = self.tab.try_evaluate("window.__audio.map(each => each.state).join()").await?;
+        Ok(states.as_str().unwrap_or_default().to_owned())
+    }
+
+    /// The result of `samovar.status()`.
     ///
     /// # Errors
     /// Text while the page is not ready to be asked.
@@ -253,10 +262,10 @@ impl Player {
         status
     }
 
-    /// What `samovar.status()` says.
+    /// The result of `samovar.status()`.
     ///
     /// # Panics
-    /// When the page cannot be asked.
+    /// The page cannot be asked.
     pub async fn status(&self) -> Status {
         self.try_status().await.expect("a page that can be asked")
     }
@@ -264,11 +273,11 @@ impl Player {
     /// Waits until the status is as wanted and returns it.
     ///
     /// # Panics
-    /// When it does not become so in time, with the last one.
+    /// It does not become so in time, with the last one.
     pub async fn wait(&self, what: &str, within: Duration, wanted: impl Fn(&Status) -> bool) -> Status {
         wait::until(what, within, async || match self.try_status().await {
             Ok(status) if wanted(&status) => Ok(status),
-            // Without a game the page shows the lobby, or a curtain that says why.
+            // Without a game the page shows the lobby, or a curtain with the reason.
             Ok(status) if status.host.is_none() => Err(format!("{status}; {}", self.page_text().await)),
             Ok(status) => Err(status.to_string()),
             Err(error) => Err(error),
@@ -279,7 +288,7 @@ impl Player {
     /// The peer behind this page.
     ///
     /// # Panics
-    /// When it is in no game.
+    /// It is in no game.
     pub async fn peer(&self) -> Id {
         self.status().await.peer.expect("in a game")
     }
@@ -287,7 +296,7 @@ impl Player {
     /// Holds the controls like this until told otherwise.
     ///
     /// # Panics
-    /// When the page cannot be asked.
+    /// The page cannot be asked.
     pub async fn drive(&self, throttle: f64, turn: f64, fire: bool) {
         let controls = json!({ "throttle": throttle, "turn": turn, "fire": fire });
         self.tab.evaluate(&format!("samovar.input({controls}), null")).await;
@@ -297,7 +306,7 @@ impl Player {
     /// [`Player::rest`] is called.
     ///
     /// # Panics
-    /// When the page cannot be asked.
+    /// The page cannot be asked.
     pub async fn hunt(&self) {
         self.tab.evaluate(HUNT).await;
     }
@@ -305,7 +314,7 @@ impl Player {
     /// Takes the hands off the controls.
     ///
     /// # Panics
-    /// When the page cannot be asked.
+    /// The page cannot be asked.
     pub async fn rest(&self) {
         self.tab
             .evaluate(
@@ -317,27 +326,27 @@ impl Player {
     /// Leaves the game as a script would.
     ///
     /// # Panics
-    /// When the page cannot be asked.
+    /// The page cannot be asked.
     pub async fn leave(&self) {
         self.tab.evaluate("samovar.leave(), null").await;
     }
 
-    /// Loads the page anew, as a person would who presses F5.
+    /// Reloads the page, like a person who presses F5.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn reload(&self) {
         self.hands.forget();
         self.tab.ask("Page.reload", json!({})).await;
     }
 
-    /// Goes back by so many pages of the tab's history, or forward, as the browser's own buttons do.
+    /// Goes back or forward by `steps` pages of the tab's history, as the browser's own buttons do.
     ///
     /// # Panics
-    /// When there is no such page.
+    /// There is no such page.
     pub async fn go(&self, steps: i64) {
         self.hands.forget();
-        // While one page takes another's place the tab has none.
+        // While one page replaces another the tab has none.
         let history = wait::until("the tab has a page", SETTLE_WITHIN, async || {
             self.tab.try_ask("Page.getNavigationHistory", json!({})).await
         })
@@ -348,11 +357,11 @@ impl Player {
         self.tab.ask("Page.navigateToHistoryEntry", json!({ "entryId": entry })).await;
     }
 
-    /// The text that a person can see in the element with this id, without the marks that isolate names; empty when it is
-    /// hidden.
+    /// The text that a person can see in the element with this id, without the marks that isolate names; empty when it
+    /// is hidden.
     ///
     /// # Panics
-    /// When the page cannot be asked.
+    /// The page cannot be asked.
     pub async fn text(&self, id: &str) -> String {
         self.try_text(id).await.expect("the page can be asked")
     }
@@ -368,7 +377,7 @@ impl Player {
     /// Waits until the element with this id shows this text.
     ///
     /// # Panics
-    /// When it does not in time, with what it shows instead.
+    /// It does not in time, with the shown text instead.
     pub async fn wait_text(&self, id: &str, wanted: &str) {
         wait::until(&format!("#{id} shows {wanted:?}"), JOIN_WITHIN, async || {
             let text = self.try_text(id).await?;
@@ -380,7 +389,7 @@ impl Player {
     /// Waits until the dialog with this id is closed.
     ///
     /// # Panics
-    /// When it stays open, with what was clicked if the page notes that.
+    /// It stays open, with the clicks if the page notes them.
     pub async fn wait_closed(&self, id: &str) {
         wait::until(&format!("#{id} is closed"), SETTLE_WITHIN, async || {
             let look = format!(
@@ -395,10 +404,10 @@ impl Player {
         .await;
     }
 
-    /// Opens another tab in front of this one, so that nobody sees the page any more.
+    /// Opens another tab in front of this one, so that the page is not visible any more.
     ///
     /// # Panics
-    /// When the page does not become hidden.
+    /// The page does not become hidden.
     pub async fn hide(&self) {
         drop(self.chromium.tab().await);
         self.wait_visibility("hidden").await;
@@ -407,17 +416,17 @@ impl Player {
     /// Brings the page to the front again.
     ///
     /// # Panics
-    /// When it is not seen then.
+    /// The page does not become visible.
     pub async fn show(&self) {
         self.tab.ask("Page.bringToFront", json!({})).await;
         self.wait_visibility("visible").await;
     }
 
-    /// Lets the browser say that its device runs on a battery that is nearly empty: a machine that tests has none, and the browser
-    /// gives every script of a page the same object.
+    /// Makes the browser report a nearly empty battery: a test machine has none, and the browser gives every script of
+    /// a page the same object.
     ///
     /// # Panics
-    /// When the browser tells nothing of batteries.
+    /// The browser reports no batteries.
     pub async fn drain_battery(&self) {
         let drain = "navigator.getBattery().then(battery => {
             Object.defineProperty(battery, 'charging', { value: false });
@@ -435,20 +444,31 @@ impl Player {
         .await;
     }
 
-    /// Lets the browser hide and freeze the page, as it does with tabs that were hidden for long, or wakes it up, still
-    /// hidden.
+    /// Makes the browser hide and freeze the page, as it does with long hidden tabs, or wakes it up, still hidden.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn set_frozen(&self, is_frozen: bool) {
         let state = if is_frozen { "frozen" } else { "active" };
         self.tab.ask("Page.setWebLifecycleState", json!({ "state": state })).await;
     }
 
+    /// Keeps the page's thread busy for this time, as a slow machine does; a host is silent meanwhile.
+    ///
+    /// # Panics
+    /// The page cannot be asked.
+    pub async fn stall(&self, time: Duration) {
+        let stall = format!(
+            "{{ const end = performance.now() + {}; while (performance.now() < end) {{}} }} null",
+            time.as_millis()
+        );
+        self.tab.evaluate(&stall).await;
+    }
+
     /// Closes the tab as a person would.
     ///
     /// # Panics
-    /// When the browser refuses.
+    /// The browser refuses.
     pub async fn close(&self) {
         self.tab.ask("Page.close", json!({})).await;
     }
@@ -468,31 +488,31 @@ impl Player {
         self.own_browser().kill();
     }
 
-    /// Ends the visit and fails when something went wrong that nobody caught, or the page stands still.
+    /// Ends the visit.
     ///
     /// # Panics
-    /// Then, with what it was.
+    /// There was an uncaught failure, which the message tells, or the page stands still.
     pub async fn finish(self) {
         self.lives().await;
         self.has_not_failed().await;
     }
 
-    /// Fails when something went wrong that nobody caught. The page may be closed by now.
+    /// Checks for failures. The page may be closed by now.
     ///
     /// # Panics
-    /// Then, with what it was.
+    /// There was an uncaught failure; the message tells it.
     pub async fn has_not_failed(&self) {
-        // What the page tells before this answer has been told when the answer is there.
+        // The page's earlier events have arrived when this answer has.
         self.tab.try_evaluate("0").await.ok();
         let failures = self.tab.failures();
         assert!(failures.is_empty(), "the page of {:?} failed: {failures:#?}", self.last);
     }
 
-    /// Waits until the page has drawn further pictures of the game; out of a game, until its script answers and the browser
-    /// draws it.
+    /// Waits until the page has drawn further pictures of the game; out of a game, until its script answers and the
+    /// browser draws it.
     ///
     /// # Panics
-    /// When it is frozen.
+    /// The page is frozen.
     pub async fn lives(&self) {
         self.tab.ask("Page.bringToFront", json!({})).await;
         self.tab.evaluate("new Promise(requestAnimationFrame)").await;
@@ -501,10 +521,11 @@ impl Player {
         self.wait("the page draws further pictures", SETTLE_WITHIN, draws).await;
     }
 
-    /// Writes the picture of the page to the directory in `SAMOVAR_SCREENSHOTS`, if that is set, and makes it if need be.
+    /// Writes the picture of the page to the directory in `SAMOVAR_SCREENSHOTS`, if that is set, and makes it if need
+    /// be.
     ///
     /// # Panics
-    /// When the file cannot be written.
+    /// The file cannot be written.
     pub async fn screenshot(&self, name: &str) {
         if let Some(directory) = std::env::var_os("SAMOVAR_SCREENSHOTS") {
             let picture = self.tab.screenshot().await;
@@ -515,7 +536,7 @@ impl Player {
         }
     }
 
-    /// All that a person could read on the page now.
+    /// The whole visible text of the page.
     async fn page_text(&self) -> String {
         let text = self.tab.try_evaluate("document.body ? document.body.innerText : ''").await;
         let text = text.map_or_else(|error| error, |text| text.as_str().unwrap_or_default().to_owned());
@@ -535,7 +556,7 @@ impl Drop for Player {
     }
 }
 
-/// The heading comes from the velocity, which the status has; standing still it drives on to find out.
+/// The heading comes from the velocity, which the status has; a resting teapot drives on to find out.
 const HUNT: &str = r"
 clearInterval(window.__hunt);
 window.__hunt = setInterval(() => {

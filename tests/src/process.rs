@@ -20,19 +20,19 @@ impl Process {
     /// Starts `command`; `name` is for messages.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// It cannot be started.
     #[must_use]
     pub fn start(name: &str, command: &mut Command) -> Self {
         Self::spawn(name, command.stdin(Stdio::null()))
     }
 
-    /// Starts `command` as one that ends with this process, however that ends: it may outlive the test. What it prints
-    /// as errors goes to `log`.
+    /// Starts `command` so that it ends with this process, however that ends: it may outlive the test. Its error output
+    /// goes to `log`.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// It cannot be started.
     pub(crate) fn tied(name: &str, command: &Command, log: File) -> Self {
-        // The shell reads a pipe of which this process has the other end, and nobody ever writes to it.
+        // The shell reads a pipe that this process holds open and never writes to.
         let mut tied = Command::new("sh");
         tied.args(["-c", "{ \"$@\"; kill -KILL 0; } & read -r _; kill -KILL 0", "tied"]);
         tied.arg(command.get_program()).args(command.get_args());
@@ -55,10 +55,10 @@ impl Process {
         &mut self.child
     }
 
-    /// Fails when the program has ended by itself.
+    /// Checks that the program has not ended by itself.
     ///
     /// # Panics
-    /// Then, with its exit status.
+    /// The program has ended; the message has its exit status.
     pub fn assert_running(&mut self) {
         if let Some(status) = self.ended() {
             panic!("{} ended by itself: {status}", self.name);
@@ -68,7 +68,7 @@ impl Process {
     /// `SIGSTOP` to the whole group: it stands still, with its sockets open, until [`resume`](Self::resume).
     ///
     /// # Panics
-    /// When the signal reaches nobody.
+    /// The signal reaches no process.
     pub fn pause(&mut self) {
         self.signal(Signal::SIGSTOP);
     }
@@ -76,7 +76,7 @@ impl Process {
     /// `SIGCONT` to the whole group: it goes on as if no time had passed.
     ///
     /// # Panics
-    /// When the signal reaches nobody.
+    /// The signal reaches no process.
     pub fn resume(&mut self) {
         self.signal(Signal::SIGCONT);
     }
@@ -84,15 +84,15 @@ impl Process {
     /// `SIGTERM` to the whole group: it is to end by itself.
     ///
     /// # Panics
-    /// When the signal reaches nobody.
+    /// The signal reaches no process.
     pub fn terminate(&mut self) {
         self.signal(Signal::SIGTERM);
     }
 
-    /// How the program ended by itself; nothing while it runs.
+    /// The status with which the program ended by itself; `None` while it runs.
     ///
     /// # Panics
-    /// When the system does not say.
+    /// The system does not tell.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         let status = self.child.try_wait().expect("a child of this process");
         self.ended |= status.is_some();
@@ -109,7 +109,7 @@ impl Process {
         Pid::from_raw(i32::try_from(self.child.id()).expect("process ids are small"))
     }
 
-    /// `SIGKILL` to the whole group at once; nothing is tidied up.
+    /// `SIGKILL` to the whole group at once; it cannot tidy up.
     pub fn kill(&mut self) {
         if std::mem::replace(&mut self.ended, true) {
             return;
@@ -117,7 +117,7 @@ impl Process {
         if let Err(error) = killpg(self.group(), Signal::SIGKILL) {
             eprintln!("SIGKILL did not reach the group of {}: {error}", self.name);
         }
-        // Whatever went wrong with the signal, the leader must not outlive the test.
+        // Even if the signal failed, the leader must not outlive the test.
         self.child.kill().ok();
         self.child.wait().ok();
     }
@@ -129,7 +129,7 @@ impl Drop for Process {
     }
 }
 
-/// The path in an environment variable that `cargo xtask test` sets, or else a place below the repository.
+/// The path in an environment variable that `cargo xtask test` sets, or else a path below the repository.
 pub(crate) fn path_from(variable: &str, otherwise: &str) -> PathBuf {
     std::env::var_os(variable).map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(otherwise),

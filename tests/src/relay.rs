@@ -18,25 +18,25 @@ pub struct Relay {
     place: Place,
     data: Scratch,
     address: String,
-    /// What it is told beside where to listen.
+    /// Its arguments beside the address.
     more: Vec<&'static str>,
     said: Arc<Mutex<String>>,
 }
 
 impl Relay {
-    /// Starts one on a free port of the loopback and waits until it listens.
+    /// Starts a relay on a free port of the loopback and waits until it listens.
     ///
     /// # Panics
-    /// When it does not.
+    /// It does not listen.
     #[must_use]
     pub fn start() -> Self {
         Self::start_at(&Place::here())
     }
 
-    /// Starts one on a free port of a place. Only what is at that place or beside it reaches it.
+    /// Starts a relay on a free port of a place. Only processes at that place or beside it reach it.
     ///
     /// # Panics
-    /// When it does not listen.
+    /// It does not listen.
     #[must_use]
     pub fn start_at(place: &Place) -> Self {
         Self::start_with(place, &[])
@@ -45,7 +45,7 @@ impl Relay {
     /// The same with further arguments.
     ///
     /// # Panics
-    /// When it does not listen.
+    /// It does not listen.
     #[must_use]
     pub fn start_with(place: &Place, more: &[&'static str]) -> Self {
         let data = Scratch::new();
@@ -54,10 +54,10 @@ impl Relay {
         Self { process: Some(process), place: place.clone(), data, address, more: more.to_vec(), said }
     }
 
-    /// `SIGSTOP`: its sockets stay open, and nothing comes out of them.
+    /// `SIGSTOP`: its sockets stay open and silent.
     ///
     /// # Panics
-    /// When it is killed already.
+    /// It is killed already.
     pub fn pause(&mut self) {
         self.process.as_mut().expect("it runs").pause();
     }
@@ -65,7 +65,7 @@ impl Relay {
     /// `SIGCONT`.
     ///
     /// # Panics
-    /// When it is killed already.
+    /// It is killed already.
     pub fn resume(&mut self) {
         self.process.as_mut().expect("it runs").resume();
     }
@@ -80,7 +80,7 @@ impl Relay {
     /// Starts it again with the same data on the same port.
     ///
     /// # Panics
-    /// When it does not listen, or was not killed before.
+    /// It does not listen, or was not killed before.
     pub fn restart(&mut self) {
         assert!(self.process.is_none(), "kill the relay before");
         let port = self.address.rsplit(':').next().and_then(|port| port.parse().ok());
@@ -90,19 +90,19 @@ impl Relay {
         self.process = Some(process);
     }
 
-    /// Starts it again with these arguments in the place of those it had.
+    /// Starts it again with these arguments in place of the old ones.
     ///
     /// # Panics
-    /// When it does not listen, or was not killed before.
+    /// It does not listen, or was not killed before.
     pub fn restart_with(&mut self, more: &[&'static str]) {
         self.more = more.to_vec();
         self.restart();
     }
 
-    /// Starts another in its place, with nothing of its key and its terms.
+    /// Starts another in its place, without its key and its terms.
     ///
     /// # Panics
-    /// When it does not listen, or was not killed before.
+    /// It does not listen, or was not killed before.
     pub fn restart_without_data(&mut self) {
         self.data = Scratch::new();
         self.restart();
@@ -123,7 +123,7 @@ impl Relay {
     /// `GET`: the status code and the body.
     ///
     /// # Errors
-    /// Text when the relay cannot be reached or answers no HTTP.
+    /// Text if the relay cannot be reached or answers no HTTP.
     pub fn get(&self, path: &str) -> Result<(u16, String), String> {
         Self::get_at(&self.place, &self.address, path)
     }
@@ -131,7 +131,7 @@ impl Relay {
     /// The same from a place at this host and port, where a proxy may be.
     ///
     /// # Errors
-    /// Text when nobody can be reached there, or answers no HTTP.
+    /// Text if nothing can be reached there, or answers no HTTP.
     pub fn get_at(place: &Place, address: &str, path: &str) -> Result<(u16, String), String> {
         let mut stream = place.connect(address).map_err(|error| error.to_string())?;
         stream.set_read_timeout(Some(Duration::from_secs(5))).map_err(|error| error.to_string())?;
@@ -147,7 +147,7 @@ impl Relay {
     /// The listed game with this code, as `GET /api/games` shows it.
     ///
     /// # Panics
-    /// When the relay gives no list.
+    /// The relay gives no list.
     #[must_use]
     pub fn listed(&self, code: &str) -> Option<serde_json::Value> {
         let (status, body) = self.get("/api/games").expect("the relay answers");
@@ -156,7 +156,7 @@ impl Relay {
         games.into_iter().find(|game| game["code"] == code)
     }
 
-    /// Everything that it printed so far.
+    /// Its whole output so far.
     #[must_use]
     pub fn said(&self) -> String {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -187,7 +187,7 @@ pub(crate) fn program() -> PathBuf {
     program
 }
 
-/// With this data directory, and these further arguments.
+/// The command with this data directory and these further arguments.
 fn serve(
     place: &Place,
     port: u16,

@@ -15,19 +15,19 @@ pub type Placed = (Id, Id, (u64, u64), Vec<f64>);
 /// One look at the game.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Sample {
-    /// When, in milliseconds since 1970 by the machine's clock, which all its processes share.
+    /// The time, in milliseconds since 1970 by the machine's clock, which all its processes share.
     pub at: f64,
     /// The session time then, in milliseconds.
     pub session: f64,
-    /// The host's reign.
+    /// The host's term.
     pub term: u64,
     /// The host.
     pub host: Id,
-    /// What has a place: id, owner, stamp, position.
+    /// The objects with a place: id, owner, stamp, position.
     pub objects: Vec<Placed>,
 }
 
-/// Movements below this are none: rounding, or a picture that settles. In table units.
+/// Smaller movements do not count: rounding, or a picture that settles. In table units.
 const MOVED: f64 = 0.02;
 
 const START: &str = r"
@@ -43,15 +43,15 @@ window.__sampler = setInterval(() => {
 /// Begins to look.
 ///
 /// # Panics
-/// When the page cannot be asked.
+/// The page cannot be asked.
 pub async fn start(player: &Player) {
     player.tab().evaluate(START).await;
 }
 
-/// Everything seen so far, the oldest first.
+/// All samples so far, the oldest first.
 ///
 /// # Panics
-/// When the page cannot be asked, or [`start`] was not called.
+/// The page cannot be asked, or [`start`] was not called.
 pub async fn samples(player: &Player) -> Vec<Sample> {
     let samples = player.tab().evaluate("window.__samples").await;
     serde_json::from_value(samples).expect("samples")
@@ -63,8 +63,8 @@ pub fn now() -> f64 {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or(Duration::ZERO).as_secs_f64() * 1_000.0
 }
 
-/// When a host of a later term than `former` was first seen to move something that it had taken over: an object
-/// whose stamp is of that term has changed its place since it was first seen with this stamp.
+/// When a host of a later term than `former` was first seen to move an object that it had taken over: an object with a
+/// stamp of that term changed its place since its first sample with this stamp.
 #[must_use]
 pub fn moves_under_a_new_host(samples: &[Sample], former: u64) -> Option<f64> {
     let later = || samples.iter().filter(|sample| sample.term > former);
@@ -81,7 +81,7 @@ pub fn moves_under_a_new_host(samples: &[Sample], former: u64) -> Option<f64> {
 /// The machine's clock at a session time, as [`Sample::at`] counts.
 ///
 /// # Panics
-/// When there are no samples.
+/// There are no samples.
 #[must_use]
 pub fn wall_clock(samples: &[Sample], session: f64) -> f64 {
     let nearest = samples
@@ -91,10 +91,10 @@ pub fn wall_clock(samples: &[Sample], session: f64) -> f64 {
     nearest.at + session - nearest.session
 }
 
-/// The middle one, or the lower of the two in the middle.
+/// The median, or the lower of the two in the middle.
 ///
 /// # Panics
-/// When there is none.
+/// There is no value.
 #[must_use]
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();

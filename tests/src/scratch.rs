@@ -11,11 +11,11 @@ impl Scratch {
     /// Creates one below the system's directory for temporary files.
     ///
     /// # Panics
-    /// When it cannot be created.
+    /// It cannot be created.
     #[must_use]
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        // In a name space of its own each run has the same process ids: the name must be drawn elsewhere.
+        // In a name space of its own each run has the same process ids: the name must come from elsewhere.
         let drawn = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos());
         let name = format!("samovar-tests-{drawn:x}-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
@@ -23,7 +23,7 @@ impl Scratch {
         Self(path)
     }
 
-    /// Where it is.
+    /// The path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// Who a peer is, or which object, as the contract writes it. Only equality matters here.
+/// The id of a peer or an object in the contract's form. Only equality matters here.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(transparent)]
 pub struct Id(String);
@@ -34,29 +34,29 @@ pub struct Status {
     pub name: String,
     /// `Idle`, `Backup`, `ActiveAlone`, `ActiveBackedUp` or `Suspended`.
     pub role: String,
-    /// Why nobody decides: `hostLost`, `noMajority` or `slept`.
+    /// The reason why no host decides: `hostLost`, `noMajority` or `slept`.
     pub suspension: Option<String>,
-    /// The host's reign.
+    /// The host's term.
     pub term: u64,
     /// The host; `None` before it is known.
     #[serde(deserialize_with = "named")]
     pub host: Option<Id>,
-    /// Who takes over.
+    /// The backup that takes over.
     pub backup: Option<Id>,
     /// `mesh` or `star`.
     pub topology: String,
     /// `connected` or `lost`.
     pub relay: String,
-    /// Which game: `duel` or `maze`.
+    /// The game: `duel` or `maze`.
     pub mode: String,
     /// The match, in a duel.
     #[serde(rename = "match", default)]
     pub contest: Option<Contest>,
     /// The maze, in a maze.
     pub maze: Option<Maze>,
-    /// Everybody in the game.
+    /// All members of the game.
     pub members: Vec<Member>,
-    /// Everything replicated.
+    /// All replicated objects.
     pub objects: Vec<Object>,
     /// Session time in milliseconds.
     pub session_time_ms: f64,
@@ -64,9 +64,9 @@ pub struct Status {
     pub frames: u64,
     /// Changes of host.
     pub migrations: Vec<Migration>,
-    /// Counted since the start.
+    /// Counts since the start.
     pub traffic: Traffic,
-    /// What went wrong, in words.
+    /// The failures, in words.
     pub errors: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct Contest {
     pub number: u64,
     /// `waiting`, `running` or `over`.
     pub stage: String,
-    /// Who won, once it is over.
+    /// The winner, once it is over.
     pub winner: Option<String>,
 }
 
@@ -91,19 +91,19 @@ pub struct Maze {
     pub round: u8,
     /// `ready`, `play`, `told` or `over`.
     pub stage: String,
-    /// How long that lasts still, at most.
+    /// The longest remaining time of the stage, in seconds.
     pub seconds_left: u16,
     /// Rounds won, by side.
     pub wins: BTreeMap<String, u8>,
-    /// The own role; `None` for whoever watches.
+    /// The own role; `None` for a spectator.
     pub role: Option<String>,
-    /// Who has which role; a robot has no peer.
+    /// The peer of each role; a robot has no peer.
     pub roles: BTreeMap<String, Option<Id>>,
     /// Column and row of each teapot.
     pub places: BTreeMap<String, (u8, u8)>,
     /// How often states differed.
     pub desyncs: u64,
-    /// The checksums of the newest states, each behind its frame.
+    /// The checksums of the newest states, each after its frame.
     pub checksums: Vec<(u64, String)>,
 }
 
@@ -127,11 +127,11 @@ pub struct Member {
     pub path: String,
     /// Round trip in milliseconds.
     pub rtt_ms: Option<f64>,
-    /// How long nothing was heard of it, in milliseconds.
+    /// The time since it was last heard, in milliseconds.
     pub silence_ms: Option<f64>,
     /// Reliable messages sent to it and received from it.
     pub reliable: Option<(u64, u64)>,
-    /// Whether somebody can see its tab.
+    /// Whether its tab is visible.
     pub visible: bool,
 }
 
@@ -139,19 +139,19 @@ pub struct Member {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Object {
-    /// Which.
+    /// The object's id.
     pub id: Id,
-    /// What: `session`, `teapot`, `cube`, `scoreboard`.
+    /// The kind: `session`, `teapot`, `cube`, `scoreboard`.
     pub kind: String,
-    /// Who changes it.
+    /// The owner.
     pub owner: Id,
     /// Term and counter of that ownership.
     pub stamp: (u64, u64),
-    /// Where, in table units.
+    /// The position, in table units.
     pub position: Option<Vec<f64>>,
-    /// How fast, in table units a second.
+    /// The velocity, in table units a second.
     pub velocity: Option<Vec<f64>>,
-    /// How long ago the owner sampled its newest value, in milliseconds.
+    /// The time since the owner sampled its newest value, in milliseconds.
     pub age_ms: f64,
 }
 
@@ -173,7 +173,7 @@ pub struct Migration {
     pub resumed_ms: f64,
 }
 
-/// What went over the network.
+/// Traffic over the network.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -184,8 +184,8 @@ pub struct Traffic {
     pub bytes_in: u64,
 }
 
-/// What all members must agree on when nothing changes: who is there and in what office, who owns what, the scores.
-/// Sugar cubes are left out, which fly for less time than a look at three processes takes.
+/// The values that all members must agree on when nothing changes: members and their offices, owners, scores. Sugar
+/// cubes are left out: they fly for less time than a look at three processes takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreed {
     term: u64,
@@ -196,15 +196,15 @@ pub struct Agreed {
 }
 
 impl Status {
-    /// Reads what a page or robot reports.
+    /// Reads the report of a page or robot.
     ///
     /// # Errors
-    /// Text that says which part of the contract is broken.
+    /// Text that names the broken part of the contract.
     pub fn read(value: &Value) -> Result<Self, String> {
         Self::deserialize(value).map_err(|error| format!("{error} in {value}"))
     }
 
-    /// What has to be the same at every member.
+    /// The values that have to be the same at every member.
     #[must_use]
     pub fn agreed(&self) -> Agreed {
         let member = |each: &Member| (each.name.clone(), each.peer.clone(), each.score, each.is_robot);
@@ -230,7 +230,7 @@ impl Status {
     /// The member with this name.
     ///
     /// # Errors
-    /// The state when there is none.
+    /// The state, if there is none.
     pub fn member(&self, name: &str) -> Result<&Member, String> {
         let found = self.members.iter().find(|each| each.name == name);
         found.ok_or_else(|| format!("no {name:?} in {self}"))
@@ -272,20 +272,20 @@ impl Object {
         self.kind == kind
     }
 
-    /// How far it is from where it was in `before`; zero when one of them has no place.
+    /// The distance from its place in `before`; zero if one of them has no place.
     #[must_use]
     pub fn distance(&self, before: &Self) -> f64 {
         distance(self.position.as_deref().unwrap_or_default(), before.position.as_deref().unwrap_or_default())
     }
 }
 
-/// An empty text names nobody.
+/// An empty text stands for no peer.
 fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Id>, D::Error> {
     let id = String::deserialize(deserializer)?;
     Ok((!id.is_empty()).then_some(Id(id)))
 }
 
-/// How far two places are apart; zero when one of them is none.
+/// The distance of two places; zero if one of them is none.
 #[must_use]
 pub fn distance(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| (one - other) * (one - other)).sum::<f64>().sqrt()

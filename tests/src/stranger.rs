@@ -1,4 +1,4 @@
-//! A WebSocket to the relay that says whatever a test wants.
+//! A WebSocket to the relay that sends any message of a test.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use crate::relay::Relay;
 
-/// How long the relay may take to answer.
+/// The longest time until the relay answers.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// Somebody at the relay's door.
+/// A client at the relay's door.
 #[derive(Debug)]
 pub struct Stranger {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
@@ -26,20 +26,20 @@ impl Stranger {
     /// Connects.
     ///
     /// # Panics
-    /// When the relay does not accept.
+    /// The relay does not accept.
     pub async fn connect(relay: &Relay) -> Self {
         let url = format!("ws://{}/ws", relay.address());
         let (socket, _) = connect_async(&url).await.unwrap_or_else(|error| panic!("{url}: {error}"));
         Self { socket }
     }
 
-    /// Connects and says what it comes for.
+    /// Connects and sends its purpose.
     ///
     /// # Errors
     /// The relay's refusal.
     ///
     /// # Panics
-    /// When the relay does not answer.
+    /// The relay does not answer.
     pub async fn enter(relay: &Relay, purpose: Purpose) -> Result<(Self, Entered), Refusal> {
         let mut stranger = Self::connect(relay).await;
         let enter = Enter { version: PROTOCOL_VERSION, params: params(), purpose };
@@ -53,7 +53,7 @@ impl Stranger {
         }
     }
 
-    /// Sends a message. That the relay has closed already is no failure of a test.
+    /// Sends a message. A relay that has closed already is no failure of a test.
     pub async fn send(&mut self, bytes: Vec<u8>) {
         self.socket.send(Message::binary(bytes)).await.ok();
     }
@@ -61,7 +61,7 @@ impl Stranger {
     /// The next control message; `None` when the connection has closed.
     ///
     /// # Panics
-    /// When there is none in time, or it is none of the protocol.
+    /// There is none in time, or it breaks the protocol.
     pub async fn hear(&mut self) -> Option<FromRelay> {
         loop {
             let message = timeout(ANSWER_WITHIN, self.socket.next()).await.expect("the relay says something");
@@ -77,7 +77,7 @@ impl Stranger {
     /// Waits until the relay has closed the connection.
     ///
     /// # Panics
-    /// When it goes on talking.
+    /// The relay goes on sending.
     pub async fn is_closed(&mut self) {
         for _ in 0..1_000 {
             if self.hear().await.is_none() {

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-/// How often a condition is looked at.
+/// The time between two looks at a condition.
 pub const POLL: Duration = Duration::from_millis(40);
 
 /// Asks `probe` until it succeeds and returns its value. `probe`'s error is the state that it saw.
 ///
 /// # Panics
-/// When `within` has passed, with `what` and the last state.
+/// `within` has passed; with `what` and the last state.
 pub async fn until<T>(what: &str, within: Duration, mut probe: impl AsyncFnMut() -> Result<T, String>) -> T {
     let start = Instant::now();
     loop {
@@ -25,7 +25,7 @@ pub async fn until<T>(what: &str, within: Duration, mut probe: impl AsyncFnMut()
 /// Watches `probe` for the whole span: a condition that must not end.
 ///
 /// # Panics
-/// When `probe` fails, with `what` and the state.
+/// `probe` fails; with `what` and the state.
 pub async fn throughout(what: &str, span: Duration, mut probe: impl AsyncFnMut() -> Result<(), String>) {
     let start = Instant::now();
     while start.elapsed() < span {

@@ -1,5 +1,5 @@
-//! What a tab sees of another player, looked at in the page itself every few milliseconds: by which path, how silent it is,
-//! how old what is known of it is, and how many reliable messages went each way.
+//! A tab's observations of another player, made in the page itself every few milliseconds: the path, the silence, the
+//! age of its state, and the reliable messages each way.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use serde::Deserialize;
 use crate::player::Player;
 use crate::wait;
 
-/// What was seen of the other player since [`start`].
+/// The observations of the other player since [`start`].
 #[derive(Clone, Debug, Deserialize)]
 pub struct Watch {
-    /// Each path, and since when, in milliseconds since 1970 by the machine's clock. The newest is the last.
+    /// Each path and its start, in milliseconds since 1970 by the machine's clock. The newest is the last.
     pub paths: Vec<(f64, String)>,
     /// The looks.
     pub looks: Vec<Look>,
@@ -20,17 +20,17 @@ pub struct Watch {
 /// One look; all times in milliseconds.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Look {
-    /// When, by the machine's clock.
+    /// The time, by the machine's clock.
     pub at: f64,
-    /// How long it took: whoever was put to sleep meanwhile has seen nothing exact.
+    /// Its duration: a page that was suspended meanwhile has seen nothing exact.
     pub took: f64,
     /// The session time.
     pub session: f64,
-    /// How old the newest update of the other's teapot was; none while it has no teapot.
+    /// The age of the newest update of the other's teapot; `None` while it has no teapot.
     pub age: Option<f64>,
-    /// How long ago the own teapot was sampled.
+    /// The time since the own teapot was sampled.
     pub own: Option<f64>,
-    /// How long nothing had been heard of the other.
+    /// The time since the other was last heard.
     pub silence: f64,
     /// The round trip.
     pub rtt: Option<f64>,
@@ -43,7 +43,7 @@ impl Watch {
         self.paths.last().map_or("none", |(_, path)| path)
     }
 
-    /// When the path was first another than this one, since `from`.
+    /// When the path first differed from this one, since `from`.
     #[must_use]
     pub fn left(&self, path: &str, from: f64) -> Option<f64> {
         self.paths.iter().find(|(at, each)| *at >= from && each != path).map(|(at, _)| *at)
@@ -119,20 +119,20 @@ async fn reliable(player: &Player) -> (u64, u64) {
 /// Checks that neither has received more reliable messages than the other has sent.
 ///
 /// # Panics
-/// When a message came twice.
+/// A message came twice.
 pub async fn nothing_came_twice(pair: (&Player, &Player)) {
     for (receiver, sender) in [pair, (pair.1, pair.0)] {
-        // In this order: what is sent meanwhile excuses nothing.
+        // In this order: messages sent meanwhile excuse nothing.
         let (_, received) = reliable(receiver).await;
         let (sent, _) = reliable(sender).await;
         assert!(received <= sent, "{received} messages came of {sent}");
     }
 }
 
-/// Waits until each has received exactly as many reliable messages as the other has sent, and returns how many that are.
+/// Waits until each has received exactly as many reliable messages as the other has sent; their numbers.
 ///
 /// # Panics
-/// When one was lost, or came twice.
+/// A message was lost, or came twice.
 pub async fn everything_came_once(pair: (&Player, &Player), within: Duration) -> (u64, u64) {
     wait::until("each has all that the other has sent", within, async || {
         let (one, other) = (reliable(pair.0).await, reliable(pair.1).await);

@@ -10,7 +10,7 @@ use samovar_wire::{DecodeError, PeerId, Reader, SessionId, Term};
 use crate::file::{Form, Vectors};
 use crate::{PEER, SESSION, THIRD, ticket, warrant};
 
-/// The variant's number on the wire. A new variant does not compile until it is here, and so below.
+/// The variant's number on the wire. A new variant does not compile until it is listed here, and so below.
 const fn variant(message: &PeerControl) -> u8 {
     match message {
         PeerControl::Hello(_) => 0,
@@ -60,7 +60,7 @@ fn messages() -> Vec<(&'static str, PeerControl)> {
     ]
 }
 
-/// The first vote behind the third term of the relay.
+/// The first vote after the third term of the relay.
 const FIRST_VOTE: Term = Term(0x301);
 const FIRST: Vote = Vote { term: FIRST_VOTE, candidate: PeerId(7), electorate: 300 };
 const MISSING: Opinion = Opinion { missed: true, ..Opinion::content(THIRD, PEER) };
@@ -84,11 +84,11 @@ fn control_messages() {
 }
 
 #[test]
-fn what_no_peer_says_is_refused() {
+fn messages_that_no_peer_sends_are_refused() {
     let refused =
         |bytes: &[u8]| assert_eq!(PeerControl::decode(bytes), Err(DecodeError::Invalid), "{bytes:02x?}");
     refused(&[VARIANTS]);
-    // A member is hidden, shown or still, and reaches 31 others at most.
+    // A member is hidden, shown or still, and reaches at most 31 others.
     refused(&[3, 3, 0]);
     refused(&[3, 1, 32]);
     // A vote is above its sender's term, and in no term that the relay gives out.
@@ -96,7 +96,7 @@ fn what_no_peer_says_is_refused() {
     refused(&[4, 0xfb, 0, 3, 7, 1, 0, 1, 0xfb, 0, 4, 7, 1, 0]);
     // HELLO whose version is written in four bytes.
     refused(&[0, 0xfc, 1, 0, 0, 0, 0, 0, 0, 0]);
-    // HELLO whose name turns round what follows it, is too long, is not UTF-8; behind the name nothing is wrong.
+    // HELLO whose name reverses the text after it, is too long, is not UTF-8; after the name all is well.
     let hello =
         |name: &[u8]| [[0, 1, 0, name.len() as u8].as_slice(), name, &[0; 1 + 16 + RESUME_MAX]].concat();
     assert!(PeerControl::decode(&hello(b"a")).is_ok());

@@ -1,19 +1,19 @@
-//! Files of vectors: each line is `name: hex # comment`, and a line without a name goes on with the vector above.
+//! Files of vectors: each line is `name: hex # comment`, and a line without a name continues the vector above.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use samovar_wire::DecodeError;
 
-/// Whether the end of a message can be told from the message.
+/// Whether a message shows its own end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// It can: one byte less, or one more, is refused.
+    /// It does: with one byte less or more it is refused.
     Closed,
-    /// Its last part reaches to the end, whatever that is: one byte less is another message.
+    /// Its last part reaches to the end: with one byte less it is another message.
     Open,
 }
 
-/// The vectors of one file, and which of them were checked.
+/// The vectors of one file, and those already checked.
 pub(crate) struct Vectors {
     file: &'static str,
     bytes: BTreeMap<&'static str, Vec<u8>>,
@@ -47,7 +47,7 @@ impl Vectors {
 
     /// Checks both directions: the value is encoded as exactly these bytes, and these bytes are decoded as the value.
     ///
-    /// `is_value` decodes bytes and says whether they are the value.
+    /// `is_value` decodes bytes and tells whether they are the value.
     pub(crate) fn check(
         &mut self,
         name: &'static str,
@@ -71,7 +71,7 @@ impl Vectors {
         self.checked.insert(name);
     }
 
-    /// The bytes of a vector that has no decoder: only the relay's and the members' hashes see them.
+    /// Checks the bytes of a vector without a decoder: only the relay's and the members' hashes see them.
     pub(crate) fn check_encoding(&mut self, name: &'static str, encoded: &[u8]) {
         let bytes = self.bytes.get(name).unwrap_or_else(|| panic!("there is no {name} in {}.hex", self.file));
         assert_eq!(
@@ -88,7 +88,7 @@ impl Vectors {
         self.bytes.values().filter_map(|bytes| bytes.get(index).copied()).collect()
     }
 
-    /// Ends the check of a file: no vector was left out.
+    /// Ends the check of a file: every vector was checked.
     pub(crate) fn finish(self) {
         let left: Vec<_> = self.bytes.keys().filter(|name| !self.checked.contains(*name)).collect();
         assert!(left.is_empty(), "nothing checks {left:?} in {}.hex", self.file);

@@ -1,4 +1,4 @@
-//! Inputs and who holds them (PROTOCOL §4.12).
+//! Inputs and their holders (PROTOCOL §4.12).
 
 use samovar_wire::input::{Held, Input, Told};
 use samovar_wire::limits::INPUT_MAX;
@@ -8,14 +8,14 @@ use samovar_wire::{DecodeError, Reader, SeatId, Writer};
 use crate::THIRD;
 use crate::file::{Form, Vectors};
 
-/// Reads the kind of a message; what is behind it.
+/// Reads the kind of a message; its remaining bytes.
 fn body(bytes: &[u8], kind: MessageKind) -> Result<Reader<'_>, DecodeError> {
     let mut reader = Reader::new(bytes);
     if MessageKind::decode(&mut reader)? == kind { Ok(reader) } else { Err(DecodeError::Invalid) }
 }
 
 #[test]
-fn inputs_and_who_holds_them() {
+fn inputs_and_their_holders() {
     let mut vectors = Vectors::parse("inputs", include_str!("inputs.hex"));
     let inputs = [
         Input { seat: SeatId(3), left: 10_000, number: 300, bytes: b"tea" },
@@ -47,7 +47,7 @@ fn inputs_and_who_holds_them() {
 }
 
 #[test]
-fn what_no_member_says_about_inputs_is_refused() {
+fn inputs_that_no_member_sends_are_refused() {
     let decode = |bytes: &[u8]| Input::decode(&mut Reader::new(bytes)).map(drop);
     assert_eq!(decode(&[3, 0, 0x10, 0x27, 1, 0]), Ok(()));
     assert_eq!(decode(&[3, 0, 0x11, 0x27, 1, 0]), Err(DecodeError::Invalid), "kept for too long");

@@ -11,7 +11,7 @@ fn written(write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
     bytes
 }
 
-/// What reads one value says whether it is the one and whether it used all bytes.
+/// Checks that `read` returns each value and uses all bytes.
 fn all<T: PartialEq>(
     bytes: &[u8],
     value: &T,

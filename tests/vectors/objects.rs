@@ -12,7 +12,7 @@ use samovar_wire::{DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp,
 use crate::file::{Form, Vectors};
 use crate::{OTHER, PEER};
 
-/// An announcement with its kind, as a test writes it down.
+/// An announcement with its kind, in a test's notation.
 pub(crate) struct Announced<'a> {
     pub(crate) message: MessageKind,
     pub(crate) head: Announcement<'a>,
@@ -26,7 +26,7 @@ impl Announced<'_> {
         encode_announcement(&self.head, self.fields.iter().copied(), &mut out);
     }
 
-    /// Reads one, and says whether it is this one.
+    /// Reads an announcement; whether it is this one.
     pub(crate) fn is_next(&self, reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
         let message = MessageKind::decode(reader)?;
         let found = Announcement::decode(reader)?;
@@ -118,7 +118,7 @@ fn check_snapshot(vectors: &mut Vectors) {
     });
 }
 
-/// An update as a test writes it down; the age is in microseconds.
+/// An update in a test's notation; the age is in microseconds.
 struct Changed<'a> {
     id: ObjectId,
     stamp: Stamp,

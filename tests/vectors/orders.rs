@@ -91,7 +91,7 @@ fn messages_of_orders_and_letters() {
 }
 
 #[test]
-fn what_no_member_says_about_orders_is_refused() {
+fn orders_that_no_member_sends_are_refused() {
     let refused = |bytes: &[u8], error| assert_eq!(Frame::decode(bytes), Err(error), "{bytes:02x?}");
     refused(&[], DecodeError::Truncated);
     refused(&[0x86], DecodeError::Invalid);

@@ -131,7 +131,7 @@ fn packets_and_their_frames() {
     vectors.finish();
 }
 
-/// The kinds of frame that are read, found by trying all.
+/// The kinds of frame that can be read, found by trying all.
 fn frame_kinds() -> BTreeSet<u8> {
     let is_read = |&kind: &u8| {
         let bytes = [&packet(FIRST, &[])[..], &[kind, 0, 0, 0, 0]].concat();

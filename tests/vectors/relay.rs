@@ -1,4 +1,4 @@
-//! What a peer and its relay say to each other (PROTOCOL §5).
+//! The messages between a peer and its relay (PROTOCOL §5).
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use samovar_wire::{DecodeError, GameCode, Mode, PeerId, PeerPass, Term, Warrant}
 use crate::file::{Form, Vectors};
 use crate::{OTHER, PEER, SESSION, THIRD, signature, warrant};
 
-/// The variant's number on the wire. A new variant does not compile until it is here, and so below; the same holds
-/// for the functions that follow.
+/// The variant's number on the wire. A new variant does not compile until it is listed here, and so below; the same
+/// holds for the next functions.
 const fn to_relay_variant(message: &ToRelay) -> u8 {
     match message {
         ToRelay::Enter(_) => 0,
@@ -215,7 +215,7 @@ fn forwarded_messages() {
 }
 
 #[test]
-fn what_breaks_the_relays_protocol_is_refused() {
+fn messages_that_break_the_relays_protocol_are_refused() {
     for (bytes, error) in [
         (&[][..], DecodeError::Truncated),
         (&[2], DecodeError::Invalid),

@@ -1,4 +1,4 @@
-//! What the relay signs, and what tickets hash to (PROTOCOL §6).
+//! The relay's signed bytes, and the hashes of tickets (PROTOCOL §6).
 
 use samovar_wire::{PeerId, PeerPass, Warrant, digest};
 

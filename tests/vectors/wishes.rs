@@ -1,4 +1,4 @@
-//! Wishes, calls, and what members see (PROTOCOL §4.7 to §4.9).
+//! Wishes, calls, and members' sights (PROTOCOL §4.7 to §4.9).
 
 use samovar_wire::call::{Call, Reply};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
@@ -19,7 +19,7 @@ pub(crate) fn message(kind: MessageKind, body: impl FnOnce(&mut Writer<'_>)) -> 
     bytes
 }
 
-/// Reads the kind of a message, and its body to its end.
+/// Reads the kind of a message, and its body to the end.
 pub(crate) fn read<'a, T>(
     bytes: &'a [u8],
     kind: MessageKind,
@@ -127,7 +127,7 @@ fn wishes_calls_and_sights() {
 }
 
 #[test]
-fn what_no_member_says_about_wishes_calls_and_sights_is_refused() {
+fn wishes_calls_and_sights_that_no_member_sends_are_refused() {
     let cup = [0x0d, 0x0c, 0x0b, 0x0a, 0xac, 0x02];
     let request = [&cup[..], &[2, 3, 0, 4]].concat();
     assert_eq!(Request::decode(&mut Reader::new(&request)), Err(DecodeError::Invalid), "an unknown wish");

@@ -1,11 +1,11 @@
-//! The page's own address: where the relay is, what to invite others with, what a reload shall find.
+//! The page's own address: the place of the relay, the link that invites others, and the query that a reload reads.
 
 use samovar_duel::course::Stakes;
 use web_sys::{Url, Window};
 
 use crate::params::{Entry, Mode, Params, PathChoice};
 
-/// Where the relay's WebSocket is: beside the page, wherever that is.
+/// The address of the relay's WebSocket: beside the page.
 pub fn relay_url(window: &Window) -> String {
     let url = beside(window, "ws");
     // `http` becomes `ws`, and `https` becomes `wss`. `replacen` would cost the page a kilobyte.
@@ -18,15 +18,15 @@ pub fn invite(window: &Window, code: &str, mode: Mode) -> String {
     beside(window, &format!("./?game={code}{mode}"))
 }
 
-/// What a relative address means on this page, which may be served below any path.
+/// The full form of a relative address on this page, which a server may serve below any path.
 fn beside(window: &Window, relative: &str) -> String {
     let base = window.document().and_then(|document| document.base_uri().ok().flatten());
     Url::new_with_base(relative, &base.unwrap_or_default())
         .map_or_else(|_| relative.to_owned(), |url| url.href())
 }
 
-/// Puts the game into the address, so that a reload comes back to it; without a code, the lobby. The way from the lobby into
-/// a game is a step of the tab's history, which leads back.
+/// Puts the game's code into the address, so that a reload comes back to the game; without a code, the address of the
+/// lobby. The step from the lobby into a game is a step of the tab's history, which leads back.
 pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     let mut query = String::new();
     let mut append = |key: &str, value: &str| {
@@ -38,7 +38,7 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     if let Some(code) = code {
         append("game=", code);
     }
-    // A name in the address is somebody's wish for this tab and outlives a reload; a typed one is remembered anyway.
+    // A name in the address is meant for this tab and outlives a reload. The browser remembers a typed name anyway.
     if let Some(name) = &params.name {
         append("name=", &String::from(js_sys::encode_uri_component(name)));
     }
@@ -70,7 +70,8 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     let path = window.location().pathname().unwrap_or_else(|_| "/".to_owned());
     let address = path + &query;
     if let Ok(history) = window.history() {
-        // What the guard keeps there stays. A browser that forbids it costs the convenience of the reload only.
+        // The entries of the guard stay. In a browser that forbids this the player loses only the convenience of the
+        // reload.
         let state = history.state().unwrap_or_default();
         let is_at_lobby =
             Params::parse(&window.location().search().unwrap_or_default()).entry == Entry::Lobby;

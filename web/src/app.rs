@@ -1,5 +1,5 @@
-//! The page's state: in the lobby, in a game, or facing a problem. Called once per frame, and by what arrives while
-//! the page is hidden.
+//! The page's state: in the lobby, in a game, or facing a problem. The browser calls it once per frame, and arriving
+//! messages call it while the page is hidden.
 
 mod draw;
 mod lifecycle;
@@ -30,21 +30,22 @@ use crate::view::{Quality, View, ViewError, suggested_quality};
 use draw::Meter;
 pub use place::Place;
 
-/// How often the lobby asks for the list of games, in milliseconds.
+/// Milliseconds between two requests of the lobby for the list of games.
 const LIST_EVERY: f64 = 2_500.0;
-/// How often the battery is looked at, in milliseconds.
+/// Milliseconds between two looks at the battery.
 const POWER_EVERY: f64 = 5_000.0;
-/// How long the relay may be out of reach before the page gives up a join, in milliseconds.
+/// Milliseconds that the relay may be out of reach before the page gives up a join.
 const RELAY_PATIENCE: f64 = 15_000.0;
-/// The same when something answers in its place: a single attempt may have met a network that was just changing.
+/// The same in milliseconds when another server answers in the relay's place: one attempt may have met a network that
+/// was just changing.
 const REFUSED_PATIENCE: f64 = 3_000.0;
-/// How long a session may be without a host before the page says so on a page of its own, in milliseconds.
+/// Milliseconds that a session may be without a host before the page says so on a page of its own.
 const SUSPENDED_PATIENCE: f64 = 20_000.0;
-/// Behind a frame for so long the browser withholds frames, and the page plays on without, in milliseconds.
+/// Milliseconds behind a frame after which the browser withholds frames, and the page plays on without them.
 const WITHHELD_AFTER: f64 = 100.0;
-/// How often what the game is founded anew from is kept, in milliseconds: a page may end without a word.
+/// Milliseconds between two saves of the data from which the game is founded anew: a page may end without a word.
 const KEEP_EVERY: f64 = 5_000.0;
-/// How often it shows that it lives, in milliseconds.
+/// Milliseconds between two signs of life of the page.
 const LIVES_EVERY: f64 = 1_500.0;
 
 /// The page's state.
@@ -58,13 +59,13 @@ pub struct App {
     games: GameList,
     automation: Option<Automation>,
     battery: Battery,
-    /// Another member hosts since the battery is low.
+    /// Another member hosts because the battery is low.
     is_relieved: bool,
     powered_at: f64,
-    /// For how long the browser has kept the graphics from a page that is seen.
+    /// Milliseconds for which the browser has kept the graphics from a page that the player sees.
     dark_for: f64,
     play: Option<Play>,
-    /// What this page has left already, until its successor has taken over.
+    /// A game that this page has left already, until its successor has taken over.
     leaving: Option<Play>,
     meter: Meter,
     framed_at: f64,
@@ -72,25 +73,26 @@ pub struct App {
     in_lobby: bool,
     relay: RelayState,
     kept_at: f64,
-    /// When it showed to other tabs last that it lives.
+    /// The time of the page's last sign of life to other tabs.
     lived_at: f64,
-    /// Since when the game cannot go on, and whether the page has said so.
+    /// The time since which the game cannot go on, and whether the page has said so.
     trouble: Option<(f64, bool)>,
     left_by_hiding: bool,
-    /// The browser says that there is no network any more.
+    /// The browser says that it has no network any more.
     is_offline: bool,
-    /// This tab takes its seat back; whether the others went on without something, to be told when it sits again.
+    /// This tab takes its seat back. The value is whether the others went on without some changes, which the page says
+    /// when it sits again.
     comes_back: Option<bool>,
-    /// Why the page was loaded anew, to be told once.
+    /// The reason why the page was loaded anew, which the page says once.
     explanation: Option<&'static str>,
-    /// The relay speaks another version, so this page is to be loaded anew when it cannot go on without.
+    /// The relay speaks another version: the page loads itself anew when the game cannot go on without the relay.
     is_outdated: bool,
-    /// It lives as long as the page, so nothing of it is ever taken apart.
+    /// The value lives as long as the page, so the page never takes it apart.
     myself: &'static Place,
 }
 
 impl App {
-    /// Builds the page and shows what its address asks for.
+    /// Builds the page and shows the screen that its address asks for.
     ///
     /// # Errors
     /// Page and code are of different versions, or there is no window.
@@ -159,10 +161,10 @@ impl App {
         Ok(())
     }
 
-    /// Builds the scene, now or after the browser gave a lost one back; says so when there can be none.
+    /// Builds the scene, now or after the browser gave lost graphics back. Says so when it cannot build one.
     fn build_view(&mut self) -> bool {
         let quality = if self.params.low { Quality::Low } else { suggested_quality() };
-        // What there was draws no more.
+        // The old scene can no longer draw.
         self.view = None;
         match View::new(self.page.canvas(), quality) {
             Ok(view) => self.view = Some(view),
@@ -172,7 +174,7 @@ impl App {
         self.view.is_some()
     }
 
-    /// Goes where the address says. No link shows the player's network address to a table before the player knows.
+    /// Goes where the address says. A link never shows the player's network address to a table before the player knows.
     fn enter(&mut self) {
         let code = match &self.params.entry {
             Entry::Lobby => None,
@@ -205,14 +207,14 @@ impl App {
         self.explain();
     }
 
-    /// Tells once why the page was loaded anew.
+    /// Says once why the page was loaded anew.
     fn explain(&mut self) {
         if let Some(text) = self.explanation.take() {
             self.page.toast(text);
         }
     }
 
-    /// Shows what a notice had covered.
+    /// Shows the screen that a notice had covered.
     fn show_where_it_is(&self) {
         match &self.play {
             Some(play) => {
@@ -225,20 +227,20 @@ impl App {
     }
 
     fn join(&mut self, code: &str) {
-        // Codes were checked where they were typed or read.
+        // The code was checked where it was typed or read.
         let Some(code) = GameCode::parse(code) else { return };
         self.page.show_waiting(&format!("Joining {code}…"));
         seat::inherit(code.as_str());
         self.page.set_any_colour();
         let (ticket, table) = (seat::read(code.as_str()), seat::read_table(code.as_str()));
-        // Of no effect unless this tab founds the game anew.
+        // This has no effect unless this tab founds the game anew.
         let robots = self.params.robots.unwrap_or(0);
         self.begin(Wish { code: Some(code), create: false, robots, ticket, table, ..self.wish() });
     }
 
     fn create(&mut self, code: Option<&str>, mode: Mode, robots: u8) {
         self.page.show_waiting("Setting the table…");
-        // In the address it outlives a reload, should this tab be the last one.
+        // The address keeps it over a reload, in case this tab is the last one.
         (self.params.robots, self.params.mode) = (Some(robots), mode);
         let code = code.and_then(GameCode::parse);
         self.begin(Wish { code, create: true, robots, ..self.wish() });
@@ -276,7 +278,7 @@ impl App {
         self.meter = Meter::default();
         let place = self.myself;
         let on_wake = move || {
-            // While the page is at work it will look by itself; while the browser draws it each frame does.
+            // A page at work will look by itself. So does each frame while the browser draws.
             place.with(|app| {
                 let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
                 if app.is_hidden() || time - app.framed_at >= WITHHELD_AFTER {
@@ -300,14 +302,14 @@ impl App {
         self.play = None;
     }
 
-    /// Takes the controls and what is drawn over the table away.
+    /// Takes away the controls and the drawings over the table.
     fn rest(&mut self) {
         self.controls.set_active(false);
         self.page.labels(&[]);
         self.page.banner(None);
     }
 
-    /// One frame at `time` milliseconds.
+    /// Plays one frame at `time` milliseconds.
     pub fn frame(&mut self, time: f64) {
         self.watch_graphics(time);
         self.framed_at = time;
@@ -315,7 +317,7 @@ impl App {
         self.draw(time);
     }
 
-    /// All but the picture, which needs no frame of the browser.
+    /// Does everything except the picture, and so needs no frame of the browser.
     fn turn(&mut self, time: f64) {
         self.play_on();
         while let Some(event) = self.page.poll_event() {
@@ -329,7 +331,7 @@ impl App {
         self.watch_for_trouble(time);
     }
 
-    /// Says so when a join or a session has been stuck for long, and takes it back when it goes on.
+    /// Says when a join or a session has been stuck for long, and takes that back when it goes on.
     fn watch_for_trouble(&mut self, time: f64) {
         let Some(play) = &self.play else {
             self.trouble = None;
@@ -351,7 +353,7 @@ impl App {
             None if is_stuck => self.trouble = Some((time, false)),
             Some((since, false)) if !is_member => {
                 let obstacle = play.obstacle();
-                // A gateway whose relay is starting says so with a status from 500 on.
+                // A gateway whose relay is starting answers with a status of 500 or more.
                 let is_final = obstacle.as_ref().is_some_and(|obstacle| obstacle.status < 500);
                 if time - since >= if is_final { REFUSED_PATIENCE } else { RELAY_PATIENCE } {
                     self.stop_playing();
@@ -370,13 +372,14 @@ impl App {
         }
     }
 
-    /// Lets another member host before the device goes out.
+    /// Lets another member host before the device runs out of power.
     fn watch_power(&mut self, time: f64) {
         if time - self.powered_at < POWER_EVERY {
             return;
         }
         self.powered_at = time;
-        // Until somebody takes over; and once, or two that both are low would pass it to and fro.
+        // The page asks until another member takes over, and only once: two members with low batteries would otherwise
+        // pass the host's office to and fro.
         self.is_relieved =
             self.battery.is_low() && (self.is_relieved || self.play.as_ref().is_some_and(Play::hand_over));
     }
@@ -396,11 +399,14 @@ impl App {
             seat::live();
         }
         let Some(play) = &mut self.play else { return };
-        let hands = self.controls.read();
+        let mut hands = self.controls.read();
+        if play.wish().mode == Mode::Maze && self.view.as_ref().is_some_and(View::is_upright) {
+            hands = hands.turned();
+        }
         let script = self.automation.as_ref().map(Automation::input).unwrap_or_default();
         let news = play.step(wheel(hands, script));
         play.tend_office();
-        // At once when there is something for the first time: a page may end before it is kept again.
+        // The first save happens at once: a page may end before the next one.
         if time - self.kept_at >= KEEP_EVERY && self.keep_table() {
             self.kept_at = time;
         }
@@ -426,7 +432,7 @@ impl App {
         }
     }
 
-    /// Keeps what the game is founded anew from, should all players go at once; `false` while there is nothing.
+    /// Saves the data from which the game is founded anew if all players go at once; `false` while there is none.
     fn keep_table(&self) -> bool {
         let Some(play) = &self.play else { return false };
         let (Some(code), Some(table)) = (&play.wish().code, play.table()) else { return false };
@@ -438,7 +444,7 @@ impl App {
         if let Some(play) = self.play.take() {
             play.leave();
             if let Some(code) = &play.wish().code {
-                // Who thinks better of it has the seat again, while the others play on.
+                // A player who changes the decision gets the seat again while the others play on.
                 seat::forget_table(code.as_str());
             }
             self.stop_leaving();
@@ -447,7 +453,7 @@ impl App {
         self.show_lobby();
     }
 
-    /// What this page has left waits no longer.
+    /// The game that this page has left waits no longer.
     fn stop_leaving(&mut self) {
         if let Some(leaving) = self.leaving.take() {
             leaving.leave_at_once();
@@ -494,7 +500,7 @@ impl App {
     }
 }
 
-/// What hands and scripts ask for together.
+/// Adds up the input of the hands and of the scripts.
 fn wheel(hands: Input, script: Input) -> Wheel {
     Wheel {
         throttle: (hands.throttle + script.throttle).clamp(-1.0, 1.0),

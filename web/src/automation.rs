@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::input::Input;
 
-/// What scripts ask for, and what they are told. Installed once for the life of the page.
+/// The requests of scripts, and the answers to them. The page installs it once for its whole life.
 pub struct Automation {
     input: Rc<Cell<Input>>,
     leave: Rc<Cell<bool>>,
@@ -54,7 +54,7 @@ impl Automation {
         Ok(Self { input, leave, holds, _functions: functions })
     }
 
-    /// What a script wants the teapot to do, until it says otherwise.
+    /// The input that a script wants for the teapot, until the script changes it.
     pub fn input(&self) -> Input {
         self.input.get()
     }
@@ -64,7 +64,7 @@ impl Automation {
         self.holds.get()
     }
 
-    /// Whether a script asked to leave since the last call.
+    /// Whether a script has asked to leave since the last call.
     pub fn wants_to_leave(&self) -> bool {
         self.leave.replace(false)
     }

@@ -1,4 +1,4 @@
-//! How much power is left, where the browser tells (Chromium does, Firefox and Safari do not).
+//! The power that is left, in browsers that tell it (Chromium does, Firefox and Safari do not).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,31 +8,31 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Window;
 
-/// What is left when a device is likely to go out soon, of 1.
+/// Charge, of 1, below which a device is likely to run out soon.
 const LOW: f64 = 0.05;
 
 /// The device's battery.
 #[derive(Default)]
 pub struct Battery {
-    /// The browser's `BatteryManager`, as soon as there is one.
+    /// The browser's `BatteryManager`, once the page has it.
     manager: Rc<RefCell<Option<JsValue>>>,
 }
 
 impl Battery {
-    /// Asks the browser for it.
+    /// Asks the browser for its battery.
     pub fn ask(window: &Window) -> Self {
         let battery = Self::default();
         if let Some(promise) = promise(window) {
             let manager = Rc::clone(&battery.manager);
             spawn_local(async move {
-                // Who refuses has none.
+                // A browser that refuses has none.
                 *manager.borrow_mut() = JsFuture::from(promise).await.ok();
             });
         }
         battery
     }
 
-    /// Whether the device is likely to go out soon.
+    /// Whether the device is likely to run out of power soon.
     pub fn is_low(&self) -> bool {
         let manager = self.manager.borrow().clone();
         manager.as_ref().and_then(is_low).unwrap_or(false)

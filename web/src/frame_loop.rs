@@ -17,8 +17,8 @@ pub fn start(mut draw: impl FnMut(f64) + 'static) -> Result<(), JsValue> {
     let frames = window.clone();
     let callback = Closure::<dyn FnMut(f64)>::new(move |time: f64| {
         if let Some(callback) = again.get() {
-            // Before anything is drawn: what throws there must not be the last frame. Asking fails only in a page that is
-            // being torn down.
+            // The page asks for the next frame before it draws: an exception while drawing must not end the frames.
+            // Asking fails only in a page that is being torn down.
             let _ = frames.request_animation_frame(callback);
         }
         draw(time);

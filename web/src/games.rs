@@ -13,15 +13,15 @@ use web_sys::Response;
 use crate::page::GameRow;
 use crate::params::Mode;
 
-/// Games shown at most.
+/// The most games that the list shows.
 const GAMES_MAX: usize = 100;
 
-/// What the last answer said.
+/// The content of the last answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// The open games.
     Games(Vec<GameRow>),
-    /// Something else was answered.
+    /// Another server answered, or the answer was no list.
     Refused(Obstacle),
     /// The relay did not answer.
     Unreachable,
@@ -35,7 +35,7 @@ pub struct GameList {
 }
 
 impl GameList {
-    /// Asks, unless an answer is awaited already.
+    /// Asks, unless the page already waits for an answer.
     pub fn ask(&self) {
         if self.asking.replace(true) {
             return;
@@ -65,7 +65,7 @@ async fn fetch() -> Result<Answer, JsValue> {
     Ok(Answer::Games(list.iter().take(GAMES_MAX).filter_map(|game| row(&game, &maze)).collect()))
 }
 
-/// A line of the list; `maze` is what the maze's members agree on.
+/// A line of the list; `maze` is the agreement of the maze's members.
 fn row(game: &JsValue, maze: &str) -> Option<GameRow> {
     let text = |name: &str| Reflect::get(game, &name.into()).ok()?.as_string();
     let number = |name: &str| Reflect::get(game, &name.into()).ok()?.as_f64();

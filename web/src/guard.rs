@@ -1,4 +1,4 @@
-//! The plain script around the game (`web/guard.js`). It outlives a panic, which ends everything in here.
+//! The plain script around the game (`web/guard.js`). The script outlives a panic, which ends all code in here.
 
 use js_sys::Reflect;
 use wasm_bindgen::prelude::*;
@@ -13,32 +13,32 @@ extern "C" {
     fn halted() -> Result<bool, JsValue>;
 }
 
-/// Nothing in here can go on: loads the page anew, or shows these details when that was done just now.
+/// The code in here cannot go on: loads the page anew, or shows these details when a reload happened just now.
 pub fn crash(details: &str) {
     web_sys::console::error_1(&details.into());
-    // Without the script nothing is left that could be done.
+    // Without the script there is no other way out.
     let _ = anew("crash", details);
 }
 
-/// What is to be said to others when the page crashes.
+/// Sets the function that tells the others when the page crashes.
 pub fn on_crash(farewell: impl Fn() + 'static) {
     let farewell = Closure::<dyn Fn()>::new(farewell).into_js_value();
-    // Without the script there is nobody who would call it.
+    // Without the script nothing would call it.
     let _ = Reflect::get(&js_sys::global(), &"samovarGuard".into())
         .and_then(|guard| Reflect::set(&guard, &"farewell".into(), &farewell));
 }
 
-/// Loads the page anew, because the relay or the host is of another version; `false` when that was done just now.
+/// Loads the page anew, because the relay or the host has another version; `false` when a reload happened just now.
 pub fn is_updating() -> bool {
     anew("version", "").unwrap_or(false)
 }
 
-/// Whether the page shows why it has stopped, and the game is not to begin.
+/// Whether the page shows why it has stopped, so that the game must not begin.
 pub fn is_halted() -> bool {
     halted().unwrap_or(false)
 }
 
-/// Why the page was loaded anew, if it was, in a line for the player.
+/// The reason for a reload of the page, if there was one, in a line for the player.
 pub fn explanation() -> Option<&'static str> {
     match reason().ok()?.as_str() {
         "crash" => Some("The page met an error and was loaded again. Your seat was kept."),

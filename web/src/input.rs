@@ -1,7 +1,8 @@
-//! What the player's hands do: keyboard, mouse, touch and gamepad become throttle, turn and fire.
+//! The input of the player's hands: keyboard, mouse, touch and gamepad become throttle, turn and fire.
 //!
-//! Devices are summed, so that one may rest while another is used. Keys, mouse and fingers are let go when the window
-//! loses the keyboard or is hidden, because the release itself would never be seen. A press shorter than a frame still fires once.
+//! The page adds up all devices, so that one may rest while another is used. It lets go of keys, mouse and fingers when
+//! the window loses the keyboard or is hidden, because it would never see their release. A press shorter than a frame
+//! still fires once.
 
 mod keys;
 mod pad;
@@ -20,15 +21,23 @@ use keys::{Key, Keys};
 use pad::Pads;
 use stick::Stick;
 
-/// What the hands ask for at this moment.
+/// The wishes of the hands at this moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Input {
     /// -1 (back) to 1 (forward).
     pub throttle: f32,
     /// -1 (right) to 1 (left, counter-clockwise seen from above).
     pub turn: f32,
-    /// Whether to throw sugar; held means again and again, as fast as the rules allow.
+    /// Whether to throw sugar. A held button throws again and again, as fast as the rules allow.
     pub fire: bool,
+}
+
+impl Input {
+    /// The wish in the view where up in the picture is to the right.
+    #[must_use]
+    pub fn turned(self) -> Self {
+        Self { throttle: self.turn, turn: -self.throttle, ..self }
+    }
 }
 
 /// Listens to all devices. Dropping it removes its listeners.
@@ -39,7 +48,7 @@ pub struct Controls {
     _listeners: Vec<Listener>,
 }
 
-/// What handlers write and `read` reads.
+/// The values that handlers write and `read` reads.
 struct State {
     fire: HtmlElement,
     active: Cell<bool>,
@@ -95,7 +104,7 @@ impl Controls {
         }
     }
 
-    /// What the hands ask for. Call it once a frame: it forgets presses that ended since the last call.
+    /// The wishes of the hands. Call it once a frame: it forgets presses that ended since the last call.
     pub fn read(&self) -> Input {
         let pressed = self.state.pressed.take();
         if !self.state.active.get() {
@@ -130,7 +139,7 @@ impl State {
         self.pressed.set(false);
     }
 
-    /// Notes which finger holds the button, and shows whether one does.
+    /// Notes the finger that holds the button, and shows whether one does.
     fn hold_fire(&self, finger: Option<i32>) {
         if self.finger.replace(finger) != finger {
             self.fire.set_class_name(if finger.is_some() { "held" } else { "" });
@@ -139,7 +148,7 @@ impl State {
 
     fn on_key(&self, event: &Event, down: bool) {
         let Some(keyboard) = event.dyn_ref::<KeyboardEvent>() else { return };
-        // While Command is held, macOS tells of presses and never of releases.
+        // While Command is held, macOS reports presses but never releases.
         if keyboard.key() == "Meta" {
             self.keys.borrow_mut().release_all();
             return;
@@ -155,7 +164,7 @@ impl State {
         if !self.active.get() || command || belongs_to_control(event, key) {
             return;
         }
-        // Arrows and space would scroll.
+        // Arrows and space would scroll the page.
         event.prevent_default();
         self.keys.borrow_mut().press(&place, key);
         if key == Key::Fire && !keyboard.repeat() {
@@ -175,7 +184,7 @@ impl State {
     }
 }
 
-/// Whether the focused control needs this key itself: fields need all, buttons the one that presses them.
+/// Whether the focused control needs this key itself: a field needs all keys, a button needs the key that presses it.
 fn belongs_to_control(event: &Event, key: Key) -> bool {
     let Some(target) = event.target().and_then(|target| target.dyn_into::<Element>().ok()) else {
         return false;

@@ -33,7 +33,7 @@ fn run() -> Result<(), JsValue> {
     // Both live as long as the page does.
     std::mem::forget(app::App::listen(place)?);
     frame_loop::start(move |time| {
-        // Nothing else is at work when the browser wants a frame.
+        // No other function works on the state when the browser wants a frame.
         if place.with(|app| app.frame(time)).is_none() {
             guard::crash("What was thrown at the page's work took its state.");
         }

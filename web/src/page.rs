@@ -1,8 +1,8 @@
 //! The page around the scene: lobby, HUD, notices, problems.
 //!
-//! Plain data goes in through `&self` methods, what the player wants comes out of [`Page::poll_event`]. The page
-//! knows nothing of networks; it decides nothing but how things are said. Every text that came from a stranger
-//! enters the document as a text node, and names stand isolated in their sentences.
+//! Plain data go in through `&self` methods, and the player's wishes come out of [`Page::poll_event`]. The page knows
+//! nothing of networks, and it decides only how to say things. Every text of a stranger enters the document as a text
+//! node, and names stand isolated in their sentences.
 //!
 //! `index.html` holds the elements, `style.css` their looks. Buttons carry `data-action`; one listener serves them.
 
@@ -46,10 +46,10 @@ use samovar_duel::player::PlayerName;
 use samovar_wire::PeerId;
 use store::Key;
 
-/// Wishes kept for a driver that does not ask; a person never has so many.
+/// The most wishes kept for a driver that does not ask; a person never has so many.
 const EVENTS_MAX: usize = 64;
 
-/// What the player wants.
+/// A wish of the player.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageEvent {
     /// Join the game with this code.
@@ -59,11 +59,11 @@ pub enum PageEvent {
     },
     /// Open a new game.
     Create {
-        /// The code wished for; `None` lets the relay choose.
+        /// The wanted code; `None` lets the relay choose.
         code: Option<String>,
-        /// Which game.
+        /// The game to play.
         mode: Mode,
-        /// Robots in it, 0 to 3; a maze has one in each place that nobody takes.
+        /// Robots in it, 0 to 3; a maze has a robot in each place that no player takes.
         robots: u8,
     },
     /// Leave the game that is shown.
@@ -78,9 +78,9 @@ pub enum PageEvent {
     MuteToggled(bool),
     /// Leave a problem, or the wait for a game, for the lobby.
     BackToLobby,
-    /// Go where the address says: the player was told that others will see the network address, and has chosen.
+    /// Go where the address says. The player has read that others will see the network address, and has chosen.
     Enter,
-    /// Put a player out, as host.
+    /// Put a player out, as the host.
     PutOut(PeerId),
 }
 
@@ -95,11 +95,11 @@ pub struct GameRow {
     pub seats: u32,
     /// The host's name, once there is a host.
     pub host: Option<PlayerName>,
-    /// Which game is played there.
+    /// The game that is played there.
     pub mode: Mode,
 }
 
-/// What covers the window.
+/// A sheet that covers the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Screen {
     Loading,
@@ -115,7 +115,7 @@ pub struct Page {
     _listeners: Vec<Listener>,
 }
 
-/// What handlers and the driver share.
+/// The state that handlers and the driver share.
 struct Parts {
     document: Document,
     canvas: HtmlCanvasElement,
@@ -136,7 +136,7 @@ struct Parts {
     events: RefCell<VecDeque<PageEvent>>,
 }
 
-/// What the curtain says.
+/// The text of the curtain.
 #[derive(Debug, PartialEq, Eq)]
 enum Cover {
     Nothing,
@@ -191,23 +191,23 @@ impl Page {
         self.parts.lobby.set_colour(index);
     }
 
-    /// Whether other players shall not see the browser's network address.
+    /// Whether to hide the browser's network address from other players.
     pub fn hides_address(&self) -> bool {
         self.parts.lobby.hides_address()
     }
 
-    /// Whether the player knows that they see it, and could choose otherwise.
+    /// Whether the player knows that others see the address, and could choose otherwise.
     pub fn has_chosen_address(&self) -> bool {
         self.parts.lobby.has_chosen_address()
     }
 
-    /// Whether the player wants no sound; remembered.
+    /// Whether the player wants no sound; the browser remembers it.
     pub fn muted(&self) -> bool {
         self.parts.muted.get()
     }
 
-    /// Shows the lobby, leaving whatever is shown. `None` means that the list is still being fetched; `said` tells
-    /// what was answered in its place.
+    /// Shows the lobby in place of any other screen. `None` means that the page is still fetching the list; `said` is
+    /// the answer that came in the list's place.
     pub fn show_lobby(&self, games: Option<&[GameRow]>, relay: RelayState, said: Option<&str>) {
         self.parts.lobby.show(games, relay, said);
         if self.parts.enter(Screen::Lobby) {
@@ -251,7 +251,7 @@ impl Page {
         self.parts.labels.show(labels);
     }
 
-    /// Says something that matters for some seconds, such as a new host.
+    /// Shows a message that matters for some seconds, such as a new host.
     pub fn toast(&self, text: &str) {
         self.parts.notices.toast(text);
     }
@@ -261,7 +261,8 @@ impl Page {
         self.parts.notices.feed(text);
     }
 
-    /// Shows a state that lasts ([`RELAY_GONE`], [`RECONNECTING`], [`CUT_OFF`], [`Pause::banner`]), or ends it. May be called each frame.
+    /// Shows a state that lasts ([`RELAY_GONE`], [`RECONNECTING`], [`CUT_OFF`], [`Pause::banner`]), or ends it. The
+    /// driver may call it in each frame.
     pub fn banner(&self, text: Option<&str>) {
         self.parts.notices.banner(text);
     }
@@ -313,7 +314,7 @@ impl Parts {
         self.wish(PageEvent::Join { code });
     }
 
-    /// The lobby says whether others will see the network address: who plays from there has chosen.
+    /// The lobby says whether others will see the network address: a player who starts there has chosen.
     fn note_choice(&self) {
         if self.screen.get() == Screen::Lobby {
             self.lobby.choose_address(None);
@@ -326,7 +327,7 @@ impl Parts {
         self.wish(PageEvent::Create { code, mode, robots });
     }
 
-    /// Shows what belongs to this game, and hides what belongs to the other.
+    /// Shows the elements of this game, and hides those of the other.
     fn show_mode(&self, mode: Mode) {
         if let Some(body) = self.document.body() {
             dom::attribute(&body, "data-mode", mode.word());
@@ -342,7 +343,7 @@ impl Parts {
         events.push_back(event);
     }
 
-    /// Shows a screen; whether it was another one before.
+    /// Shows a screen; returns whether another one was shown before.
     fn enter(&self, screen: Screen) -> bool {
         if self.screen.replace(screen) == screen {
             return false;
@@ -361,7 +362,7 @@ impl Parts {
         true
     }
 
-    /// Notes what the curtain says; whether it said something else before.
+    /// Notes the text of the curtain; returns whether it had another one before.
     fn cover(&self, cover: Cover) -> bool {
         let mut covered = self.covered.borrow_mut();
         let news = *covered != cover;
@@ -369,7 +370,7 @@ impl Parts {
         news
     }
 
-    /// Forgets what belonged to one game.
+    /// Forgets the state of one game.
     fn leave_game(&self) {
         self.game.borrow_mut().clear();
         self.cover(Cover::Nothing);

@@ -1,7 +1,9 @@
-//! What the address asks for: `?game=CODE&name=N&new=CODE&mode=duel|maze&robots=K&points=N&minutes=T&bowls=S&path=auto|direct|relayed&by=host&low&colour=C`.
+//! The parameters of the address:
+//! `?game=CODE&name=N&new=CODE&mode=duel|maze&robots=K&points=N&minutes=T&bowls=S` and
+//! `&path=auto|direct|relayed&by=host&low&colour=C`.
 //!
-//! The address is written by strangers. A parameter this page does not know is ignored and reported; one it knows
-//! with a value it cannot understand is a [`Problem`], because guessing would play another game than the one meant.
+//! Strangers write the address. The page ignores and reports a parameter that it does not know. A known parameter with
+//! a value that the page cannot understand is a [`Problem`]: a guess could start a game that was not meant.
 
 use samovar_duel::course::Stakes;
 use samovar_wire::name;
@@ -13,12 +15,12 @@ use crate::page::problem::Problem;
 /// Most robots a new game starts with.
 pub const ROBOTS_MAX: u8 = 3;
 
-/// Parameters looked at; a longer address is cut, so that reading it is bounded work.
+/// The most parameters that the page looks at; it cuts a longer address, so that reading it is bounded work.
 const PAIRS_MAX: usize = 32;
 
 const CODE_EXPECTED: &str = "a code of 3 to 12 letters, digits or hyphens";
 
-/// Where a visit starts.
+/// The start of a visit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Entry {
     /// With the list of games.
@@ -30,7 +32,7 @@ pub enum Entry {
     Create(Option<String>),
 }
 
-/// Which game is played at a table.
+/// The game that is played at a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Teapots throw sugar at each other.
@@ -41,7 +43,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// What addresses call it.
+    /// The name that addresses use for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Duel => "duel",
@@ -49,12 +51,12 @@ impl Mode {
         }
     }
 
-    /// Reads what an address or a form says.
+    /// Reads the text of an address or a form.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Duel, Self::Maze].into_iter().find(|mode| mode.word() == word)
     }
 
-    /// The other one.
+    /// The other game.
     pub const fn other(self) -> Self {
         match self {
             Self::Duel => Self::Maze,
@@ -63,7 +65,7 @@ impl Mode {
     }
 }
 
-/// Which way packets may go.
+/// The paths that packets may take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PathChoice {
     /// Relayed first, direct when a direct link is up.
@@ -86,17 +88,17 @@ pub struct Params {
     pub name: Option<String>,
     /// Index into the palette.
     pub colour: Option<u8>,
-    /// Which game; with a code it is a guess, since the table knows better.
+    /// The game; with a code it is a guess, since the table knows better.
     pub mode: Mode,
     /// Robots in a new game, 0 to [`ROBOTS_MAX`].
     pub robots: Option<u8>,
-    /// What is played for in a new duel.
+    /// The goal of a new duel.
     pub stakes: Stakes,
-    /// Which way packets may go.
+    /// The paths that packets may take.
     pub path: PathChoice,
     /// Draw less: no shadows, fewer pixels.
     pub low: bool,
-    /// What was ignored, in words for the console and `status().errors`; printable, at most one line per parameter.
+    /// Ignored parameters, in words for the console and `status().errors`; printable, at most one line per parameter.
     pub warnings: Vec<String>,
     /// The first value that cannot be understood; show it instead of starting.
     pub problem: Option<Problem>,
@@ -128,7 +130,7 @@ impl Params {
     fn take(&mut self, key: &str, value: &str) {
         match key {
             "game" | "new" => self.take_entry(key, value),
-            // A name is tidied, not refused: whatever it was, its owner can still play. The page cuts it.
+            // The page tidies a name and never refuses it: its owner can play with any name. The page also cuts it.
             "name" => self.name = Some(name::tidy(value)).filter(|name| name::has_ink(name)),
             "colour" | "color" => match parse_colour(value) {
                 Some(colour) => self.colour = Some(colour),
@@ -199,7 +201,7 @@ fn number(value: &str, most: u16) -> Option<u16> {
     value.parse().ok().filter(|number| *number <= most)
 }
 
-/// Reads a code a person typed; the error says what would have been one.
+/// Reads a code that a person typed; the error says which text would be a code.
 ///
 /// # Errors
 /// It is no code.

@@ -1,4 +1,4 @@
-//! One game in progress: the peer, the duel or the maze over it, and what the page shows of both.
+//! One game in progress: the peer, the duel or the maze over it, and the page's view of both.
 
 mod game;
 
@@ -25,22 +25,22 @@ use crate::seat::Table;
 use game::Agreed;
 pub use game::Game;
 
-/// Members of a game at most.
+/// The most members of a game.
 const CAPACITY: u8 = 8;
 
-/// Who has been silent for so long is out of reach.
+/// A member that has been silent for this long is out of reach.
 pub const UNHEARD_AFTER: Duration = Duration::from_millis(1_000);
 
-/// What a player wants to play.
+/// The player's choice of a game.
 #[derive(Clone, Debug)]
 pub struct Wish {
     /// The game to join, or to create when `create` says so.
     pub code: Option<GameCode>,
     /// Whether to create it.
     pub create: bool,
-    /// Which game is played there, as far as the player knows.
+    /// The game that is played there, as far as the player knows.
     pub mode: Mode,
-    /// The other one was tried already.
+    /// The page has already tried the other game.
     pub is_last_guess: bool,
     /// The player's name.
     pub name: String,
@@ -48,20 +48,20 @@ pub struct Wish {
     pub colour: u8,
     /// Robots in a new game.
     pub robots: u8,
-    /// What is played for in a new duel.
+    /// The goal of a new duel.
     pub stakes: Stakes,
     /// Which paths to use.
     pub paths: PathPolicy,
     /// Takes a seat back.
     pub ticket: Option<Ticket>,
-    /// What the game is founded anew from, should all others have gone.
+    /// The data from which the game is founded anew, should all others have gone.
     pub table: Option<Table>,
 }
 
-/// What who has a seat, and no pass, shows to the relay: nobody's.
+/// The pass that a player with a seat, but without a pass, shows to the relay: it belongs to no peer.
 const NO_PASS: PeerPass = PeerPass { session: SessionId(0), peer: PeerId(0), signature: Signature([0; 64]) };
 
-/// What the page must show or do.
+/// An event that the page must show or act on.
 #[derive(Clone, Debug)]
 pub enum News {
     /// The relay knows the game.
@@ -70,30 +70,31 @@ pub enum News {
     Joined,
     /// The ticket that brings the player back.
     Ticket(Ticket),
-    /// The others went on without this player, who takes the seat back; whether objects changed here meanwhile.
+    /// The others went on without this player, who takes the seat back. The value is whether objects changed here
+    /// meanwhile.
     Rejoining(bool),
-    /// Somebody else is host now.
+    /// Another member is host now.
     HostChanged(Migration),
     /// The relay cannot be reached, or is back.
     Relay(bool),
     /// The relay stops within this time.
     Draining(Duration),
-    /// The relay speaks another version. Direct links carry the game for as long as there are any.
+    /// The relay speaks another version. Direct links carry the game as long as there are any.
     Outdated,
     /// Something happened in the duel.
     Duel(DuelEvent),
     /// Something happened in the maze.
     Maze(MazeNews),
-    /// The game is over for this peer, and why.
+    /// The game is over for this peer, with the reason.
     Over(Ending),
 }
 
-/// Why a game is over for this peer.
+/// The reason why a game is over for this peer.
 #[derive(Clone, Debug)]
 pub enum Ending {
-    /// The game there is not the one that was thought.
+    /// The game there is another one than expected.
     OtherGame,
-    /// Something that the player must read.
+    /// A problem that the player must read.
     Problem(Problem),
 }
 
@@ -108,7 +109,7 @@ pub struct Play {
 }
 
 impl Play {
-    /// Starts: the relay is asked for, then the host. `on_wake` is called when something arrived.
+    /// Starts the game: asks the relay for it, then the host. The peer calls `on_wake` when a message arrived.
     pub fn start(relay_url: &str, wish: Wish, on_wake: impl FnMut() + 'static) -> Self {
         let purpose = match (&wish.code, wish.create) {
             (Some(code), false) if wish.ticket.is_some() => {
@@ -138,7 +139,7 @@ impl Play {
         Self { peer, game, journal: Journal::default(), wish, frames: 0, is_visible: true }
     }
 
-    /// What the player wanted.
+    /// The player's choice.
     pub fn wish(&self) -> &Wish {
         &self.wish
     }
@@ -153,7 +154,7 @@ impl Play {
         self.peer.with(|peer, _| peer.session().is_some_and(Session::is_member))
     }
 
-    /// Whether nobody else is a member.
+    /// Whether this peer is the only member.
     pub fn is_alone(&self) -> bool {
         self.peer.with(|peer, _| peer.session().is_some_and(|session| session.view().members().count() == 1))
     }
@@ -171,7 +172,7 @@ impl Play {
         self.peer.with(|peer, _| peer.session().is_some_and(|session| session.view().is_still(member)))
     }
 
-    /// Plays on: takes what happened and moves the game to now.
+    /// Plays on: takes the waiting events and moves the game to now.
     pub fn step(&mut self, controls: Controls) -> Vec<News> {
         let Self { peer, game, journal, wish, .. } = self;
         peer.with(|peer, now| {
@@ -187,8 +188,8 @@ impl Play {
         })
     }
 
-    /// A page that nobody sees hosts no longer than until a visible one can: it became hidden while it was alone, or
-    /// was host of a game before anybody came.
+    /// Ends the office of a hidden page as soon as a visible member can host. Such a page became hidden while it was
+    /// alone, or was host of a game before another player came.
     pub fn tend_office(&self) {
         if self.is_visible {
             return;
@@ -204,7 +205,8 @@ impl Play {
         });
     }
 
-    /// Lets another member host: the page will hardly run soon. `false` when this one does not, or is alone.
+    /// Lets another member host, because the page will hardly run soon. `false` when this peer does not host, or is
+    /// alone.
     pub fn hand_over(&self) -> bool {
         self.peer.with(|peer, now| peer.session_mut().is_some_and(|session| session.hand_over(now)))
     }
@@ -225,7 +227,7 @@ impl Play {
         self.peer.with(|peer, now| peer.set_visible(now, visible));
     }
 
-    /// Leaves the game and says so. A host hands over first: until [`Self::is_over`] the game is to be played on.
+    /// Leaves the game and says so. A host hands over first: the caller plays on until [`Self::is_over`].
     pub fn leave(&self) {
         self.peer.with(|peer, now| peer.leave(now));
     }
@@ -235,7 +237,7 @@ impl Play {
         self.peer.with(|peer, now| peer.session_mut().map(|session| session.bar(now, other)));
     }
 
-    /// Leaves when there is no time for that.
+    /// Leaves at once, when there is no time for a handover.
     pub fn leave_at_once(&self) {
         self.peer.with(|peer, now| peer.leave_at_once(now));
     }
@@ -245,7 +247,7 @@ impl Play {
         self.peer.with(|peer, now| peer.go_away(now));
     }
 
-    /// What the game is founded anew from, should all players go at once.
+    /// The data from which the game is founded anew if all players go at once.
     pub fn table(&self) -> Option<Table> {
         self.peer.with(|peer, now| {
             let (pass, kept) = (peer.pass()?, peer.session()?.kept(now)?);
@@ -253,7 +255,7 @@ impl Play {
         })
     }
 
-    /// Whether nothing is left to be said to the others.
+    /// Whether no message to the others still waits.
     pub fn is_over(&self) -> bool {
         self.peer.with(|peer, _| peer.is_over())
     }
@@ -263,7 +265,7 @@ impl Play {
         self.journal.error(text);
     }
 
-    /// The status that scripts see; outside a session the relay is as the page knows it.
+    /// The status for scripts; outside a session it takes the relay's state from the page.
     pub fn status(&self, relay: RelayState) -> Status {
         self.peer.with(|peer, now| {
             let Some(session) = peer.session() else {
@@ -291,12 +293,12 @@ impl Play {
         })
     }
 
-    /// What answers in place of the relay, if that is known.
+    /// The answer of a server in the relay's place, if it is known.
     pub fn obstacle(&self) -> Option<Obstacle> {
         self.peer.obstacle()
     }
 
-    /// Why nobody decides here at present, if so.
+    /// The reason why no member decides here at present, if so.
     pub fn pause(&self, is_offline: bool) -> Option<Pause> {
         self.peer.with(|peer, now| {
             let session = peer.session()?;
@@ -306,17 +308,17 @@ impl Play {
     }
 }
 
-/// Whether nobody is heard because this browser has no network, as far as anybody can tell.
+/// Whether this peer hears no member because this browser seems to have no network.
 pub fn is_cut_off(now: Time, peer: &Peer, session: &Session, is_offline: bool) -> bool {
     let others = session.view().members().map(|m| m.peer).filter(|&other| other != session.me());
     let is_heard = |other| session.link(other).is_some_and(|link| link.silence(now) < UNHEARD_AFTER);
     let is_alone = !others.into_iter().any(is_heard);
-    // A relay that is there would have said by now who hosts: nothing comes from it either.
+    // A relay that is there would have named the host by now: this browser hears nothing from it either.
     let is_unanswered = peer.is_relay_connected() && session.suspension(now) == Some(Suspension::HostLost);
     session.is_cut_off() || is_alone && (is_offline || is_unanswered)
 }
 
-/// Who does not hear the host because it is cut off itself says so.
+/// A peer that does not hear the host because it is cut off itself says so.
 pub const fn pause_of(why: Suspension, is_cut_off: bool) -> Pause {
     match why {
         Suspension::HostLost if is_cut_off => Pause::CutOff,
@@ -341,7 +343,7 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
         PeerEvent::Refused(refusal) => {
             let what = format!("the relay refused ({refusal:?})");
             journal.error(what.clone());
-            // The peer may be somebody else by now, so its session tells nothing of this event.
+            // The peer may have another id by now, so its session does not report this event.
             match refusal {
                 refusal if peer.is_over() => news.push(News::Over(refused(refusal, wish, what))),
                 Refusal::Version(_) | Refusal::Parameters => news.push(News::Outdated),

@@ -1,34 +1,35 @@
-//! What takes a seat back: the ticket; and, in case all players go at once, what the game is founded anew from.
+//! The data that take a seat back: the ticket, and the data from which the game is founded anew when all players go at
+//! once.
 //!
-//! It is kept per tab, so that a reload finds it and another tab does not steal it. A tab and its duplicates have it in common,
-//! so that a player goes from one to the other. A new tab goes on as one of this browser that is gone, so that a player who
-//! closed the page and opens the link again has the seat back.
+//! The browser keeps the data per tab, so that a reload finds them and another tab does not steal them. A tab and its
+//! duplicates share them, so that a player can go from one to the other. A new tab goes on as a tab of this browser
+//! that is gone, so that a player who closed the page and opens the link again has the seat back.
 
 use samovar_session::Kept;
 use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Ticket};
 use web_sys::Storage;
 
-/// The layout of what is kept: another one is as good as nothing.
+/// The layout of the kept data: data in another layout are ignored.
 const VERSION: u8 = 2;
-/// Bytes in front of the session: the version, the pass, and how long the session is.
+/// Bytes in front of the session: the version, the pass, and the length of the session.
 const HEAD: usize = 1 + 8 + 4 + 64 + 2;
-/// More than a session and the state of a game can have.
+/// A size that no session with the state of a game reaches.
 const KEPT_MAX: usize = 24_000;
 
-/// A tab without a sign of life for more seconds is gone.
+/// A tab that gives no sign of life for more seconds is gone.
 const GONE_AFTER: u32 = 6;
 const WHO: &str = "samovar.who";
-/// What was kept of late in this browser, the newest first.
+/// The newest entries of this browser, the newest first.
 const LIST: &str = "samovar.kept";
 
-/// What a tab keeps of a game besides its ticket.
+/// The data of a game that a tab keeps besides its ticket.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Shows to the relay that this tab sat there.
     pub pass: PeerPass,
     /// The seats.
     pub kept: Kept,
-    /// How the game stood, as the game itself writes it.
+    /// The state of the game, as the game itself writes it.
     pub game: Vec<u8>,
 }
 
@@ -70,7 +71,7 @@ pub fn read(code: &str) -> Option<Ticket> {
     Some(Ticket::from_bytes(bytes.as_slice().try_into().ok()?))
 }
 
-/// Lets a tab that has no seat in the game with this code go on as one of this browser that had, and is gone.
+/// Lets a tab without a seat in the game with this code go on as a tab of this browser that had one, and is gone.
 pub fn inherit(code: &str) {
     let Some((own, all)) = storage().zip(local_storage()).filter(|_| read(code).is_none()) else { return };
     let list = all.get_item(LIST).ok().flatten().unwrap_or_default();
@@ -86,14 +87,14 @@ pub fn inherit(code: &str) {
     }
 }
 
-/// Shows other tabs of this browser that this one lives.
+/// Shows other tabs of this browser that this tab lives.
 pub fn live() {
     if let Some((all, sign)) = local_storage().zip(who()).map(|(all, who)| (all, sign_of(&who))) {
         let _ = all.set_item(&sign, &seconds().to_string());
     }
 }
 
-/// This tab is about to go: another may go on as it at once.
+/// This tab is about to go: another tab may go on as it at once.
 pub fn end() {
     if let Some((all, who)) = local_storage().zip(who()) {
         let _ = all.remove_item(&sign_of(&who));
@@ -105,7 +106,7 @@ fn seconds() -> u32 {
     (js_sys::Date::now() / 1_000.0) as u32
 }
 
-/// A number below 8 that stays the same for this tab and whatever goes on as it.
+/// A number below 8 that stays the same for this tab and for a tab that goes on as it.
 pub fn number() -> Option<u8> {
     Some(who()?.bytes().last()? % 8)
 }
@@ -115,17 +116,17 @@ pub fn write(code: &str, ticket: Ticket) {
     set(&key(code), &ticket.to_bytes());
 }
 
-/// What the game is founded anew from, if this tab has sat there.
+/// The data from which the game is founded anew, if this tab has sat there.
 pub fn read_table(code: &str) -> Option<Table> {
     Table::from_bytes(&get(&table_key(code), KEPT_MAX)?)
 }
 
-/// Remembers that, where the browser allows it.
+/// Remembers those data, where the browser allows it.
 pub fn write_table(code: &str, table: &Table) {
     set(&table_key(code), &table.to_bytes());
 }
 
-/// Forgets that: this tab has left the game, and it is over when all have.
+/// Forgets those data: this tab has left the game, and the game is over when all have left.
 pub fn forget_table(code: &str) {
     let key = table_key(code);
     if let Some(storage) = storage() {
@@ -144,7 +145,7 @@ fn table_key(code: &str) -> String {
     format!("samovar.table.{code}")
 }
 
-/// So many bytes at most, written in hexadecimal.
+/// Reads at most this many bytes, written in hexadecimal.
 fn get(key: &str, most: usize) -> Option<Vec<u8>> {
     let in_common = shared(key).and_then(|(storage, key)| storage.get_item(&key).ok().flatten());
     let text = in_common.or_else(|| storage()?.get_item(key).ok().flatten())?;
@@ -162,26 +163,26 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 fn set(key: &str, bytes: &[u8]) {
     let text = hex(bytes);
     if let Some(storage) = storage() {
-        // A full or forbidden storage costs the seat after a reload, not the game.
+        // A full or forbidden storage costs the seat after a reload, but not the game.
         let _ = storage.set_item(key, &text);
     }
     if let Some((storage, key)) = shared(key) {
-        // Where this one is, a duplicate does not give the seat back.
+        // While this tab is there, a duplicate does not give the seat back.
         let _ = storage.set_item(&key, &text);
         keep_newest(&storage, &key);
     }
 }
 
-/// What all tabs of this browser see, and the key there of what this tab and its duplicates have in common.
+/// The storage that all tabs of this browser see, and the key there of the data that this tab and its duplicates share.
 fn shared(key: &str) -> Option<(Storage, String)> {
     let who = who()?;
     Some((local_storage()?, format!("{key}.{who}")))
 }
 
-/// What this tab and its duplicates are known as.
+/// The name of this tab and its duplicates.
 fn who() -> Option<String> {
     let own = storage()?;
-    // The browser copies it to a tab's duplicate.
+    // The browser copies the name to a tab's duplicate.
     own.get_item(WHO).ok().flatten().or_else(|| {
         let who = format!("{:013x}", (js_sys::Math::random() * 2f64.powi(52)) as u64);
         own.set_item(WHO, &who).ok()?;
@@ -193,7 +194,7 @@ fn sign_of(who: &str) -> String {
     format!("samovar.lives.{who}")
 }
 
-/// Forgets what was kept longest ago: tabs end without a word.
+/// Forgets the oldest entries: tabs end without a word.
 fn keep_newest(storage: &Storage, newest: &str) {
     const KEPT: usize = 8;
     let list = storage.get_item(LIST).ok().flatten().unwrap_or_default();

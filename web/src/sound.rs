@@ -1,9 +1,10 @@
 //! Sounds, made from a few sines and a puff of noise; there are no files to load.
 //!
-//! Browsers keep a page silent until its player does something, so the audio context is made at the first gesture.
+//! Browsers keep a page silent until its player does something, so the audio context runs from the first gesture on. It is
+//! made with the page: that takes the browser a tenth of a second and more, in which a page that hosts is missed.
 //! Where there is no audio at all the game is silent and nothing else changes.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 use wasm_bindgen::prelude::*;
@@ -15,7 +16,7 @@ use web_sys::{
 use crate::page::dom::{self, Listener};
 
 samovar_wire::counted! {
-    /// What is heard.
+    /// A sound that the player hears.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Effect {
         /// A sugar cube is thrown.
@@ -31,7 +32,7 @@ samovar_wire::counted! {
     }
 }
 
-/// Seconds between two starts of the same effect at least: a burst of hits is one noise, not a wall of it.
+/// Least seconds between two starts of the same effect: a burst of hits is one noise, and not a wall of noise.
 const SPACING: f64 = 0.035;
 
 /// Everything together, so that several sounds at once do not clip.
@@ -64,10 +65,11 @@ pub struct Sound {
 struct State {
     muted: Cell<bool>,
     gesture: Cell<bool>,
-    device: RefCell<Option<Rc<Device>>>,
+    /// `None` where the browser has no audio.
+    device: Option<Device>,
 }
 
-/// The browser's audio, once it may be used.
+/// The browser's audio.
 struct Device {
     context: AudioContext,
     master: GainNode,
@@ -81,8 +83,10 @@ impl Sound {
     /// # Errors
     /// There is no window to listen to.
     pub fn new(muted: bool) -> Result<Self, JsValue> {
-        let state =
-            Rc::new(State { muted: Cell::new(muted), gesture: Cell::new(false), device: RefCell::new(None) });
+        let device = Device::new().ok();
+        let state = Rc::new(State { muted: Cell::new(muted), gesture: Cell::new(false), device });
+        // A browser that knows its player lets it run at once.
+        state.wake();
         let window = dom::window()?;
         // The events that count as the player's doing; which one does differs between mouse and touch.
         let gestures = ["pointerdown", "pointerup", "keydown"]
@@ -103,12 +107,11 @@ impl Sound {
 
     /// Plays a sound. `loudness` is 0 to 1, `pan` -1 (left) to 1 (right). Costs nothing while silent.
     pub fn play(&self, effect: Effect, loudness: f32, pan: f32) {
-        // The browser throws at numbers that are none.
+        // The browser throws when a value is not a number.
         if self.state.muted.get() || !(loudness > 0.0 && pan.is_finite()) {
             return;
         }
-        let device = self.state.device.borrow().clone();
-        if let Some(device) = device {
+        if let Some(device) = &self.state.device {
             // A browser that runs out of audio nodes drops this sound; the next may work.
             let _ = device.play(effect, loudness.min(1.0), pan.clamp(-1.0, 1.0));
         }
@@ -121,20 +124,15 @@ impl State {
         self.wake();
     }
 
-    /// Makes the context when it may be made, and lets it run or rest.
+    /// Lets the context run or rest.
     fn wake(&self) {
+        let Some(device) = &self.device else { return };
         let muted = self.muted.get();
-        let mut device = self.device.take();
-        if device.is_none() && self.gesture.get() && !muted {
-            device = Device::new().ok().map(Rc::new);
-        }
-        self.device.replace(device.clone());
-        let Some(device) = device else { return };
         // Phones interrupt audio on their own; every gesture is a chance to go on.
         let running = device.context.state() == AudioContextState::Running;
         if muted && running {
             let _ = device.context.suspend();
-        } else if !muted && !running {
+        } else if self.gesture.get() && !muted && !running {
             let _ = device.context.resume();
         }
     }

@@ -1,6 +1,6 @@
-//! Numbers with one decimal, without the machine code that floats of any size and precision need.
+//! Numbers with one decimal. Floats of any size and precision would need more machine code.
 
-/// As many tenths as a decimal number: -5 is "-0.5".
+/// Formats tenths as a decimal number: -5 is "-0.5".
 pub fn tenths(number: i32) -> String {
     let (sign, size) = (if number < 0 { "-" } else { "" }, number.unsigned_abs());
     format!("{sign}{}.{}", size / 10, size % 10)

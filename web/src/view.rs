@@ -26,7 +26,7 @@ use web_sys::{HtmlCanvasElement, WebGl2RenderingContext};
 pub use context::suggested_quality;
 pub use frame::{BlockView, CubeView, Frame, Obstacle, ObstacleView, Quality, TeapotView};
 
-use camera::{Rig, Subject};
+use camera::{Rig, Subject, is_upright};
 use particles::Pool;
 use scene::Lists;
 use space::Vec3;
@@ -35,13 +35,13 @@ use stage::Stage;
 /// Pixels per CSS pixel are never more than this: beyond it only the battery notices.
 const MAX_PIXEL_RATIO: f64 = 2.0;
 
-/// Why there is no picture.
+/// The reason why there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewError {
     /// The browser offers no WebGL2, or has it switched off.
     NoWebGl2,
-    /// WebGL2 is there but did not take what we gave it; in the driver's words.
+    /// WebGL2 is there but refused our input; the text is the driver's.
     Context(String),
 }
 
@@ -106,14 +106,19 @@ impl View {
         }
     }
 
-    /// Whether the browser has taken the graphics away from it.
+    /// Whether the browser has taken the graphics away from the canvas.
     pub fn is_lost(&self) -> bool {
         self.lost
     }
 
+    /// Whether a board is seen from its red side: up in the picture is to its right.
+    pub fn is_upright(&self) -> bool {
+        is_upright(self.canvas.width() as f32 / self.canvas.height() as f32)
+    }
+
     /// Draws one frame and moves steam, crumbs and camera on to its time.
     pub fn draw(&mut self, frame: &Frame<'_>) {
-        // Sticky: what was built before a loss stays useless after the restoration.
+        // The flag is sticky: objects built before a loss stay useless after the restoration.
         self.lost |= self.raw.is_context_lost();
         if self.lost {
             return;
@@ -122,7 +127,7 @@ impl View {
             self.resize();
         }
         let before = self.time_s.replace(frame.time_s).unwrap_or(frame.time_s);
-        // After a pause (a hidden tab) the scene goes on where it was instead of leaping.
+        // After a pause (a hidden tab) the scene goes on from its last state instead of leaping.
         let dt = (frame.time_s - before).clamp(0.0, 0.1);
         self.pool.step(dt as f32);
         let (rate, dark) = match self.quality {
@@ -133,7 +138,7 @@ impl View {
         let (width, height) = (self.canvas.width(), self.canvas.height());
         let own = frame.me.and_then(|me| frame.teapots.get(me));
         let subject = match own {
-            _ if frame.from_above => Subject::Board(own.map_or(0.0, |own| own.position[0])),
+            _ if frame.from_above => Subject::Board,
             Some(own) => Subject::Teapot(Vec3::from(own.position), own.heading),
             None => Subject::Table(frame.time_s),
         };

@@ -2,7 +2,7 @@
 
 use samovar_wire::{Duration, Time};
 
-/// Lets through one thing per `interval` on average and `burst` at once.
+/// Lets through one unit per `interval` on average and `burst` at once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Bucket {
     interval: Duration,
@@ -17,7 +17,7 @@ impl Bucket {
         Self { interval, slack: interval.times(burst.saturating_sub(1)), due: Time::ZERO }
     }
 
-    /// Takes one token; `false` when there is none.
+    /// Takes one token; `false` if there is none.
     pub(crate) fn take(&mut self, now: Time) -> bool {
         if self.ready_at() > now {
             return false;

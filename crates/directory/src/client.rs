@@ -1,8 +1,8 @@
-//! A peer's client of the relay: enters a game, comes back after a loss, and verifies what the relay signs.
+//! A peer's client of the relay: it enters a game, comes back after a loss, and verifies the relay's signatures.
 //!
-//! It asks its driver for a WebSocket and says what to send on it; for a second one when the network changed, until it is
-//! clear which of the two carries. It refuses to go on with a relay that breaks the protocol ([`Fault`]), and it never
-//! gives up on one that is merely away.
+//! It asks its driver for a WebSocket and gives it messages to send. When the network changes it asks for a second one,
+//! until it is clear which of the two works. It leaves a relay that breaks the protocol ([`Fault`]), and never gives up
+//! on one that is merely away.
 //!
 //! ```text
 //!            opened             Entered
@@ -33,14 +33,14 @@ pub use event::{ClientEvent, ClientRequest, Fault, SocketId};
 use outbox::Outbox;
 use spare::{Former, Spare};
 
-/// What a client needs to know at birth.
+/// The configuration of a client.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
     /// [`samovar_wire::PROTOCOL_VERSION`], except in tests of a mismatch.
     pub version: u16,
-    /// Hash of the agreed parameters; the relay lets only equals into one game.
+    /// Hash of the agreed parameters; the relay lets only peers with equal ones into one game.
     pub params: u64,
-    /// What the peer wants: to create or to join. [`Purpose::Resume`] is the client's own business later.
+    /// The peer's purpose: to create or to join. The client itself uses [`Purpose::Resume`] later.
     pub purpose: Purpose,
     /// Seeds the jitter of reconnection.
     pub entropy: [u8; 32],
@@ -55,32 +55,32 @@ enum Phase {
     Over,
 }
 
-/// What the relay told us at the first entry; it must say the same at every later one.
+/// The relay's statements at the first entry; it must repeat them at every later one.
 #[derive(Clone, Debug)]
 struct Identity {
     key: RelayKey,
     entered: Entered,
 }
 
-/// The state machine; see the module's picture.
+/// The state machine; see the picture in the module's documentation.
 #[derive(Debug)]
 pub struct Client {
     config: ClientConfig,
     entropy: Entropy,
     phase: Phase,
-    /// The socket that the phase is about, and the one asked for last.
+    /// The socket of the present phase, and the one asked for last.
     socket: SocketId,
     last_socket: SocketId,
     spare: Option<Spare>,
     former: Option<Former>,
-    /// When the relay was heard last on the present socket.
+    /// When the relay was last heard on the present socket.
     heard: Time,
-    /// When the phase ends by itself: the pause is over, or the relay is too late.
+    /// When the phase ends by itself: the pause is over, or the relay is late.
     deadline: Time,
     pause: Duration,
     lost: bool,
     identity: Option<Identity>,
-    /// The game's host has named this peer.
+    /// A host has named this peer.
     is_member: bool,
     warrant: Option<Warrant>,
     outbox: Outbox,
@@ -113,7 +113,7 @@ impl Client {
         }
     }
 
-    /// A socket is open. One that was closed, or is none of this client's, does nothing, here and below.
+    /// A socket is open. Here and below, a socket that is closed or not this client's has no effect.
     pub fn handle_opened(&mut self, now: Time, socket: SocketId) {
         if self.is_spare(socket) {
             return self.on_spare_opened(now);
@@ -122,7 +122,7 @@ impl Client {
             return;
         }
         self.phase = Phase::Entering;
-        // Who comes back waits for nobody else.
+        // The relay makes a returning peer wait for no other.
         self.deadline = now + if self.identity.is_some() { SILENCE_MAX } else { ANSWER_WITHIN };
         let enter = self.enter();
         self.outbox.push(&ToRelay::Enter(enter));
@@ -152,8 +152,8 @@ impl Client {
         }
     }
 
-    /// The machine may have another network: what was opened on the former one may be dead, and would not say so for
-    /// seconds. Opens another socket at once and comes back by it; the relay closes the older one then.
+    /// The machine may have another network, on which the present socket may be dead without reporting it for seconds.
+    /// Opens another socket at once and comes back by it; the relay then closes the older one.
     pub fn reconnect(&mut self, now: Time) {
         match self.phase {
             Phase::Entered => return self.want_spare(now),
@@ -169,7 +169,7 @@ impl Client {
         self.handle_timeout(now);
     }
 
-    /// A whole binary WebSocket message from the relay. A text message is handed over as empty bytes.
+    /// Handles a whole binary WebSocket message from the relay. The driver hands over a text message as empty bytes.
     pub fn handle_message(&mut self, now: Time, socket: SocketId, bytes: &[u8]) {
         if self.is_spare(socket) {
             return self.on_spare_message(now, bytes);
@@ -202,7 +202,7 @@ impl Client {
         }
     }
 
-    /// Time has passed.
+    /// Lets time pass.
     pub fn handle_timeout(&mut self, now: Time) {
         self.expire_spare(now);
         if now >= self.deadline {
@@ -222,13 +222,13 @@ impl Client {
         self.flush(now);
     }
 
-    /// Claims a term for a member: the host is missed, or this is the host and wants to renew its term or to hand
-    /// over. Answered by [`ClientEvent::Issued`] or [`ClientEvent::Denied`] while the relay is reachable; `false` when
-    /// it is not, and nothing was claimed.
+    /// Claims a term for a member: this peer misses the host, or is the host and renews its term or hands over. The
+    /// answer is [`ClientEvent::Issued`] or [`ClientEvent::Denied`] while the relay is reachable; `false` if it is not,
+    /// and nothing was claimed.
     ///
-    /// A claim counts for [`CLAIM_COUNTS_FOR`](crate::limits::CLAIM_COUNTS_FOR): who still misses the host claims
-    /// again, every 250 ms, and who hears it again has a [doubt](Self::doubt). Repetitions are sent, at most ten a second
-    /// in the long run.
+    /// A claim counts for [`CLAIM_COUNTS_FOR`](crate::limits::CLAIM_COUNTS_FOR). A peer that still misses the host
+    /// claims again, every 250 ms; one that hears it again calls [`Self::doubt`]. Repetitions are sent, at most ten a
+    /// second in the long run.
     pub fn claim(&mut self, now: Time, term: Term, candidate: PeerId) -> bool {
         let is_entered = self.phase == Phase::Entered;
         if is_entered {
@@ -237,38 +237,39 @@ impl Client {
         is_entered
     }
 
-    /// Has the relay ask the host whether it lives: it has been silent for longer than it usually is, or was missed and is
-    /// heard again, which withdraws the claim. Sent as seldom as claims are.
+    /// Asks the relay to probe the host: the host has been silent for longer than usual, or was missed and is heard
+    /// again, which withdraws the claim. Sent as rarely as claims are.
     pub fn doubt(&mut self, now: Time) {
         if self.phase == Phase::Entered {
             self.outbox.doubt(now);
         }
     }
 
-    /// Sends a member the means to reach us directly. Dropped while the relay is lost.
-    pub fn signal(&mut self, now: Time, to: PeerId, signal: Signal) {
-        // The relay would take a longer description for misbehaviour; without it the peers stay relayed.
+    /// Sends a peer the means to reach this one directly; signals to members go ahead of all others. Dropped while the
+    /// relay is lost.
+    pub fn signal(&mut self, now: Time, to: PeerId, signal: Signal, is_member: bool) {
+        // The relay would treat a longer description as misbehaviour; without it the peers stay relayed.
         let (Signal::Offer(_, text) | Signal::Answer(_, text)) = &signal;
         if self.phase == Phase::Entered && text.len() <= DESCRIPTION_MAX {
-            self.outbox.signal(to, signal);
+            self.outbox.signal(to, signal, is_member);
             self.flush(now);
         }
     }
 
-    /// What the directory shall show of the game. It is sent while we are its host by the highest warrant known,
-    /// when it changed, twice a second at most, and again after a reconnection.
+    /// Sets the game's entry in the list. It is sent while this peer is the host by the highest known warrant: when it
+    /// changed, twice a second at most, and again after a reconnection.
     pub fn set_listing(&mut self, now: Time, listing: Listing) {
         self.outbox.set_listing(ToRelay::Listing(listing));
         self.flush(now);
     }
 
-    /// Whether the game's host has named this peer: then it does not give its game up when the relay refuses it for now.
+    /// Sets whether the host has named this peer: a member keeps its game when the relay refuses it for now.
     pub const fn set_named(&mut self, is_member: bool) {
         self.is_member = is_member;
     }
 
-    /// Who is a member, the host included, in the order in which they shall host: only they count when the relay decides
-    /// about claims. To be told with each view, [`MEMBERS_MAX`] of them at most. Sent like the listing, but at once.
+    /// Sets the members, the host included, in the order of succession: only they count when the relay decides claims.
+    /// To be called with each view, with [`MEMBERS_MAX`] at most. Sent like the listing, but at once.
     pub fn set_members(&mut self, now: Time, members: impl IntoIterator<Item = PeerId>) {
         let mut known = SortedSet::new();
         let members = members.into_iter().filter(|&member| known.insert(member)).take(MEMBERS_MAX).collect();
@@ -276,15 +277,15 @@ impl Client {
         self.flush(now);
     }
 
-    /// A host bars a peer, and newcomers from its address. It is sent like the members, once on each connection and under each
-    /// term; of those that wait for that the last [`BARS_MAX`](crate::limits::BARS_MAX) are kept.
+    /// Bars a peer, and newcomers from its address, as the host. A bar is sent like the members, once on each
+    /// connection and under each term; the last [`BARS_MAX`](crate::limits::BARS_MAX) that wait for it are kept.
     pub fn bar(&mut self, now: Time, peer: PeerId) {
         self.outbox.bar(peer);
         self.flush(now);
     }
 
-    /// A warrant learnt from other members: shown when we come back to the relay. `false` when it is not the
-    /// relay's, or of another session; one that is not newer than what we have changes nothing.
+    /// Takes a warrant that other members showed; the client shows it when it comes back to the relay. `false` if it is
+    /// not the relay's, or of another session; one that is not newer than the known one changes nothing.
     pub fn set_warrant(&mut self, now: Time, warrant: Warrant) -> bool {
         let genuine = self.verifies(&warrant);
         if genuine {
@@ -294,8 +295,8 @@ impl Client {
         genuine
     }
 
-    /// The WebSocket message that forwards a payload to a member, to be sent on [`Client::socket`]. `None` while the relay is lost, and for a payload
-    /// above the limit of its mode.
+    /// The WebSocket message that forwards a payload to a member, to be sent on [`Client::socket`]. `None` while the
+    /// relay is lost, and for a payload above the limit of its mode.
     #[must_use]
     pub fn forward(&self, to: PeerId, mode: Mode, payload: &[u8]) -> Option<Vec<u8>> {
         let max = if mode == Mode::Unreliable { PACKET_MAX } else { BULK_CHUNK_MAX };
@@ -303,12 +304,12 @@ impl Client {
         fits.then(|| RelayFrame::forward(to, mode, payload))
     }
 
-    /// Leaves the game for good, without an event. The socket closes when the farewell has been polled.
+    /// Leaves the game for good, without an event. The socket closes when LEAVE has been polled.
     pub fn leave(&mut self, now: Time) {
         self.say_and_close(now, &ToRelay::Leave);
     }
 
-    /// As [`Client::leave`], of somebody who may come back as another peer, by [`Purpose::Rejoin`].
+    /// Like [`Client::leave`], for a peer that may come back as a new one, by [`Purpose::Rejoin`].
     pub fn go_away(&mut self, now: Time) {
         self.say_and_close(now, &ToRelay::Away);
     }
@@ -322,7 +323,7 @@ impl Client {
         } else {
             self.outbox.clear();
         }
-        // The farewell may be polled after the request, so the driver is asked to come again at once.
+        // The driver may poll the message after the request, so it is asked to come again at once.
         self.phase = Phase::Over;
         self.deadline = now;
         self.requests.clear();
@@ -331,7 +332,7 @@ impl Client {
         self.outbox.close_when_empty();
     }
 
-    /// Begins anew by another socket, as somebody whom the relay does not know yet: all that was known is forgotten.
+    /// Begins anew by another socket, as a peer that the relay does not know yet: forgets everything.
     pub fn start_over(&mut self, now: Time, config: ClientConfig) {
         if self.phase != Phase::Over {
             self.requests.push_back(ClientRequest::Close(self.socket));
@@ -343,12 +344,12 @@ impl Client {
         self.socket = self.draw_socket();
     }
 
-    /// The next WebSocket message to send, and the socket that it is for.
+    /// The next WebSocket message to send, and its socket.
     pub fn poll_transmit(&mut self) -> Option<(SocketId, Vec<u8>)> {
         self.take_spare_enter().or_else(|| Some((self.socket, self.outbox.pop()?)))
     }
 
-    /// The next obligation of the driver.
+    /// The next request to the driver.
     pub fn poll_request(&mut self) -> Option<ClientRequest> {
         if self.outbox.take_close() {
             self.requests.push_back(ClientRequest::Close(self.socket));
@@ -356,7 +357,7 @@ impl Client {
         self.requests.pop_front()
     }
 
-    /// The next thing that happened.
+    /// The next event.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
         self.events.pop_front()
     }
@@ -369,25 +370,25 @@ impl Client {
         Some(self.deadline.min(flush).min(self.spare_due())).filter(|&t| t != Time::FAR)
     }
 
-    /// Whether the relay has us in the game now.
+    /// Whether the relay has let this peer into the game now.
     #[must_use]
     pub fn is_entered(&self) -> bool {
         self.phase == Phase::Entered
     }
 
-    /// The socket by which we are in the game, or shall be next.
+    /// The socket by which this peer is in the game, or will be next.
     #[must_use]
     pub const fn socket(&self) -> SocketId {
         self.socket
     }
 
-    /// Whether the relay has us in the game, and no other socket is wanted in place of the one that it has us by.
+    /// Whether the relay has let this peer in, and no other socket is to replace the present one.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.phase == Phase::Entered && self.spare.is_none()
     }
 
-    /// Who we are, from the first entry on.
+    /// This peer's id, from the first entry on.
     #[must_use]
     pub fn peer(&self) -> Option<PeerId> {
         self.identity.as_ref().map(|identity| identity.entered.pass.peer)
@@ -443,7 +444,8 @@ impl Client {
             }
             (Phase::Entered, FromRelay::Reachable) => self.events.push_back(ClientEvent::Reachable),
             (Phase::Entered, FromRelay::Gone(peer)) => self.events.push_back(ClientEvent::Gone(peer)),
-            // Whoever reads this runs its loop: that is all the relay asks, so the answer is never delayed or paced.
+            // The reader of a probe runs its loop, and the relay asks for no more: so the answer is never delayed or
+            // paced.
             (Phase::Entered, FromRelay::Probe(nonce)) => self.outbox.push(&ToRelay::Alive(nonce)),
             _ => return Err(Fault::Unexpected),
         }
@@ -503,7 +505,7 @@ impl Client {
         Ok(())
     }
 
-    /// A refusal that may be over soon does not end a member: its game may live on direct links meanwhile.
+    /// A refusal that may pass soon does not end a member: its game may live on over direct paths.
     fn on_refused(&mut self, now: Time, refusal: Refusal) {
         let for_now = matches!(refusal, Refusal::Busy | Refusal::CodeTaken | Refusal::UnknownGame);
         if for_now && self.is_member && self.identity.is_some() {
@@ -536,7 +538,7 @@ impl Client {
         self.note_lost();
     }
 
-    /// From half to three halves of it: all members of a relay that died begin to wait in the same moment.
+    /// From half to three halves of the pause: all members of a dead relay begin to wait in the same moment.
     fn next_pause(&mut self) -> Duration {
         let pause = self.pause.as_micros();
         self.pause = self.pause.times(2).min(RETRY_MAX);
@@ -563,7 +565,7 @@ impl Client {
         }
     }
 
-    /// Queues what may be sent by now.
+    /// Queues the messages that may be sent by now.
     fn flush(&mut self, now: Time) {
         if self.phase == Phase::Entered {
             let is_host = self.is_host();

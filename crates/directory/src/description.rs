@@ -1,10 +1,9 @@
-//! Session descriptions of those who open data channels to the relay (PROTOCOL §5.7): what is taken from an offer, and
-//! the answer.
+//! Session descriptions of peers that open data channels to the relay (PROTOCOL §5.7): the values read from an offer,
+//! and the answer.
 //!
-//! An offer is a stranger's text of some kilobytes. Nothing of it but the few values below gets any further, each of them checked
-//! against a list of what it may be; lines that are not on the list are skipped. Candidates are counted and never used: the relay
-//! is an ICE-lite agent (RFC 8445 §2.5), which waits to be found and dials nobody, so that no description makes it send
-//! anything to an address of its sender's choice.
+//! An offer is a stranger's text of some kilobytes. Only the few values below are used, each checked against a list;
+//! other lines are skipped. Candidates are counted and never used: the relay is an ICE-lite agent (RFC 8445 §2.5),
+//! which waits to be contacted. So no description makes it send to an address of the sender's choice.
 
 use core::fmt::Write as _;
 use std::net::SocketAddr;
@@ -21,17 +20,18 @@ const UFRAG_MIN: usize = 4;
 const PASSWORD_MIN: usize = 22;
 /// Characters of a media section's name.
 const MID_MAX: usize = 32;
-/// The largest message that the relay takes, and some: a chunk with its header.
+/// The largest message that the relay takes: more than a chunk with its header.
 const MESSAGE_MAX: usize = 64 * 1_024;
 
-/// Whether a peer's description, an offer or an answer, is no larger than a browser's: what is larger is not handed to one.
+/// Whether a peer's description, an offer or an answer, is no larger than a browser's. A larger one is not handed to a
+/// browser.
 #[must_use]
 pub fn is_bounded(text: &str) -> bool {
     let candidates = text.lines().filter(|line| is_candidate(line)).count();
     text.len() <= DESCRIPTION_MAX && text.lines().count() <= LINES_MAX && candidates <= CANDIDATES_MAX
 }
 
-/// A description with no more than [`CANDIDATES_MAX`] candidates, the first of them: a machine with many networks has more.
+/// A description with its first [`CANDIDATES_MAX`] candidates only: a machine with many networks has more.
 #[must_use]
 pub fn with_fewer_candidates(text: String) -> String {
     if text.lines().filter(|line| is_candidate(line)).count() <= CANDIDATES_MAX {
@@ -49,7 +49,7 @@ fn is_candidate(line: &str) -> bool {
     line.starts_with("a=candidate:")
 }
 
-/// What the relay needs to know of who offers.
+/// The values of an offer that the relay needs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Offer {
     /// ICE user name fragment.
@@ -73,11 +73,11 @@ pub struct Local<'a> {
     pub password: &'a str,
     /// SHA-256 of the certificate.
     pub fingerprint: &'a [u8],
-    /// Where the relay is reached.
+    /// The addresses at which the relay is reached.
     pub addresses: &'a [SocketAddr],
 }
 
-/// Why an offer is not answered.
+/// The reason for not answering an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unfit {
@@ -89,7 +89,7 @@ pub enum Unfit {
     Line,
     /// Other media than one section of data channels.
     Media,
-    /// A value that is needed is missing, or none that it may be; which.
+    /// A needed value is missing or not allowed; its name.
     Value(&'static str),
 }
 
@@ -108,7 +108,7 @@ impl Offer {
     /// Reads an offer.
     ///
     /// # Errors
-    /// When it is too large, or not one of two data channels over DTLS.
+    /// The offer is too large, or is none of two data channels over DTLS.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         if text.len() > DESCRIPTION_MAX || text.lines().count() > LINES_MAX {
             return Err(Unfit::TooLarge);
@@ -137,7 +137,7 @@ impl Offer {
         }
         line(format_args!("\r\n"));
         for (index, address) in addresses.iter().enumerate() {
-            // The priority of host candidates (RFC 8445 §5.1.2.1), the first before the others.
+            // The priority of host candidates (RFC 8445 §5.1.2.1), falling from the first on.
             let priority = (126_u32 << 24) + ((65_535 - index.min(255) as u32) << 8) + 255;
             let (ip, port) = (address.ip(), address.port());
             line(format_args!("a=candidate:{} 1 udp {priority} {ip} {port} typ host\r\n", index + 1));
@@ -225,8 +225,8 @@ fn digest(text: &str) -> Option<[u8; 32]> {
     pairs.next().is_none().then_some(bytes)
 }
 
-/// The STUN servers that a relay's answer names: its candidates' ports are such (PROTOCOL §5.7), as browsers write
-/// them (RFC 7064). A relay may be hostile, so what is no address is left out.
+/// The STUN servers in a relay's answer: its candidates' ports also serve STUN (PROTOCOL §5.7). They are written as for
+/// browsers (RFC 7064). A relay may be hostile, so anything but an address is left out.
 pub fn stun_servers(answer: &str) -> impl Iterator<Item = String> {
     let candidates = answer.lines().filter_map(|line| line.strip_prefix("a=candidate:"));
     candidates.take(2).filter_map(|candidate| {
@@ -244,7 +244,7 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    /// As Chromium 156 writes it.
+    /// An offer as Chromium 156 writes it.
     fn chromium() -> String {
         let digest = (0..32).map(|n| format!("{n:02X}")).collect::<Vec<_>>().join(":");
         format!(
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_on_the_list_is_refused_or_skipped() {
+    fn lines_off_the_list_are_refused_or_skipped() {
         let good = chromium();
         let with = |from: &str, to: &str| Offer::parse(&good.replace(from, to)).err();
         assert_eq!(with("a=setup:actpass", "a=setup:passive"), Some(Unfit::Value("setup")));

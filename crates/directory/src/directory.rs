@@ -1,8 +1,8 @@
-//! The relay's logic: which games there are, who is connected to them, and who hosts which term.
+//! The relay's logic: the games, their connections, and the host of each term.
 //!
-//! It is the witness of PROTOCOL §5.5: each term of a session is given to one host, by compare-and-swap, and is on disk
-//! before anybody hears of it. It refuses to know what a game is about, and it keeps nothing of a peer but its
-//! connection: who shows a pass that the relay signed is that peer.
+//! It is the witness of PROTOCOL §5.5: it gives each term of a session to one host, by compare-and-swap, and has it on
+//! disk before any peer hears of it. It knows nothing of a game's content. It keeps nothing of a peer but its
+//! connection: a pass with the relay's signature proves who a peer is.
 //!
 //! ```text
 //!              Create, Resume            persisted                 last connection closed
@@ -11,8 +11,8 @@
 //!                                 +----------------------- Resume -------------------------------+
 //! ```
 //!
-//! Invariants: a code names at most one session; a warrant that left here is on disk; nothing is queued for a
-//! connection after its [`Output::Close`].
+//! Invariants: a code names at most one session; a warrant that left the directory is on disk; no output for a
+//! connection follows its [`Output::Close`].
 
 mod archive;
 mod bars;
@@ -53,13 +53,13 @@ use timers::{Timer, Timers};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub u64);
 
-/// What a directory needs to know at birth.
+/// The configuration of a directory.
 #[derive(Clone)]
 pub struct DirectoryConfig {
-    /// The secret half of the relay's ed25519 key. Passes and warrants outlive the process that signed them, so it
+    /// The secret half of the relay's ed25519 key. Passes and warrants outlive the process that signed them, so the key
     /// must be the same after a restart.
     pub secret: [u8; 32],
-    /// Seeds the ids, codes and nonces that are drawn; from the system's randomness.
+    /// Seeds the random ids, codes and nonces; from the system's randomness.
     pub entropy: [u8; 32],
 }
 
@@ -69,28 +69,29 @@ impl core::fmt::Debug for DirectoryConfig {
     }
 }
 
-/// What is on disk of a session: its highest term, and its members. A later record of a session replaces the earlier one.
+/// A session's record on disk: its highest term, and its members. A later record of a session replaces the earlier one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TermRecord {
     /// The session.
     pub session: SessionId,
-    /// The code that it is, or was, listed under.
+    /// The code that the session is, or was, listed under.
     pub code: GameCode,
     /// Hash of the agreed parameters.
     pub params: u64,
-    /// The highest term given to anybody.
+    /// The highest term given to any peer.
     pub term: Term,
     /// The host of that term.
     pub host: PeerId,
-    /// The highest term that is known to have begun, and its host: the same, unless that one is held in reserve.
+    /// The highest term that is known to have begun, and its host. It equals the highest term, unless that one is in
+    /// reserve.
     pub begun: (Term, PeerId),
-    /// The members that a host named last, at most 32; its founder when no host has named any.
+    /// The members that a host named last, at most 32; the founder if no host has named any.
     pub members: Vec<PeerId>,
-    /// Members that a host named before, and no more; the last 32 at most.
+    /// Members that a host named earlier and not last; the last 32 at most.
     pub former: Vec<PeerId>,
-    /// Whom its hosts have barred.
+    /// The peers and addresses that its hosts have barred.
     pub barred: Barred,
-    /// Grows with each game listed: of two records with one code the higher serial is the later game.
+    /// Grows with each listed game: of two records with one code the higher serial belongs to the later game.
     pub serial: u64,
 }
 
@@ -100,12 +101,12 @@ impl TermRecord {
         self.is_member(peer) || self.former.contains(&peer)
     }
 
-    /// Whether a host has named a peer last, or it hosts.
+    /// Whether a host named a peer last, or it hosts.
     pub(crate) fn is_member(&self, peer: PeerId) -> bool {
         self.members.contains(&peer) || [self.host, self.begun.1].contains(&peer)
     }
 
-    /// Whether anybody but its founder was ever a member, or could know of a later term.
+    /// Whether any peer but its founder was ever a member, or could know of a later term.
     pub(crate) fn was_joined(&self) -> bool {
         self.term != Term::FIRST
             || !self.former.is_empty()
@@ -113,64 +114,63 @@ impl TermRecord {
     }
 }
 
-/// What the driver must do, in this order.
+/// A request to the driver; to be fulfilled in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
-    /// Write this record to disk, then call [`Directory::handle_persisted`]. Until then nobody hears of its term, if that is a
-    /// new one. A
-    /// driver that cannot write must stop: a relay that forgets terms must not witness any.
+    /// Write this record to disk, then call [`Directory::handle_persisted`]. Until then no peer hears of its term, if
+    /// that is a new one. A driver that cannot write must stop: a relay that forgets terms must not witness any.
     Persist(TermRecord),
     /// Remove the session's record. Needs no answer.
     Forget(SessionId),
 }
 
-/// What the driver shall do to a connection.
+/// An instruction to the driver about a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Output {
     /// Send one binary WebSocket message.
     Send {
-        /// To whom.
+        /// The receiver.
         conn: ConnId,
         /// The message.
         bytes: Vec<u8>,
-        /// Says who speaks.
+        /// The kind of the speaker.
         class: Class,
     },
-    /// Close it behind what was sent before. Nothing further comes for it.
+    /// Close the connection after the messages sent before. No further output for it follows.
     Close {
-        /// Which.
+        /// The connection.
         conn: ConnId,
-        /// Why.
+        /// The reason.
         reason: CloseReason,
     },
-    /// Nothing: what happened, for the driver's records.
+    /// No action: an event for the driver's logs.
     Note(Note),
 }
 
-/// The speaker of a message. It decides how the relay treats the message while its receiver is slow.
+/// The speaker of a message. It decides how the relay treats the message while the receiver is slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// The relay's own: it goes ahead of everything.
+    /// The relay itself: the message goes ahead of all others.
     Control,
-    /// A member's.
+    /// A member.
     Member,
-    /// That of a peer that no host has named, on this connection, or what that peer has brought about: it goes last and may be
-    /// dropped, so that strangers cannot make a member too slow.
+    /// A peer that no host has named, on this connection, or the relay about an act of that peer. The message goes last
+    /// and may be dropped, so that strangers cannot make a member too slow.
     Stranger(ConnId),
 }
 
 /// Why the relay closes a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CloseReason {
-    /// It was refused; the refusal was sent before.
+    /// The relay refused it; the refusal was sent before.
     Refused(Refusal),
-    /// It never said who it wants to be.
+    /// It never sent its `Enter`.
     Silent,
     /// The same peer came back on a newer connection.
     Replaced,
-    /// No host has named it for long, and a newcomer has its place.
+    /// No host has named it for long, and a newcomer takes its place.
     GaveWay,
-    /// It said farewell.
+    /// It said LEAVE or AWAY.
     Left,
 }
 
@@ -179,26 +179,26 @@ pub enum CloseReason {
 pub struct RelayOffer {
     /// The member's connection.
     pub conn: ConnId,
-    /// What the answer repeats.
+    /// The number that the answer repeats.
     pub attempt: u32,
     /// The session description; untrusted.
     pub description: String,
 }
 
-/// A game as the list shows it.
+/// A game's entry in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameInfo {
-    /// What to join by.
+    /// The code to join by.
     pub code: GameCode,
-    /// What its host says of it.
+    /// The host's own description.
     pub listing: Listing,
-    /// The hash of what its members agree on: which game it is.
+    /// The hash of the agreed parameters: it identifies the game program.
     pub params: u64,
-    /// Its host's connection, if it has one.
+    /// The host's connection, if it has one.
     pub host: Option<ConnId>,
 }
 
-/// The state machine; see the module's picture.
+/// The state machine; see the picture in the module's documentation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Directory {
     signatory: Signatory,
@@ -216,12 +216,12 @@ pub struct Directory {
     next_serial: u64,
     quota: Quota,
     own_code: Option<GameCode>,
-    /// Whether the driver answers offers of data channels.
+    /// The driver answers offers of data channels.
     is_reachable: bool,
-    /// Whether the driver tells when a question has left.
+    /// The driver reports when a probe has left.
     reports_probes: bool,
     offers: VecDeque<RelayOffer>,
-    /// When the relay stops; `None` while it does not mean to.
+    /// When the relay stops; `None` unless it is about to.
     closes_at: Option<Time>,
     outputs: VecDeque<Output>,
     requests: VecDeque<Request>,
@@ -253,8 +253,8 @@ impl Directory {
         }
     }
 
-    /// Takes over what an earlier process left on disk. To be called once, before anything else. The codes of these
-    /// sessions are kept for them for a while.
+    /// Takes over the records that an earlier process left on disk. To be called once, before anything else. The codes
+    /// of these sessions are kept for them for a while.
     pub fn restore(&mut self, now: Time, records: impl IntoIterator<Item = TermRecord>) {
         for record in records {
             self.next_serial = self.next_serial.max(record.serial.saturating_add(1));
@@ -263,36 +263,36 @@ impl Directory {
         }
     }
 
-    /// How much it takes from now on. Who is in already stays.
+    /// Sets the quota from now on. Peers that are in already stay.
     pub fn set_quota(&mut self, quota: Quota) {
         self.quota = quota.bounded();
     }
 
-    /// Whether the driver has a WebRTC endpoint: if it has, everybody who enters from now on hears of it by
-    /// [`FromRelay::Reachable`], and the driver hears of offers by [`Directory::poll_offer`].
+    /// Sets whether the driver has a WebRTC endpoint. If it has, every peer that enters from now on hears of it by
+    /// [`FromRelay::Reachable`], and the driver gets offers by [`Directory::poll_offer`].
     pub const fn set_reachable(&mut self, is_reachable: bool) {
         self.is_reachable = is_reachable;
     }
 
-    /// Whether the driver says by [`Directory::handle_probe_sent`] when a question has left. If it does not, questions count as asked
-    /// at once.
+    /// Sets whether the driver reports by [`Directory::handle_probe_sent`] when a probe has left. If it does not,
+    /// probes count as asked at once.
     pub const fn set_reports_probes(&mut self, reports_probes: bool) {
         self.reports_probes = reports_probes;
     }
 
-    /// The driver answers an offer.
+    /// Takes the driver's answer to an offer.
     pub fn handle_answer(&mut self, conn: ConnId, attempt: u32, description: String) {
         if self.peer_of(conn).is_some() && description.len() <= DESCRIPTION_MAX {
             self.send(conn, &FromRelay::Signal(PeerId::RELAY, Signal::Answer(attempt, description)));
         }
     }
 
-    /// A connection was accepted. Of one origin few strangers have a place in a game; `None` has no such limit.
+    /// The driver accepted a connection. A game takes few strangers of one origin; `None` has no such limit.
     pub fn handle_opened(&mut self, now: Time, conn: ConnId, origin: Option<Origin>) {
         self.on_opened(now, conn, Caller { origin, is_own: false });
     }
 
-    /// The same of a connection of the relay's own: no host can bar it, and the relay's own code is for it.
+    /// The same for a connection of the relay's own: no host can bar it, and it may use the relay's own code.
     pub fn handle_opened_own(&mut self, now: Time, conn: ConnId) {
         self.on_opened(now, conn, Caller { origin: None, is_own: true });
     }
@@ -310,18 +310,18 @@ impl Directory {
         }
     }
 
-    /// A connection closed, or was found dead. Spurious after [`Output::Close`].
+    /// A connection closed, or was found dead. Has no effect after [`Output::Close`].
     pub fn handle_closed(&mut self, now: Time, conn: ConnId) {
         self.detach(now, conn);
     }
 
-    /// A whole WebSocket message; a text message is handed over as empty bytes. A driver may pass forwarded packets
-    /// on itself, by [`Directory::route`], which saves a copy.
+    /// Handles a whole WebSocket message; the driver hands over a text message as empty bytes. A driver may pass on
+    /// forwarded packets itself, by [`Directory::route`], which saves a copy.
     pub fn handle_message(&mut self, now: Time, conn: ConnId, bytes: &[u8]) {
         self.handle_incoming(now, conn, Incoming::read(&self.key(), bytes));
     }
 
-    /// The same of a message that was read before.
+    /// The same for a message that was read before.
     pub fn handle_incoming(&mut self, now: Time, conn: ConnId, incoming: Incoming<'_>) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         let (message, is_genuine) = match incoming.0 {
@@ -362,7 +362,7 @@ impl Directory {
         self.admit_entrants(now, session);
     }
 
-    /// Time has passed.
+    /// Lets time pass.
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(timer) = self.timers.pop(now) {
             match timer {
@@ -377,18 +377,18 @@ impl Directory {
         }
     }
 
-    /// The next thing to do to a connection.
+    /// The next output.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// The next obligation of the driver.
+    /// The next request to the driver.
     pub fn poll_request(&mut self) -> Option<Request> {
         self.requests.pop_front()
     }
 
-    /// The next offer of data channels; answered with [`Directory::handle_answer`], or not at all. As many come as
-    /// members may send signals.
+    /// The next offer of data channels; the driver answers it with [`Directory::handle_answer`], or not at all. There
+    /// are as many offers as members may send signals.
     pub fn poll_offer(&mut self) -> Option<RelayOffer> {
         self.offers.pop_front()
     }
@@ -399,8 +399,8 @@ impl Directory {
         self.timers.next()
     }
 
-    /// The games to show, by code. A game is shown from its host's first listing until its last connection closes, but not while
-    /// its host answers nothing.
+    /// The listed games, by code. A game is listed from its host's first listing until its last connection closes,
+    /// except while its host answers nothing.
     pub fn games(&self) -> impl Iterator<Item = GameInfo> + '_ {
         self.codes.iter().filter_map(|(code, session)| {
             let game = self.games.get(session)?;
@@ -409,20 +409,20 @@ impl Directory {
         })
     }
 
-    /// What verifies the relay's signatures.
+    /// The key that verifies the relay's signatures.
     #[must_use]
     pub fn key(&self) -> RelayKey {
         self.signatory.key()
     }
 
-    /// The connection of a member of the game that `conn` is in; `None` when there is no such member.
+    /// The connection of a member of `conn`'s game; `None` if there is no such member.
     #[must_use]
     pub fn route(&self, conn: ConnId, to: PeerId) -> Option<ConnId> {
         let Phase::Entered(session, _) = self.connections.get(&conn)?.phase else { return None };
         self.games.get(&session)?.members.get(&to).copied()
     }
 
-    /// The peer that a connection is; `None` before it has entered.
+    /// The peer of a connection; `None` before it has entered.
     #[must_use]
     pub fn peer_of(&self, conn: ConnId) -> Option<PeerId> {
         match self.connections.get(&conn)?.phase {
@@ -431,7 +431,7 @@ impl Directory {
         }
     }
 
-    /// How much is held: for the log, and for tests of the bounds.
+    /// Counts for the log, and for tests of the bounds.
     #[must_use]
     pub fn usage(&self) -> Usage {
         Usage {
@@ -462,7 +462,7 @@ impl Directory {
         let greeted = self.connections.iter().filter(|(_, connection)| connection.phase != Phase::New);
         let class = Class::Control;
         self.outputs.extend(greeted.map(|(&conn, _)| Output::Send { conn, bytes: bytes.clone(), class }));
-        // How long a host's answers took when all entered, and said much to each other, is not how long they take.
+        // The hosts' first answers, when all entered and talked much, do not show how long answers take later.
         let hosts = |(&session, game): (&SessionId, &Game)| {
             Some((session, game.host().filter(|_| game.host_conn().is_some())?))
         };
@@ -508,11 +508,11 @@ pub struct Usage {
     pub connections: usize,
     /// Games with at least one connection.
     pub games: usize,
-    /// Connections that are a member's or will be one's as soon as its host admits it.
+    /// Connections of members, and of peers that become members when their host admits them.
     pub members: usize,
     /// Sessions without a connection whose terms are remembered.
     pub dormant: usize,
-    /// Codes that cannot be taken.
+    /// Codes that are taken.
     pub codes: usize,
     /// Newcomers that wait for a restored game.
     pub awaiting: usize,

@@ -1,7 +1,8 @@
 //! Robot drivers.
 //!
 //! A robot sees the same as a player, moves the same controls, and is meant to be beaten: it roams around its quarry,
-//! sometimes stops to aim, errs a little, and does not expect its quarry to swerve.
+//! sometimes stops to aim, errs a little, and does not expect its quarry to swerve. The more points it is ahead of a
+//! person, the less it is after that one.
 //! Moving is a sum of urges, as in C. Reynolds, "Steering behaviors for autonomous characters" (GDC 1999): keep a
 //! distance and circle, stay apart from other teapots, stay away from the rim and from obstacles.
 //! Chance is drawn only when a robot changes its mind, never per frame, so robots behave alike at every frame rate.
@@ -28,6 +29,11 @@ const LARGEST_ERROR: f32 = 0.5;
 
 /// The share of its quarry's motion that a robot expects, from and to. It makes moving players harder to hit.
 const FORESIGHT: (f32, f32) = (0.1, 1.0);
+
+/// How much longer a robot roams between two attempts, and how much more it errs, for each point that it is ahead of its
+/// quarry; and the points from which on it gets no easier.
+const MERCY: f32 = 0.4;
+const MERCY_MOST: u16 = 6;
 
 /// How near the wanted heading is near enough to fire, in radians.
 const STEADY: f32 = 0.05;
@@ -76,6 +82,8 @@ pub struct Rival {
     pub motion: Motion,
     /// Whether hitting it would count.
     pub is_vulnerable: bool,
+    /// How many points the robot is ahead of it, if a person drives it; otherwise 0.
+    pub behind: u16,
 }
 
 /// All inputs of a robot's decisions.
@@ -121,6 +129,13 @@ enum Mood {
     Roam,
     Aim { error: f32, foresight: f32 },
     BackOff { turn: f32 },
+}
+
+impl Rival {
+    /// 1 for an equal, more for whom the robot goes easy on.
+    fn mercy(&self) -> f32 {
+        1.0 + MERCY * f32::from(self.behind.min(MERCY_MOST))
+    }
 }
 
 impl Robot {
@@ -178,6 +193,7 @@ impl Robot {
     }
 
     fn choose_mood(&mut self, sight: &Sight<'_>, quarry: Option<&Rival>) {
+        let mercy = quarry.map_or(1.0, Rival::mercy);
         let is_stuck = self.is_stuck(sight);
         if is_stuck {
             let turn = self.rng.sign();
@@ -186,19 +202,22 @@ impl Robot {
             let in_range = quarry
                 .is_some_and(|quarry| distance(sight.own.position, quarry.motion.position) < RANGE + 1.0);
             if self.mood == Mood::Roam && in_range {
-                let mood = self.take_aim();
+                let mood = self.take_aim(mercy);
                 self.set_mood(mood, sight.now, (0.8, 1.8));
             } else {
                 self.change_course(sight.arena);
-                self.set_mood(Mood::Roam, sight.now, (0.8, 2.4));
+                self.set_mood(Mood::Roam, sight.now, (0.8 * mercy, 2.4 * mercy));
             }
         }
     }
 
     /// A new attempt, with new errors.
-    fn take_aim(&mut self) -> Mood {
+    fn take_aim(&mut self, mercy: f32) -> Mood {
         let error = self.rng.between(-0.5, 0.5) + self.rng.between(-0.5, 0.5);
-        Mood::Aim { error: error * LARGEST_ERROR, foresight: self.rng.between(FORESIGHT.0, FORESIGHT.1) }
+        Mood::Aim {
+            error: error * LARGEST_ERROR * mercy,
+            foresight: self.rng.between(FORESIGHT.0, FORESIGHT.1),
+        }
     }
 
     /// Another direction, distance and destination, which makes it hard to foresee.
@@ -242,7 +261,7 @@ impl Robot {
         let fire = is_ready && is_clear && off.abs() < STEADY && length(meeting) < RANGE;
         if fire {
             self.ready_at = sight.now.saturating_add(COOLDOWN + 30_000);
-            self.mood = self.take_aim();
+            self.mood = self.take_aim(quarry.mercy());
         }
         let ahead = add(own.position, scale(direction(own.heading), 1.5 * BODY_RADIUS));
         let is_near = distance(own.position, quarry.motion.position) < 0.8 * self.berth;
@@ -281,302 +300,4 @@ fn is_over(until: u64, now: u64) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::arena::{SPAWN_POINTS, TEA_TABLE};
-    use crate::cube::{Cooldown, Launch};
-    use crate::hits::{Struck, Sweep, Target};
-    use crate::scores::Scoreboard;
-    use crate::teapot::{Surroundings, Teapot};
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    const START: u64 = 50_000_000;
-
-    /// The driver of a teapot in a test.
-    enum Driver {
-        Robot(Box<Robot>),
-        /// Knows only the time, in seconds since the start.
-        Scripted(fn(f32) -> Controls),
-    }
-
-    struct Contestant {
-        player: PlayerKey,
-        driver: Driver,
-        teapot: Teapot,
-        cooldown: Cooldown,
-        was_on_table: bool,
-        shots: u32,
-        /// For how long, in seconds, it has not been anywhere else.
-        stood: f32,
-        stood_at: Vec2,
-    }
-
-    /// A duel by all the rules, without a network.
-    struct Duel {
-        now: u64,
-        contestants: Vec<Contestant>,
-        cubes: Vec<Launch>,
-        board: Scoreboard,
-        longest_stand: f32,
-        distances: Vec<f32>,
-    }
-
-    impl Duel {
-        fn new(drivers: Vec<Driver>) -> Self {
-            let mut board = Scoreboard::default();
-            let contestants = drivers.into_iter().enumerate().map(|(index, driver)| {
-                let player = PlayerKey::Robot(index as u8);
-                board.join(player, robot_name(index as u8), Default::default()).unwrap();
-                let spawn = TEA_TABLE.spawn(index * SPAWN_POINTS / 4 + index / 4);
-                Contestant {
-                    player,
-                    driver,
-                    teapot: Teapot::new(spawn),
-                    cooldown: Cooldown::default(),
-                    was_on_table: true,
-                    shots: 0,
-                    stood: 0.0,
-                    stood_at: spawn.position,
-                }
-            });
-            let contestants = contestants.collect();
-            Self { now: START, contestants, cubes: vec![], board, longest_stand: 0.0, distances: vec![] }
-        }
-
-        fn robots(count: u64, seed: u64) -> Self {
-            let robot = |index| Driver::Robot(Box::new(Robot::new(seed * 1_000 + index)));
-            Self::new((0..count).map(robot).collect())
-        }
-
-        /// The teapots on the table but one.
-        fn rivals(&self, but: PlayerKey) -> Vec<Rival> {
-            let others = self.contestants.iter().filter(|each| each.player != but);
-            others
-                .filter_map(|each| {
-                    let phase = self.board.phase(each.player, self.now);
-                    let is_vulnerable = phase.is_vulnerable();
-                    let motion = each.teapot.motion();
-                    phase.is_on_table().then_some(Rival { player: each.player, motion, is_vulnerable })
-                })
-                .collect()
-        }
-
-        fn run(&mut self, seconds: u64, frame: u64) {
-            let end = self.now + seconds * 1_000_000;
-            while self.now < end {
-                let before = self.now;
-                self.now += frame;
-                for index in 0..self.contestants.len() {
-                    self.drive(index, frame);
-                }
-                self.decide_hits(before);
-                self.watch();
-            }
-        }
-
-        fn drive(&mut self, index: usize, frame: u64) {
-            let rivals = self.rivals(self.contestants[index].player);
-            let places: Vec<Vec2> = rivals.iter().map(|rival| rival.motion.position).collect();
-            let (now, board) = (self.now, &self.board);
-            let each = &mut self.contestants[index];
-            let is_on_table = board.phase(each.player, now).is_on_table();
-            if is_on_table && !each.was_on_table {
-                each.teapot = Teapot::new(TEA_TABLE.farthest_spawn(each.player.preference(), &places));
-            }
-            each.was_on_table = is_on_table;
-            if !is_on_table {
-                return;
-            }
-            let own = each.teapot.motion();
-            let controls = match &mut each.driver {
-                Driver::Robot(robot) => {
-                    robot.drive(&Sight { now, own, rivals: &rivals, treat: None, arena: &TEA_TABLE })
-                }
-                Driver::Scripted(script) => script((now - START) as f32 * 1e-6),
-            };
-            assert_eq!(controls, controls.sanitised(), "robots ask for what a handle can do");
-            each.teapot.step(frame, controls, &Surroundings { arena: &TEA_TABLE, others: &places });
-            if controls.fire {
-                assert!(each.cooldown.try_fire(now), "robots wait until the spout is ready");
-                each.shots += 1;
-                self.cubes.push(Launch::from_spout(each.player, &each.teapot.motion(), now));
-            }
-        }
-
-        fn decide_hits(&mut self, from: u64) {
-            let (to, board) = (self.now, &mut self.board);
-            let contestants = &self.contestants;
-            self.cubes.retain(|launch| {
-                let targets: Vec<Target> = contestants
-                    .iter()
-                    .filter(|each| board.phase(each.player, to).is_on_table())
-                    .map(|each| {
-                        let Motion { position, velocity, .. } = each.teapot.motion();
-                        Target { player: each.player, position, velocity }
-                    })
-                    .collect();
-                let impact = Sweep { launch, from, to }.first_impact(&TEA_TABLE, &targets);
-                if let Some(Struck::Teapot(struck)) = impact.map(|impact| impact.struck) {
-                    board.record_hit(launch.shot(), struck, to);
-                }
-                impact.is_none()
-            });
-        }
-
-        fn watch(&mut self) {
-            for each in &mut self.contestants {
-                let place = each.teapot.motion().position;
-                assert!(TEA_TABLE.is_free(place, BODY_RADIUS - 0.1), "{place:?}");
-                if distance(place, each.stood_at) > 0.5 || !each.was_on_table {
-                    each.stood_at = place;
-                    each.stood = 0.0;
-                }
-                each.stood += 1.0 / 60.0;
-                if matches!(each.driver, Driver::Robot(_)) {
-                    self.longest_stand = self.longest_stand.max(each.stood);
-                }
-            }
-            for one in 0..self.contestants.len() {
-                let rivals = self.rivals(self.contestants[one].player);
-                if !self.contestants[one].was_on_table {
-                    continue;
-                }
-                let own = self.contestants[one].teapot.motion().position;
-                let nearest = rivals.iter().map(|each| distance(own, each.motion.position));
-                self.distances.extend(nearest.reduce(f32::min));
-            }
-        }
-
-        fn score(&self, index: usize) -> u32 {
-            self.board.row(self.contestants[index].player).unwrap().score.into()
-        }
-    }
-
-    #[test]
-    fn robots_fight_keep_moving_and_do_not_clump() {
-        for (count, seed) in [(2, 0), (3, 1), (4, 2), (8, 3)] {
-            let mut duel = Duel::robots(count, seed);
-            duel.run(120, 16_667);
-            for index in 0..count as usize {
-                assert!(duel.score(index) >= 3, "robot {index} of {count} made {} points", duel.score(index));
-            }
-            assert!(duel.longest_stand < 4.0, "one of {count} stood for {} s", duel.longest_stand);
-            duel.distances.sort_by(f32::total_cmp);
-            let (tenth, half) =
-                (duel.distances[duel.distances.len() / 10], duel.distances[duel.distances.len() / 2]);
-            assert!(tenth > 3.0 && half > 6.0, "of {count}, the nearest is at {tenth} and {half}");
-        }
-    }
-
-    #[test]
-    fn robots_can_be_beaten_best_by_moving_players() {
-        let circle = |_| Controls { throttle: 1.0, turn: 0.5, fire: false };
-        let scripts: [fn(f32) -> Controls; 2] = [|_| Controls::default(), circle];
-        let hits = scripts.map(|script| {
-            let (mut shots, mut hits) = (0, 0);
-            for seed in 0..6 {
-                let robot = Driver::Robot(Box::new(Robot::new(seed)));
-                let mut duel = Duel::new(vec![robot, Driver::Scripted(script)]);
-                duel.run(60, 16_667);
-                shots += duel.contestants[0].shots;
-                hits += duel.score(0);
-            }
-            assert!((0.3..0.85).contains(&(hits as f32 / shots as f32)), "{hits} hits with {shots} shots");
-            hits
-        });
-        assert!(hits[0] > hits[1] && hits[1] > 10, "{hits:?}");
-        assert!(hits[0] < 6 * 60 / 5, "more than a hit in five seconds is no fun: {hits:?}");
-    }
-
-    #[test]
-    fn robots_are_the_same_opponents_at_every_frame_rate() {
-        let accuracy = [33_333, 16_667, 6_944].map(|frame| {
-            let mut duel = Duel::robots(4, 5);
-            duel.run(100, frame);
-            let shots: u32 = duel.contestants.iter().map(|each| each.shots).sum();
-            assert!((30..120).contains(&shots), "{shots} shots with frames of {frame} µs");
-            (0..4).map(|index| duel.score(index)).sum::<u32>() as f32 / shots as f32
-        });
-        assert!(accuracy.iter().all(|share| (0.35..0.85).contains(share)), "{accuracy:?}");
-    }
-
-    #[test]
-    fn equal_seeds_and_sights_give_equal_robots() {
-        let (mut one, mut other) = (Duel::robots(3, 9), Duel::robots(3, 9));
-        one.run(30, 16_667);
-        other.run(30, 16_667);
-        assert_eq!(one.board, other.board);
-        for (one, other) in one.contestants.iter().zip(&other.contestants) {
-            assert_eq!(one.teapot, other.teapot);
-        }
-    }
-
-    #[test]
-    fn without_anyone_to_hit_it_wanders_and_holds_its_fire() {
-        let mut duel = Duel::robots(1, 4);
-        let mut places = Vec::new();
-        for _ in 0..60 {
-            duel.run(1, 16_667);
-            places.push(duel.contestants[0].teapot.motion().position);
-        }
-        let travelled: f32 = places.windows(2).map(|pair| distance(pair[0], pair[1])).sum();
-        assert!(travelled > 60.0 && duel.longest_stand < 4.0, "{travelled}, stood {}", duel.longest_stand);
-        assert_eq!(duel.contestants[0].shots, 0);
-
-        let shielded = Rival {
-            player: PlayerKey::Seat(1),
-            motion: Motion { position: [6.0, 4.0], ..Motion::default() },
-            is_vulnerable: false,
-        };
-        let mut robot = Robot::new(1);
-        for frame in 0..600 {
-            let sight = Sight {
-                now: START + frame * 16_667,
-                own: Motion { position: [0.0, 4.0], ..Motion::default() },
-                rivals: &[shielded],
-                treat: None,
-                arena: &TEA_TABLE,
-            };
-            assert!(!robot.drive(&sight).fire);
-        }
-    }
-
-    #[test]
-    fn it_does_not_start_in_reverse_but_backs_off_when_it_is_stuck() {
-        let mut robot = Robot::new(2);
-        let own = Motion::at_rest(TEA_TABLE.spawn(1));
-        let mut look =
-            |now: u64| robot.drive(&Sight { now, own, rivals: &[], treat: None, arena: &TEA_TABLE });
-        for frame in 0..20 {
-            assert!(look(START + frame * 16_667).throttle >= 0.0);
-        }
-        assert!((20..60).any(|frame| look(START + frame * 16_667).throttle == -1.0));
-        // Two seconds off the table, then back.
-        assert!(look(START + 9_000_000).throttle >= 0.0);
-    }
-
-    #[test]
-    fn a_clock_set_back_does_not_put_it_to_sleep() {
-        let mut duel = Duel::robots(2, 6);
-        duel.run(20, 16_667);
-        duel.now = 1_000_000;
-        duel.cubes.clear();
-        for each in &mut duel.contestants {
-            each.shots = 0;
-            duel.board.leave(each.player);
-            duel.board.join(each.player, robot_name(0), Default::default()).unwrap();
-        }
-        duel.run(30, 16_667);
-        assert!(duel.contestants.iter().all(|each| each.shots > 0) && duel.longest_stand < 4.0);
-    }
-
-    #[test]
-    fn sixteen_robots_have_sixteen_names() {
-        let mut names: Vec<String> = (0..16).map(|robot| robot_name(robot).to_string()).collect();
-        assert_eq!(robot_name(0), robot_name(16));
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), 16);
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use crate::codec::DecodeError;
 use crate::course::{Course, Stage};
 use crate::cube::Shot;
 use crate::phase::Phase;
-use crate::player::{Glaze, PlayerKey, PlayerName};
+use crate::player::{GLAZES, Glaze, PlayerKey, PlayerName};
 pub use crate::row::{ROWS, Row, Strike};
 use crate::word::Word;
 use samovar_wire::sorted::sort_by_key;
@@ -69,6 +69,15 @@ impl Scoreboard {
             return Err(JoinError::Full);
         }
         Ok(())
+    }
+
+    /// The wanted glaze, or another that no other player has: the one that the player has got already, else the next in the
+    /// table. With more players than glazes some are alike.
+    pub fn glaze_for(&self, player: PlayerKey, wanted: Glaze) -> Glaze {
+        let is_free = |glaze: &Glaze| self.rows().all(|row| row.player == player || row.glaze != *glaze);
+        let present = self.row(player).map(|row| row.glaze);
+        let further = (1..GLAZES.len()).map(|step| Glaze::new(usize::from(wanted.number()) + step));
+        [Some(wanted), present].into_iter().flatten().chain(further).find(is_free).unwrap_or(wanted)
     }
 
     /// Takes a player's row away, for good. Returns it if there was one.
@@ -361,6 +370,20 @@ mod tests {
         assert_eq!(board.row(ADA).unwrap().streak, 2);
         assert!(board.record_hit(shot(POT, NOW + 2), ADA, NOW + 2), "its cube flew on");
         assert_eq!((board.row(ADA).unwrap().streak, board.row(ADA).unwrap().score), (0, 2));
+    }
+
+    #[test]
+    fn no_two_players_have_one_glaze_while_others_are_free() {
+        let mut board = board(&[ADA, BOB]);
+        let [white, red, yellow] = [0, 1, 2].map(Glaze::new);
+        assert_eq!(board.glaze_for(POT, white), yellow, "red is Bob's");
+        assert_eq!(board.glaze_for(ADA, white), white);
+        board.join(POT, PlayerName::new("pot"), yellow).unwrap();
+        assert_eq!(board.glaze_for(POT, white), yellow, "it stays what it became");
+        board.leave(ADA);
+        assert_eq!((board.glaze_for(POT, white), board.glaze_for(ADA, red)), (white, Glaze::new(3)));
+        let players: Vec<PlayerKey> = (0..ROWS as u16).map(PlayerKey::Seat).collect();
+        assert_eq!(self::board(&players).glaze_for(POT, red), red, "there are more players than glazes");
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! One direct connection: a peer connection with its two channels, run by a task of its own.
 //!
-//! Responsible for one attempt from its description to its end. It reports [`ConnectionEvent::Opened`] only when
-//! both channels carry, and [`ConnectionEvent::Closed`] once, whatever the reason: a channel or the connection
-//! closed, the attempt took too long, a message was larger than any honest one, the stack panicked.
-//! It refuses to wait for its reader beyond the queue it was given, and to queue without a bound for a slow link.
+//! Responsible for one attempt from its description to its end. The attempt reports [`ConnectionEvent::Opened`] only
+//! when both channels carry, and [`ConnectionEvent::Closed`] once, for any of these reasons: a channel or the
+//! connection closed, the attempt took too long, a message was larger than any honest one, the stack panicked. It
+//! refuses to wait for its reader beyond the queue that it was given, and to queue without a bound for a slow link.
 //!
-//! The SCTP client of the stack loses, silently, whatever arrives between its association and its first look at
-//! the channels (`TOOLCHAIN.md`). So the offerer, which is that client, greets with an empty message, and the
-//! answerer keeps quiet until it has heard something, or [`HELLO_WAIT`] at most. Empty messages on the reliable
-//! channel are dropped.
+//! The SCTP client of the stack silently loses the messages that arrive between its association and its first look at
+//! the channels (`TOOLCHAIN.md`). The offerer is that client. So the offerer greets with an empty message, and the
+//! answerer keeps quiet until it has heard something, for [`HELLO_WAIT`] at most. The connection drops empty messages
+//! on the reliable channel.
 
 mod guarded_runtime;
 mod stack;
@@ -28,7 +28,7 @@ use webrtc::data_channel::DataChannelEvent;
 use crate::trust::Trust;
 use stack::{Stack, contain};
 
-/// Which side of the negotiation this end is.
+/// The side of the negotiation that this end plays.
 #[derive(Clone, Debug)]
 pub enum Role {
     /// Makes the offer and waits for [`Connection::accept`].
@@ -37,7 +37,7 @@ pub enum Role {
     Answer(String),
 }
 
-/// What a connection reports, in this order: described, opened, packets, closed. It may close at any point.
+/// An event of a connection, in this order: described, opened, packets, closed. A connection may close at any point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectionEvent {
     /// The offer or answer, complete with candidates.
@@ -50,17 +50,18 @@ pub enum ConnectionEvent {
     Closed,
 }
 
-/// How connections are made.
+/// The settings of direct connections.
 #[derive(Clone, Debug)]
 pub struct NativeConfig {
-    /// Local addresses to bind, a fresh port each. `0.0.0.0` stands for every interface but loopback.
-    /// Default: `127.0.0.1`, which reaches only this machine.
+    /// Local addresses to bind, a fresh port each. `0.0.0.0` stands for every interface except loopback. Default:
+    /// `127.0.0.1`, which reaches only this machine.
     pub bind: Vec<IpAddr>,
     /// STUN and TURN servers. Default: none, so that no third party hears of a game.
     pub ice_servers: Vec<IceServer>,
-    /// An attempt that has not opened after this time is closed. Default: 10 s.
+    /// Time within which an attempt must open, or it is closed. Default: 10 s.
     pub open_within: Duration,
-    /// Whose certificates are accepted from a relay that speaks TLS. Default: those of the platform's authorities.
+    /// The authorities whose certificates this peer accepts from a relay that speaks TLS. Default: those of the
+    /// platform.
     pub trust: Trust,
 }
 
@@ -80,36 +81,35 @@ impl Default for NativeConfig {
 pub struct IceServer {
     /// `stun:host:port` or `turn:host:port`.
     pub url: String,
-    /// For TURN; empty otherwise.
+    /// User name for TURN; empty otherwise.
     pub username: String,
-    /// For TURN; empty otherwise.
+    /// Password for TURN; empty otherwise.
     pub credential: String,
 }
 
-/// A reliable message found more than 1 MiB queued before it: the connection is of no use any more.
+/// A reliable message found more than 1 MiB queued before it: the connection is of no more use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow;
 
-/// The handle of a connection. Dropping it closes the connection, after a quarter of a
-/// second at most for what is queued; what the connection still reports
-/// after that is meant to be ignored.
+/// The handle of a connection. Dropping it closes the connection, after a quarter of a second at most for the queued
+/// messages. The owner ignores the events that the connection reports after that.
 #[derive(Debug)]
 pub struct Connection {
     commands: UnboundedSender<Command>,
     waiting: Arc<Waiting>,
 }
 
-/// Unreliable messages are dropped while more than this many bytes are queued.
+/// Bytes: the connection drops unreliable messages while more than this is queued.
 const UNRELIABLE_QUEUE: usize = 64 * 1_024;
-/// The connection is given up when a reliable message finds more than this many bytes queued.
+/// Bytes: a reliable message that finds more than this queued ends the connection.
 const RELIABLE_QUEUE: usize = 1_024 * 1_024;
-/// The largest message that is passed on. Every layer above has a smaller limit.
+/// Bytes of the largest message that is passed on. Every layer above has a smaller limit.
 const MESSAGE_MAX: usize = 64 * 1_024;
-/// How long candidates are gathered at most.
+/// The longest time to gather candidates.
 const GATHER_WITHIN: Duration = Duration::from_secs(1);
-/// How long a connection that its owner dropped may take to deliver what was queued.
+/// Time that a connection has, after its owner dropped it, to deliver the queued messages.
 const LINGER: Duration = Duration::from_millis(250);
-/// How long an answerer waits for the offerer's greeting.
+/// Time that an answerer waits for the offerer's greeting.
 pub const HELLO_WAIT: Duration = Duration::from_millis(500);
 
 impl Connection {
@@ -135,7 +135,7 @@ impl Connection {
 
     /// Hands over the answer to the offer of this attempt.
     pub fn accept(&self, answer: String) {
-        // A task that has ended has said so; there is nothing to add.
+        // A task that has ended has already said so: nothing is left to say.
         let _ = self.commands.send(Command::Accept(answer));
     }
 
@@ -154,8 +154,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Bytes that wait in both channels, those included that the stack has sent and has no ack for: what waits for
-    /// the task now, and what the stack held when it was last given something.
+    /// Bytes that wait in both channels. The number includes the bytes that the stack has sent and has no ack for. It
+    /// adds the bytes that wait for the task now to those that the stack held when it last took a message.
     #[must_use]
     pub fn backlog(&self) -> usize {
         let Waiting { unreliable, reliable, in_stack } = &*self.waiting;
@@ -172,7 +172,7 @@ enum Command {
     Send(Mode, Vec<u8>),
 }
 
-/// Bytes on the way from the handle to the task, and what the stack held of each channel when it was last asked.
+/// Bytes on the way from the handle to the task, and the bytes that the stack held of each channel when last asked.
 #[derive(Debug, Default)]
 struct Waiting {
     unreliable: AtomicUsize,
@@ -189,7 +189,7 @@ impl Waiting {
     }
 }
 
-/// What a queued message counts for: the smallest ones take memory, too.
+/// The bytes that a queued message counts for: the smallest messages take memory, too.
 fn cost(bytes: &[u8]) -> usize {
     bytes.len() + 32
 }
@@ -200,7 +200,7 @@ struct Inbox {
 }
 
 impl Inbox {
-    /// `None` when the handle was dropped and everything queued was taken.
+    /// Takes the next command; `None` when the handle was dropped and every queued command was taken.
     async fn next(&mut self) -> Option<Command> {
         let command = self.commands.recv().await?;
         if let Command::Send(mode, bytes) = &command {
@@ -216,13 +216,13 @@ struct Outlet {
 }
 
 impl Outlet {
-    /// Waits for room: a reader that is behind slows the sender at the other end down.
+    /// Reports an event, and waits for room: a slow reader slows down the sender at the other end.
     async fn report(&self, event: ConnectionEvent) -> Result<(), Ended> {
         self.events.send((self.key, event)).await.map_err(|_| Ended("nobody listens any more"))
     }
 }
 
-/// Why a connection ended, for the log.
+/// The reason why a connection ended, for the log.
 #[derive(Debug)]
 struct Ended(&'static str);
 
@@ -279,7 +279,7 @@ struct Attempt<'a> {
     /// Whether the unreliable and the reliable channel said that they are open.
     open: (bool, bool),
     is_open: bool,
-    /// When it must be open; then when to stop waiting for a greeting.
+    /// Time by which the connection must be open; after that, the end of the wait for a greeting.
     deadline: Instant,
 }
 
@@ -319,7 +319,7 @@ impl Attempt<'_> {
                 Role::Answer(offer) => Some(offer),
             })
             .await?;
-        // What is not gathered by then is not worth the wait: the other side's candidates may do.
+        // Later candidates are not worth the wait: those of the other side may be enough.
         let _ = timeout(GATHER_WITHIN, self.stack.signals.gathered.notified()).await;
         let description = self.stack.description().await.ok_or(Ended("no description"))?;
         self.outlet.report(ConnectionEvent::Described(description)).await
@@ -349,8 +349,9 @@ impl Attempt<'_> {
         Ok(queued + bytes.len())
     }
 
-    /// Passes on what had arrived when the connection ended: each channel has a queue of its own, which ends with
-    /// its close, and the end of one channel or of the connection overtakes what the others hold.
+    /// Passes on the messages that had arrived when the connection ended. Each channel has a queue of its own, which
+    /// ends when the channel closes. The end of one channel, or of the connection, overtakes the messages in the other
+    /// queues.
     async fn read_out(&mut self, open: &[Mode], reason: &'static str) -> Result<(), Ended> {
         let until = Instant::now() + LINGER;
         for &mode in open {
@@ -386,7 +387,7 @@ impl Attempt<'_> {
     }
 
     async fn on_message(&mut self, mode: Mode, bytes: Bytes) -> Result<(), Ended> {
-        // The stack opens both channels at once and sends nothing up before: a message says that both carry.
+        // The stack opens both channels at once and passes no message up before: a message proves that both carry.
         if !self.is_open {
             self.become_open().await?;
         }

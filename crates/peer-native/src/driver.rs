@@ -1,7 +1,8 @@
-//! The task that owns a peer: what arrives goes in, what the peer wants goes out, and the game runs in between.
+//! The task that owns a peer: it feeds the peer with arrivals, carries out the peer's wishes, and runs the game in
+//! between.
 //!
-//! One task, so that the peer and its game need no locks. Nothing in it waits for a socket: each has a task of its
-//! own behind a bounded queue, and one that is too slow is closed.
+//! The peer and its game share one task, so they need no locks. The task waits for no socket: each socket has a task of
+//! its own behind a bounded queue, and the driver closes a socket that is too slow.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,27 +18,29 @@ use crate::connection::{Connection, ConnectionEvent, ConnectionKey, NativeConfig
 use crate::name::fit_name;
 use crate::relay_socket::{OpenError, RelayEvent, RelaySocket};
 
-/// What runs on a peer. All of it is called in the peer's own task and must not block: while a call lasts nobody hears the peer, and
-/// the others soon take it for lost. One that hosted is then succeeded like one that crashed, and learns so when the call returns.
+/// A game that runs on a peer. The peer's own task makes all these calls, and a call must not block: during a call this
+/// peer sends nothing, and the others soon take it for lost. If the peer was the host, another succeeds it as after a
+/// crash, and the peer learns this when the call returns.
 ///
-/// A game says `stepped` to the session in each tick, or asks for its lockstep, which says so as well: from the first time on a host
-/// that does not for two seconds hands over ([`Rules::steps_within`](samovar_peer::Rules::steps_within)).
+/// A game calls `stepped` on the session in each tick, or asks for its lockstep, which calls it as well. Once a game
+/// has called it on a host, a host that stops for two seconds hands over
+/// ([`Rules::steps_within`](samovar_peer::Rules::steps_within)).
 pub trait Game: Send + 'static {
     /// The time between two calls of [`on_tick`](Self::on_tick); asked once. Default: a thirtieth of a second.
     fn tick(&self) -> Duration {
         Duration::from_micros(33_333)
     }
 
-    /// Something happened to the peer. What the game does to the peer in return goes out at once.
+    /// An event of the peer. The driver sends at once what the game makes the peer do in answer.
     fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent);
 
-    /// The relay's WebSocket did not open. The peer tries again by itself, which is of no use when the error is
-    /// [final](OpenError::is_final). Default: nothing.
+    /// The relay's WebSocket did not open. The peer tries again by itself, which is useless when the error is
+    /// [final](OpenError::is_final). Default: does nothing.
     fn on_unreachable(&mut self, now: Time, peer: &mut Peer, error: OpenError) {
         let _ = (now, peer, error);
     }
 
-    /// Time to play. A tick that comes late is not made up for.
+    /// The game plays one tick. No extra call makes up for a tick that came late.
     fn on_tick(&mut self, now: Time, peer: &mut Peer);
 }
 
@@ -50,16 +53,16 @@ pub struct NativePeer<G> {
 
 type Call<G> = Box<dyn FnOnce(Time, &mut Peer, &mut G) + Send>;
 
-/// Events that wait for the peer at most, of each kind; a full queue slows the sender down.
+/// The most events that wait for the peer, of each kind; a full queue slows the sender down.
 const QUEUE: usize = 256;
-/// How long a peer that leaves may take to hand over and say goodbye.
+/// Time that a leaving peer has to hand over and say goodbye.
 const LEAVE_WITHIN: Duration = Duration::from_secs(1);
-/// How long its sockets may take after that to deliver what is queued.
+/// Time that its sockets have after that to deliver their queues.
 const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 
 impl<G: Game> NativePeer<G> {
-    /// Starts a peer that talks to the relay at `relay_url` (`ws://host:port/ws` or `wss:`); must be called within a tokio
-    /// runtime. With a multi-threaded one a stack that is kept busy by hostile packets slows nobody else.
+    /// Starts a peer that talks to the relay at `relay_url` (`ws://host:port/ws` or `wss:`). The caller must be within
+    /// a tokio runtime. In a multi-threaded runtime, a stack that hostile packets keep busy slows down no other task.
     #[must_use]
     pub fn start(relay_url: String, mut peer: PeerConfig, config: NativeConfig, game: G) -> Self {
         peer.name = fit_name(&peer.name);
@@ -75,14 +78,15 @@ impl<G: Game> NativePeer<G> {
     ) -> Option<R> {
         let (answer, result) = oneshot::channel();
         let call: Call<G> = Box::new(move |now, peer, game| {
-            // Whoever asked may have stopped waiting.
+            // The caller may have stopped waiting.
             let _ = answer.send(call(now, peer, game));
         });
         self.calls.send(call).ok()?;
         result.await.ok()
     }
 
-    /// Leaves, waits at most 3 s until everything is said, and returns the game; `None` when it panicked.
+    /// Leaves, waits at most 3 s until the peer has sent everything, and returns the game; `None` when the game
+    /// panicked.
     pub async fn stop(self) -> Option<G> {
         drop(self.calls);
         self.task.await.ok()
@@ -95,7 +99,7 @@ struct Driver<G> {
     game: G,
     config: NativeConfig,
     relay_url: String,
-    /// The relay's sockets; two while the peer moves from one network to another.
+    /// The relay's sockets: two while the peer moves from one network to another.
     relays: BTreeMap<SocketId, RelaySocket>,
     connections: BTreeMap<ConnectionKey, Connection>,
     inputs: Inputs,
@@ -181,7 +185,7 @@ impl<G: Game> Driver<G> {
     async fn leave(mut self, mut ticks: Interval) -> G {
         self.peer.leave(self.now());
         self.drain();
-        // The peer may have an office to hand over first; it closes what it is done with.
+        // The peer may have an office to hand over first; it closes the sockets that it no longer needs.
         let goodbye = async {
             while !self.relays.is_empty() || !self.connections.is_empty() {
                 self.turn(&mut ticks).await;
@@ -193,7 +197,7 @@ impl<G: Game> Driver<G> {
             game, relays, connections, inputs: mut rest, to_relay_events, to_connection_events, ..
         } = self;
         drop((relays, connections, to_relay_events, to_connection_events));
-        // Every socket's task holds a sender: the queues end when the last one has delivered and closed.
+        // Each socket's task holds a sender: the queues end when the last task has delivered and closed.
         let relay_flushed = async { while rest.relay.recv().await.is_some() {} };
         let connections_flushed = async { while rest.connections.recv().await.is_some() {} };
         let flushed = async { tokio::join!(relay_flushed, connections_flushed) };
@@ -205,14 +209,15 @@ impl<G: Game> Driver<G> {
         Time::from_micros(u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 
-    /// When the peer wants to be woken; an hour from now stands for never.
+    /// The time when the peer next needs a turn; an hour from now stands for never.
     fn wake(&self) -> Instant {
         let latest = Instant::now() + Duration::from_secs(3_600);
         let wanted = self.peer.poll_timeout().map(|time| Duration::from_micros(time.as_micros()));
         wanted.and_then(|span| self.origin.checked_add(span)).map_or(latest, |wake| wake.min(latest))
     }
 
-    /// Hands over what has arrived already, so that nobody is blamed for the silence of a task that came late.
+    /// Passes on the messages that have already arrived, so that the peer blames no member for the silence of its own
+    /// late task.
     fn take_queued(&mut self) {
         for _ in 0..2 * QUEUE {
             let Some(input) = self.inputs.try_next() else { return };
@@ -236,7 +241,7 @@ impl<G: Game> Driver<G> {
             Input::Connection(key, event) if self.connections.contains_key(&key) => {
                 self.on_connection(key, event)
             }
-            // Of a socket or an attempt that was replaced or closed.
+            // The event comes from a socket or an attempt that was replaced or closed.
             Input::Relay(..) | Input::Connection(..) => {}
         }
     }
@@ -266,7 +271,7 @@ impl<G: Game> Driver<G> {
         }
     }
 
-    /// Tells what still waits of what was sent before.
+    /// Tells the peer how many of its sent bytes still wait.
     fn tell_backlogs(&mut self) {
         let now = self.now();
         for (&socket, relay) in &self.relays {
@@ -277,12 +282,12 @@ impl<G: Game> Driver<G> {
         }
     }
 
-    /// Does what the peer wants until it wants nothing.
+    /// Carries out the peer's wishes until there are none.
     fn drain(&mut self) {
         self.tell_backlogs();
         loop {
             let mut idle = true;
-            // Before requests: a farewell goes out before what carries it is closed.
+            // Transmissions go before requests: a farewell must go out before its connection closes.
             while let Some(transmit) = self.peer.poll_transmit(self.now()) {
                 idle = false;
                 self.transmit(transmit);

@@ -1,4 +1,4 @@
-//! Drives a peer with tokio and the `webrtc` crate: robots, tests, other people's native clients.
+//! Drives a peer with tokio and the `webrtc` crate: for robots, tests, and native clients of other people.
 //!
 //! Responsible for moving bytes, descriptions and time between a [`Peer`](samovar_peer::Peer) and the world: the
 //! relay's WebSocket, direct connections, tokio's clock. It decides nothing about the protocol.
@@ -70,7 +70,7 @@ pub use trust::{Trust, TrustError};
 /// Unpredictable bytes from the operating system, for `PeerConfig::entropy`.
 ///
 /// # Panics
-/// When the operating system has none, which no supported one admits to.
+/// When the operating system has none, which does not happen on a supported system.
 #[must_use]
 pub fn entropy() -> [u8; 32] {
     let mut bytes = [0; 32];

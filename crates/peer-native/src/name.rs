@@ -3,8 +3,8 @@
 use samovar_wire::name;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// A name that may travel, made of whatever was typed: tidy, at most 20 characters as people count them, and 80 bytes.
-/// It may be empty.
+/// Makes a valid name out of typed text: tidy, at most 20 characters as people count them, and at most 80 bytes. The
+/// name may be empty.
 #[must_use]
 pub fn fit_name(typed: &str) -> String {
     name::fit(name::tidy(typed).graphemes(true))

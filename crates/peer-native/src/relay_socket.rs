@@ -1,7 +1,7 @@
 //! The WebSocket to the relay, run by a task of its own.
 //!
-//! Responsible for one connection from its opening to its end, which it reports once. It refuses messages larger
-//! than any the protocol knows, and to queue more than 1 MiB for a relay that does not read.
+//! Responsible for one connection from its opening to its end, which it reports once. It refuses messages larger than
+//! the largest of the protocol, and refuses to queue more than 1 MiB for a relay that does not read.
 
 mod open_error;
 
@@ -23,36 +23,37 @@ use crate::connection::Overflow;
 use crate::trust::Trust;
 pub use open_error::OpenError;
 
-/// What the socket reports.
+/// An event of the socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelayEvent {
-    /// It is open.
+    /// The socket is open.
     Opened,
     /// A binary message arrived.
     Message(Bytes),
-    /// It is closed, or could not be opened, and why not. Nothing follows.
+    /// The socket closed, or did not open, with the reason in that case. No event follows.
     Closed(Option<OpenError>),
 }
 
-/// The handle of a WebSocket. Dropping it sends what is queued, then closes.
+/// The handle of a WebSocket. Dropping it sends the queued messages, then closes.
 #[derive(Debug)]
 pub struct RelaySocket {
     outgoing: UnboundedSender<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
 }
 
-/// A relay that does not take a connection within this time is as good as dead.
+/// A relay that does not take a connection within this time counts as dead.
 const OPEN_WITHIN: Duration = Duration::from_secs(5);
-/// A relay that takes nothing for this time is as good as dead.
+/// A relay that takes no bytes for this time counts as dead.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
-/// How long the closing may take once everything is written.
+/// Time that the closing may take after the last message is written.
 const LINGER: Duration = Duration::from_secs(1);
-/// The connection is given up when a message finds more than this many bytes queued.
+/// Bytes: a message that finds more than this queued ends the connection.
 const QUEUE_MAX: usize = 1_024 * 1_024;
 
 impl RelaySocket {
-    /// Opens `url` (`ws://host:port/path`, or `wss:` with a certificate of an authority that is trusted); must be called within a
-    /// tokio runtime. Its events go to `events`, under `generation`, so that those of a replaced socket are recognised.
+    /// Opens `url` (`ws://host:port/path`, or `wss:` with a certificate of a trusted authority). The caller must be
+    /// within a tokio runtime. The socket's events go to `events`, under `generation`, by which the owner recognises
+    /// those of a replaced socket.
     #[must_use]
     pub fn open(url: String, trust: Trust, generation: u32, events: Sender<(u32, RelayEvent)>) -> Self {
         let (outgoing, inbox) = unbounded_channel();
@@ -86,12 +87,12 @@ impl RelaySocket {
             return Err(Overflow);
         }
         self.waiting.fetch_add(bytes.len(), Ordering::Relaxed);
-        // A task that has ended has said so; there is nothing to add.
+        // A task that has ended has already said so: nothing is left to say.
         let _ = self.outgoing.send(bytes);
         Ok(())
     }
 
-    /// Bytes that were not given to the socket yet.
+    /// Bytes that the socket has not taken yet.
     #[must_use]
     pub fn backlog(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
@@ -109,7 +110,7 @@ struct Outlet {
 }
 
 impl Outlet {
-    /// `false` when nobody listens any more.
+    /// Returns `false` when the owner no longer listens.
     async fn report(&self, event: RelayEvent) -> bool {
         self.events.send((self.generation, event)).await.is_ok()
     }
@@ -122,7 +123,7 @@ async fn connect(url: &str, trust: &Trust) -> Result<Socket, OpenError> {
         .read_buffer_size(16 * 1_024)
         .max_message_size(Some(2 * RELAY_MESSAGE_MAX))
         .max_frame_size(Some(2 * RELAY_MESSAGE_MAX));
-    // A relay on the same machine or in a private network needs no certificates, and this machine may have none.
+    // A relay on this machine or in a private network needs no certificates, and this machine may have none.
     let connector = if url.starts_with("wss:") {
         Connector::Rustls(trust.config().map_err(|why| OpenError::without_trust(url, why))?)
     } else {
@@ -138,7 +139,7 @@ async fn run(socket: Socket, queue: Queue, outlet: &Outlet) -> Result<(), Error>
         return Ok(());
     }
     let (sink, stream) = socket.split();
-    // Each waits on its own: a relay that does not read must not keep this peer from reading.
+    // The two halves wait separately: a relay that does not read must not keep this peer from reading.
     tokio::select! {
         result = write(queue, sink) => result,
         result = read(stream, outlet) => result,

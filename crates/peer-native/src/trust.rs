@@ -1,5 +1,5 @@
-//! Whose certificates a peer accepts from a relay that speaks TLS: those of the platform's authorities, and of further ones
-//! that it is told.
+//! The authorities whose certificates a peer accepts from a relay that speaks TLS: those of the platform, and any
+//! others that the peer is given.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 
-/// The authorities that a peer trusts. The platform's are read when they are first needed, and once for all clones.
+/// The authorities that a peer trusts. The first use reads those of the platform, once for all clones.
 #[derive(Clone, Debug, Default)]
 pub struct Trust(Arc<Inner>);
 
@@ -20,7 +20,7 @@ struct Inner {
     config: OnceLock<Result<Arc<ClientConfig>, String>>,
 }
 
-/// Why a file names no authority.
+/// The reason why a file names no authority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustError {
     path: PathBuf,
@@ -37,15 +37,15 @@ impl fmt::Display for TrustError {
 impl std::error::Error for TrustError {}
 
 impl Trust {
-    /// The platform's authorities, and those whose certificates are in this file, in PEM.
+    /// Trusts the platform's authorities, and those whose certificates are in this file, in PEM.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds none.
+    /// When the file cannot be read, or holds no certificate.
     pub fn with_file(path: &Path) -> Result<Self, TrustError> {
         let failed = |why: String| TrustError { path: path.to_owned(), why };
         let read = || CertificateDer::pem_file_iter(path)?.collect::<Result<Vec<_>, _>>();
         let further = read().map_err(|error| failed(error.to_string()))?;
-        // What is no certificate at all is found out here, and not by the first relay that shows one.
+        // A text that is no certificate fails here, and not at the first relay that shows a certificate.
         let mut roots = RootCertStore::empty();
         for certificate in &further {
             roots.add(certificate.clone()).map_err(|error| failed(error.to_string()))?;
@@ -56,7 +56,7 @@ impl Trust {
         Ok(Self(Arc::new(Inner { further, config: OnceLock::new() })))
     }
 
-    /// How TLS is spoken; an error names what this machine lacks.
+    /// The TLS settings; an error names the thing that this machine lacks.
     pub(crate) fn config(&self) -> Result<Arc<ClientConfig>, String> {
         self.0.config.get_or_init(|| configure(&self.0.further)).clone()
     }

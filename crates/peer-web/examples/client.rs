@@ -1,4 +1,4 @@
-//! The least that a page needs to take part in a session; `cargo xtask size` prints what it weighs.
+//! The smallest client with which a page takes part in a session; `cargo xtask size` prints its weight.
 #![cfg(target_arch = "wasm32")]
 
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ thread_local! {
     static PEER: RefCell<Option<WebPeer>> = const { RefCell::new(None) };
 }
 
-/// Joins the game of that code, or founds one.
+/// Joins the game with that code, or founds one.
 #[wasm_bindgen]
 pub fn join(relay_url: &str, code: &str, name: &str) {
     let purpose = GameCode::parse(code).map_or(Purpose::Create(None), Purpose::Join);
@@ -34,7 +34,7 @@ pub fn join(relay_url: &str, code: &str, name: &str) {
     PEER.with_borrow_mut(|place| *place = Some(peer));
 }
 
-/// One step of the game: how many objects there are, or nothing while there is no session.
+/// Plays one step of the game. Returns the number of objects, or nothing while there is no session.
 #[wasm_bindgen]
 pub fn step(bytes: &[u8]) -> Option<usize> {
     let peer = PEER.with_borrow(Clone::clone)?;
@@ -46,7 +46,7 @@ pub fn step(bytes: &[u8]) -> Option<usize> {
         let session = peer.session_mut()?;
         session.stepped(now);
         if has_joined {
-            // A full table has no room for it.
+            // A full table has no room for the object.
             let _ = session.edit(now).create(Traits::of(samovar_wire::Kind(1)), &[bytes]);
         }
         let mine = session.objects().find(|object| object.owner() == session.me()).map(|object| object.id());

@@ -1,9 +1,9 @@
-//! Wakes the peer in time, as far as the browser lets it.
+//! The alarm that wakes the peer in time, as far as the browser lets it.
 //!
-//! A tab that slept finds its timer due and messages waiting at the same moment. The messages must be heard first,
-//! so a due alarm takes one more turn through the event loop, by a message to itself: unlike a timer that is not
-//! throttled in a hidden tab, where it lets incoming messages drive what is due. What is due when nothing comes in is
-//! driven from a worker, whose timers are not throttled either.
+//! After a sleep a tab finds its timer due and messages waiting at the same moment. The peer must hear the messages
+//! first. So a due alarm takes one more turn through the event loop, by a message to itself. A hidden tab throttles
+//! timers, but not this message: there, incoming messages drive the due work. When no messages come in, a worker drives
+//! the due work, and its timers are not throttled either.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,36 +23,36 @@ pub(crate) struct Alarm {
     pacer: Option<Pacer>,
 }
 
-/// Why it rings.
+/// The reason why an alarm rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ring {
-    /// A timer has run out: set the alarm again, which finds the time due.
+    /// A timer has run out. The owner sets the alarm again, and the alarm then finds its time due.
     Timer,
-    /// The time has come and everything that waited has been heard.
+    /// The time has come, and the peer has heard all waiting messages.
     Due,
 }
 
 enum State {
     Off,
-    /// The timer stands in for the worker where there is none.
+    /// The timer replaces the worker where there is none.
     Waiting {
         until: Time,
         _timer: Option<Timeout>,
     },
-    /// The time has come. The timer stands in for the message where there are none.
+    /// The time has come. The timer replaces the message where the browser has none.
     Turning {
         _timer: Option<Timeout>,
     },
 }
 
-/// A way to have the event loop come back.
+/// A way to get one more turn of the event loop.
 struct Turn {
     sender: MessagePort,
     receiver: MessagePort,
     _listener: Listener,
 }
 
-/// The longest wait of one timer; then it is set again.
+/// Milliseconds of the longest wait of one timer; then the alarm sets it again.
 const LONGEST_MILLIS: u64 = 60 * 60 * 1_000;
 
 impl Alarm {
@@ -62,7 +62,8 @@ impl Alarm {
         Self { ring, state: RefCell::new(State::Off), turn, pacer }
     }
 
-    /// Rings at `wanted`, or stays silent. To be called after every ring and whenever the time may have changed.
+    /// Rings at `wanted`, or stays silent. The owner calls this after every ring, and whenever the time may have
+    /// changed.
     pub(crate) fn set(&self, now: Time, wanted: Option<Time>) {
         if self.rings_soon_enough(now, wanted) {
             return;
@@ -77,7 +78,7 @@ impl Alarm {
         }
     }
 
-    /// A ring too early costs less than a timer set for every packet.
+    /// Whether the alarm rings early enough as it is. One early ring costs less than a new timer for every packet.
     fn rings_soon_enough(&self, now: Time, wanted: Option<Time>) -> bool {
         match (&*self.state.borrow(), wanted) {
             (State::Turning { .. }, _) => true,
@@ -86,13 +87,13 @@ impl Alarm {
         }
     }
 
-    /// Drops the former state, whose timer calls the browser, when nothing is borrowed any more.
+    /// Drops the former state only when nothing is borrowed any more: its timer calls the browser.
     fn set_state(&self, state: State) {
         let former = self.state.replace(state);
         drop(former);
     }
 
-    /// To be called when it rang.
+    /// The owner calls this after a ring.
     pub(crate) fn rang(&self) {
         self.set_state(State::Off);
     }
@@ -106,7 +107,7 @@ impl Alarm {
 
     fn wait(&self, now: Time, wanted: Time) {
         let millis = wanted.since(now).as_micros().div_ceil(1_000).min(LONGEST_MILLIS);
-        // At most an hour, which fits.
+        // The wait is an hour at most, so the number fits.
         let millis = millis as i32;
         let timer = if self.pace(millis) {
             None
@@ -163,7 +164,7 @@ pub(crate) mod tests {
     }
 
     #[wasm_bindgen_test]
-    async fn what_is_due_waits_for_one_turn_of_the_event_loop_and_rings_once() {
+    async fn a_due_alarm_waits_for_one_turn_and_rings_once() {
         let (alarm, rings) = alarm();
         for _ in 0..3 {
             alarm.set(now(), Some(Time::ZERO));

@@ -1,4 +1,4 @@
-//! The browser's clock and its randomness.
+//! The browser's clock and random bytes.
 
 use std::cell::Cell;
 
@@ -18,13 +18,13 @@ pub fn now() -> Time {
         newest.set(newest.get().max(millis));
         newest.get()
     });
-    // A float becomes an integer by saturation: no time can break it.
+    // The conversion from a float to an integer saturates: no time can break it.
     Time::from_micros((newest * 1_000.0) as u64)
 }
 
 /// Unpredictable bytes, for `PeerConfig::entropy`.
 ///
-/// Throws into the page when the browser has none; every browser that has WebRTC or WebSockets does.
+/// Throws into the page when the browser has none; every browser with WebRTC or WebSockets has some.
 #[must_use]
 pub fn entropy() -> [u8; 32] {
     let mut bytes = [0; 32];

@@ -1,12 +1,12 @@
 //! One direct connection: an `RTCPeerConnection` with its two channels.
 //!
-//! Responsible for one attempt from its description to its end. It reports [`ConnectionEvent::Opened`] only when
-//! both channels carry, and [`ConnectionEvent::Closed`] once, whatever the reason: a channel or the connection
-//! closed, the attempt took too long, a message was larger than any honest one. After its owner dropped it, it
-//! reports nothing. It refuses to queue without a bound for a slow link.
+//! Responsible for one attempt from its description to its end. The attempt reports [`ConnectionEvent::Opened`] only
+//! when both channels carry, and [`ConnectionEvent::Closed`] once, for any of these reasons: a channel or the
+//! connection closed, the attempt took too long, a message was larger than any honest one. After its owner dropped it,
+//! it reports nothing. It refuses to queue without a bound for a slow link.
 //!
-//! The offerer greets with an empty message: an answerer that is a native peer waits for it (see `peer-native`).
-//! Empty messages on the reliable channel are dropped.
+//! The offerer greets with an empty message: a native peer that answers waits for it (see `peer-native`). The
+//! connection drops empty messages on the reliable channel.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -26,7 +26,7 @@ use web_sys::{
 
 use crate::listener::{Listener, Timeout};
 
-/// Which side of the negotiation this end is.
+/// The side of the negotiation that this end plays.
 #[derive(Clone, Debug)]
 pub enum Role {
     /// Makes the offer and waits for [`Connection::accept`].
@@ -35,7 +35,7 @@ pub enum Role {
     Answer(String),
 }
 
-/// What a connection reports, in this order: described, opened, packets, closed. It may close at any point.
+/// An event of a connection, in this order: described, opened, packets, closed. A connection may close at any point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectionEvent {
     /// The offer or answer, complete with candidates.
@@ -48,16 +48,17 @@ pub enum ConnectionEvent {
     Closed,
 }
 
-/// Where a connection reports to; called from the browser's callbacks, also from within the connection's methods.
+/// The function that takes a connection's events. The browser's callbacks call it, and so do the connection's own
+/// methods.
 pub type Sink = Rc<dyn Fn(ConnectionKey, ConnectionEvent)>;
 
-/// How connections are made.
+/// The settings of direct connections.
 #[derive(Clone, Debug)]
 pub struct WebConfig {
-    /// STUN and TURN servers beside the relay, whose own port is one (PROTOCOL §5.7). Default: none, so that no third party
-    /// hears of a game.
+    /// STUN and TURN servers besides the relay, whose own port is a STUN server (PROTOCOL §5.7). Default: none, so that
+    /// no third party hears of a game.
     pub ice_servers: Vec<IceServer>,
-    /// An attempt that has not opened after this many milliseconds is closed. Default: 10,000.
+    /// Milliseconds within which an attempt must open, or it is closed. Default: 10,000.
     pub open_within_millis: i32,
 }
 
@@ -72,36 +73,36 @@ impl Default for WebConfig {
 pub struct IceServer {
     /// `stun:host:port` or `turn:host:port`.
     pub url: String,
-    /// For TURN; empty otherwise.
+    /// User name for TURN; empty otherwise.
     pub username: String,
-    /// For TURN; empty otherwise.
+    /// Password for TURN; empty otherwise.
     pub credential: String,
 }
 
-/// A reliable message found more than 1 MiB queued before it, or could not be sent at all: the connection is of no
-/// use any more.
+/// A reliable message found more than 1 MiB queued before it, or could not be sent at all: the connection is of no more
+/// use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow;
 
-/// Unreliable messages are dropped while more than this many bytes are queued.
+/// Bytes: the connection drops unreliable messages while more than this is queued.
 const UNRELIABLE_QUEUE: u32 = 64 * 1_024;
-/// The connection is given up when a reliable message finds more than this many bytes queued.
+/// Bytes: a reliable message that finds more than this queued ends the connection.
 pub(crate) const RELIABLE_QUEUE: u32 = 1_024 * 1_024;
-/// The largest message that is passed on. Every layer above has a smaller limit.
+/// Bytes of the largest message that is passed on. Every layer above has a smaller limit.
 const MESSAGE_MAX: u32 = 64 * 1_024;
-/// Messages kept that arrive before both channels said that they are open.
+/// The most messages kept that arrive before both channels have said that they are open.
 const EARLY_MAX: usize = 64;
-/// How long candidates are gathered at most, in milliseconds.
+/// The longest time to gather candidates, in milliseconds.
 const GATHER_WITHIN: i32 = 1_000;
-/// How long a connection that its owner dropped may take to deliver what was queued, in milliseconds.
+/// Milliseconds that a connection has, after its owner dropped it, to deliver the queued messages.
 const LINGER: i32 = 250;
 
-/// The handle of a connection. Dropping it closes the connection, after a quarter of a second at most for what is
-/// queued.
+/// The handle of a connection. Dropping it closes the connection, after a quarter of a second at most for the queued
+/// messages.
 #[derive(Debug)]
 pub struct Connection {
     shared: Rc<Shared>,
-    /// What is dropped with the connection, also while a promise is open that the browser never settles.
+    /// Tasks that end with the connection, even while they wait for a promise that the browser never settles.
     negotiations: RefCell<Vec<AbortHandle>>,
     _listeners: Vec<Listener>,
     _deadline: Option<Timeout>,
@@ -111,7 +112,7 @@ impl Connection {
     /// Starts an attempt. Its events go to `sink`, under `key`.
     ///
     /// # Errors
-    /// What the browser threw: it has no WebRTC, or refuses an ICE server.
+    /// The error that the browser threw: it has no WebRTC, or refuses an ICE server.
     pub fn start(key: ConnectionKey, role: Role, config: &WebConfig, sink: Sink) -> Result<Self, JsValue> {
         let connection = RtcPeerConnection::new_with_configuration(&configuration(config))?;
         let channels = channel(&connection, Mode::Unreliable)
@@ -173,7 +174,7 @@ impl Connection {
             (Mode::Unreliable, queued) if queued > UNRELIABLE_QUEUE => Ok(()),
             (Mode::Reliable, queued) if queued > RELIABLE_QUEUE => Err(Overflow),
             (Mode::Unreliable, _) => {
-                // Lost like any other; a channel that is gone says so by its own event.
+                // The message is lost like any other. A channel that is gone reports so by its own event.
                 let _ = channel.send_with_u8_array(bytes);
                 Ok(())
             }
@@ -198,9 +199,9 @@ impl Drop for Connection {
             self.shared.connection.close();
             return;
         }
-        // A channel closes when it has sent what is queued; closing the connection at once would discard that. Only
-        // this channel: the other end gives the connection up with the first one that closes, and this is the one
-        // whose messages must all have arrived.
+        // A channel closes when it has sent its queued messages. Closing the connection at once would discard them.
+        // Only this channel closes: the other end gives the connection up when the first channel closes, and all
+        // messages of this channel must have arrived by then.
         self.shared.reliable.close();
         let connection = self.shared.connection.clone();
         let close = Closure::once_into_js(move || connection.close());
@@ -347,16 +348,16 @@ impl Shared {
     }
 }
 
-/// A message beyond every limit.
+/// A message larger than every limit.
 struct TooLarge;
 
-/// The bytes of a message; text counts as its bytes, for the core to judge.
+/// Returns the bytes of a message. Text counts as its bytes, and the core judges them.
 fn message(data: &JsValue) -> Result<Vec<u8>, TooLarge> {
     let bytes = match (data.dyn_ref::<ArrayBuffer>(), data.as_string()) {
         (Some(buffer), _) if buffer.byte_length() > MESSAGE_MAX => return Err(TooLarge),
         (Some(buffer), _) => Uint8Array::new(buffer).to_vec(),
         (None, Some(text)) => text.into_bytes(),
-        // The channels were asked for buffers; anything else is not worth a look.
+        // The channels were set to deliver buffers; any other value is ignored.
         (None, None) => Vec::new(),
     };
     if bytes.len() > MESSAGE_MAX as usize { Err(TooLarge) } else { Ok(bytes) }
@@ -367,7 +368,7 @@ async fn negotiate(shared: Weak<Shared>, connection: RtcPeerConnection, role: Ro
     let Some(shared) = shared.upgrade() else { return };
     match result {
         Ok(()) if shared.stage.get() == Stage::Negotiating => shared.become_gathering(),
-        // Closed in the meantime.
+        // The connection closed in the meantime.
         Ok(()) => {}
         Err(_) => shared.fail(),
     }
@@ -393,8 +394,8 @@ fn description(kind: RtcSdpType, sdp: &str) -> RtcSessionDescriptionInit {
 
 #[wasm_bindgen]
 extern "C" {
-    /// A connection whose refusal to make a channel can be caught; web-sys lets it fly through everything that waits for the
-    /// call. An extension's stand-in may answer with anything.
+    /// A connection that may refuse to make a channel, and whose refusal can be caught. In web-sys the exception passes
+    /// through every function that waits for the call. A stand-in from an extension may return anything.
     type Channels;
 
     #[wasm_bindgen(method, catch, js_name = createDataChannel)]
@@ -405,7 +406,7 @@ extern "C" {
     ) -> Result<JsValue, JsValue>;
 }
 
-/// Throws what the browser throws: it has no room for a channel, or an extension meddles.
+/// Makes a channel. Throws the browser's error: it has no room for a channel, or an extension interferes.
 fn channel(connection: &RtcPeerConnection, mode: Mode) -> Result<RtcDataChannel, JsValue> {
     let init = RtcDataChannelInit::new();
     init.set_negotiated(true);
@@ -446,7 +447,7 @@ fn listen(shared: &Rc<Shared>) -> Result<Vec<Listener>, JsValue> {
     let mut on = |target: &web_sys::EventTarget, kind, callback: fn(&Shared, &Event)| {
         let shared = Rc::clone(shared);
         listeners.push(Listener::on(target, kind, move |event| {
-            // The owner may drop the connection while it hears of the event.
+            // The owner may drop the connection while it handles the event.
             let shared = Rc::clone(&shared);
             if shared.stage.get() != Stage::Closed {
                 callback(&shared, &event);
@@ -457,7 +458,7 @@ fn listen(shared: &Rc<Shared>) -> Result<Vec<Listener>, JsValue> {
     let connection = &shared.connection;
     on(connection, "connectionstatechange", |shared, _| shared.on_state_change())?;
     on(connection, "icegatheringstatechange", |shared, _| shared.on_gathering_change())?;
-    // Both channels are agreed beforehand: whoever opens a third one speaks another protocol.
+    // Both sides agree on the two channels beforehand: a peer that opens a third one speaks another protocol.
     on(connection, "datachannel", |shared, _| shared.fail())?;
     for channel in [&shared.unreliable, &shared.reliable] {
         on(channel, "open", |shared, _| shared.on_channel_open())?;

@@ -1,8 +1,8 @@
-//! Runs a peer in a page: what the browser reports goes in, what the peer wants is done.
+//! Runs a peer in a page: the driver tells the peer what the browser reports, and carries out the peer's wishes.
 //!
-//! The browser may call back while the driver is at work: closing a socket, for one, can end another at once. So every
-//! event is queued first and taken by whoever is at work already. Nothing is borrowed while the browser or the page has
-//! the word: what either throws leaves a peer that can still say that it goes.
+//! The browser may call back while the driver is at work: for example, closing one socket can end another at once. So
+//! the driver queues every event first, and the call that is already at work takes it. The driver borrows nothing while
+//! it calls the browser or the page: when either throws, the peer can still say that it goes.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -19,25 +19,25 @@ use crate::inquiry::{Inquiry, Obstacle};
 use crate::network::Network;
 use crate::relay_socket::{RelayEvent, RelaySocket};
 
-/// The function of the page that is called when something happened.
+/// The page's function that the driver calls after an event.
 type OnWake = Box<dyn FnMut()>;
 
-/// One peer and all that it speaks through.
+/// One peer, and its sockets and connections.
 pub(crate) struct Driver {
     peer: RefCell<Peer>,
     config: WebConfig,
     relay_url: String,
-    /// The relay's sockets; two while the peer moves from one network to another.
+    /// The relay's sockets: two while the peer moves from one network to another.
     relays: Carriers<SocketId, RelaySocket>,
     connections: Carriers<ConnectionKey, Connection>,
-    /// The relay's UDP ports, once known: what is asked there is how members see this page.
+    /// The relay's UDP ports, once known. They tell this page the address at which other members see it.
     mirrors: RefCell<Vec<IceServer>>,
     inquiry: Inquiry,
     alarm: Alarm,
     _network: Network,
     queue: RefCell<VecDeque<Input>>,
     is_at_work: Cell<bool>,
-    /// Nothing while it is being called.
+    /// The page's function; nothing while it is being called.
     on_wake: Cell<Option<OnWake>>,
     wake_wanted: Cell<bool>,
     myself: Weak<Self>,
@@ -78,7 +78,7 @@ impl Driver {
         }
     }
 
-    /// Lets the page at the peer, then does what the peer wants.
+    /// Gives the page access to the peer, then carries out the peer's wishes.
     ///
     /// # Panics
     /// When called from within `access`.
@@ -88,13 +88,13 @@ impl Driver {
         result
     }
 
-    /// Says that this peer goes away, whatever has happened to it.
+    /// Says that this peer goes away, even after a panic.
     pub(crate) fn go_away(&self) {
         let now = now();
         if let Ok(mut peer) = self.peer.try_borrow_mut() {
             peer.go_away(now);
         } else {
-            // The peer has panicked. Without an open socket the others notice by silence.
+            // The peer has panicked. Without an open socket the others notice its silence.
             for (_, relay) in self.relays.all() {
                 let _ = relay.send(&RelayFrame::control(&ToRelay::Away));
             }
@@ -103,12 +103,13 @@ impl Driver {
         self.drain();
     }
 
-    /// The answer of whoever is in the place of the relay's WebSocket.
+    /// The answer of the server that is in the place of the relay's WebSocket.
     pub(crate) fn obstacle(&self) -> Option<Obstacle> {
         self.inquiry.obstacle()
     }
 
-    /// Takes everything queued and does what the peer wants; leaves it to whoever is at work already.
+    /// Takes every queued event and carries out the peer's wishes. A call that finds another one at work leaves the
+    /// queue to it.
     pub(crate) fn work(&self) {
         if self.is_at_work.replace(true) {
             return;
@@ -128,7 +129,7 @@ impl Driver {
     fn work_and_wake(&self) {
         self.work();
         while self.wake_wanted.get() {
-            // Called by this very function: that call sees what is wanted now.
+            // The page called this function from within its own call: the outer call sees the newest wishes.
             let Some(mut on_wake) = self.on_wake.take() else { return };
             self.wake_wanted.set(false);
             on_wake();
@@ -136,7 +137,7 @@ impl Driver {
         }
     }
 
-    /// Tells the peer something, or asks it.
+    /// Tells the peer something, or asks it something.
     fn tell<R>(&self, say: impl FnOnce(&mut Peer, Time) -> R) -> R {
         let now = now();
         say(&mut self.peer.borrow_mut(), now)
@@ -196,7 +197,7 @@ impl Driver {
         }
     }
 
-    /// Tells what still waits of what was sent before.
+    /// Tells the peer how many of its sent bytes still wait.
     fn tell_backlogs(&self) {
         for (socket, relay) in self.relays.all() {
             let backlog = relay.backlog();
@@ -208,12 +209,12 @@ impl Driver {
         }
     }
 
-    /// Does what the peer wants until it wants nothing. Its events wait for the page.
+    /// Carries out the peer's wishes until there are none. The peer's events wait for the page.
     fn drain(&self) {
         self.tell_backlogs();
         loop {
             let mut idle = true;
-            // Before requests: a farewell goes out before what carries it is closed.
+            // Transmissions go before requests: a farewell must go out before its connection closes.
             while let Some(transmit) = self.tell(|peer, now| peer.poll_transmit(now)) {
                 idle = false;
                 self.transmit(transmit);
@@ -292,15 +293,15 @@ impl Driver {
 }
 
 fn push(driver: &Weak<Driver>, input: Input) {
-    // Late events of a peer that is gone concern nobody.
+    // A peer that is gone ignores late events.
     if let Some(driver) = driver.upgrade() {
         driver.queue.borrow_mut().push_back(input);
         driver.work_and_wake();
     }
 }
 
-/// Sockets or connections by their names. One that is taken out is dropped when nothing is borrowed any more, since the
-/// browser may call back from its closing.
+/// Sockets or connections by their keys. One that is taken out is dropped only when nothing is borrowed any more:
+/// closing it may make the browser call back.
 struct Carriers<K, C>(RefCell<SortedMap<K, Rc<C>>>);
 
 impl<K: Ord, C> Default for Carriers<K, C> {

@@ -1,5 +1,5 @@
-//! Why the relay's WebSocket does not open: a browser tells a page nothing about it, so the same place is asked by
-//! `fetch`, and what it answers is kept.
+//! The reason why the relay's WebSocket does not open. A browser does not tell it to a page. So the page asks the same
+//! address by `fetch`, and keeps the answer.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -10,21 +10,21 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{ReadableStreamDefaultReader, RequestInit, Response};
 
-/// Bytes of an answer that are read as text.
+/// The most bytes of an answer that are read as text.
 const TEXT_MAX: u32 = 400;
 
-/// What was answered in place of a WebSocket.
+/// The answer that came in place of a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// What it says in plain text: one line of at most 400 bytes, empty when it says nothing in plain text. It is a
-    /// stranger's text.
+    /// The answer's plain text: one line of at most 400 bytes, empty when the answer holds no plain text. A stranger
+    /// wrote it.
     pub text: String,
 }
 
 impl Obstacle {
-    /// Reads an answer: its body only when that is plain text, and only as much as is kept.
+    /// Reads an answer. Takes the body only when it is plain text, and only as many bytes as are kept.
     pub async fn of(response: &Response) -> Self {
         let kind = response.headers().get("content-type").ok().flatten().unwrap_or_default();
         let text = if kind.starts_with("text/plain") {
@@ -45,7 +45,7 @@ pub(crate) struct Inquiry {
 }
 
 impl Inquiry {
-    /// A socket is open: nothing is in its way.
+    /// A socket is open: no obstacle is in its way.
     pub(crate) fn on_opened(&self) {
         self.is_open.set(true);
         *self.found.borrow_mut() = None;
@@ -66,31 +66,31 @@ impl Inquiry {
         });
     }
 
-    /// What the place of the last socket that did not open says instead; `None` while that is not known.
+    /// The answer in the place of the last socket that did not open; `None` while it is not known.
     pub(crate) fn obstacle(&self) -> Option<Obstacle> {
         self.found.borrow().clone()
     }
 }
 
 /// # Errors
-/// Nobody answers, or the page may not read the answer.
+/// No server answers, or the page may not read the answer.
 async fn ask(url: &str) -> Result<Obstacle, JsValue> {
     let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
     let request = RequestInit::new();
-    // By this method the browser names the page as it does with a WebSocket, even to the page's own origin.
+    // With this method the browser names the page, as with a WebSocket, even to the page's own origin.
     request.set_method("POST");
     let response: Response =
         JsFuture::from(window.fetch_with_str_and_init(url, &request)).await?.dyn_into()?;
     Ok(Obstacle::of(&response).await)
 }
 
-/// The first part of the body, of which an answer in a line or two has no second.
+/// Reads the first part of the body. An answer of a line or two has no second part.
 async fn read(response: &Response) -> Result<String, JsValue> {
     let body = response.body().ok_or(JsValue::UNDEFINED)?;
     let reader: ReadableStreamDefaultReader = body.get_reader().unchecked_into();
     let part = JsFuture::from(reader.read()).await?;
     let bytes: Uint8Array = Reflect::get(&part, &"value".into())?.dyn_into()?;
-    // Whether the rest is refused or has come already makes no difference.
+    // It makes no difference whether the rest is refused or has already come.
     drop(reader.cancel());
     Ok(tidy(&String::from_utf8_lossy(&bytes.subarray(0, TEXT_MAX).to_vec())))
 }

@@ -1,11 +1,11 @@
 //! Drives a peer in the browser.
 //!
-//! Responsible for moving bytes, descriptions and time between a [`Peer`](samovar_peer::Peer) and the page: the
-//! relay's WebSocket, direct connections, timers. It decides nothing about the protocol, draws nothing, and asks
-//! no third party for anything.
+//! Responsible for moving bytes, descriptions and time between a [`Peer`](samovar_peer::Peer) and the page: the relay's
+//! WebSocket, direct connections, timers. The crate decides nothing about the protocol, draws nothing, and asks no
+//! third party for anything.
 //!
-//! Its clock is a worker from a blob, because timers of a hidden page run once a second at best. A page with a content security
-//! policy allows it by `worker-src blob:`; without that, timers of the page stand in.
+//! The crate's clock is a worker from a blob, because timers of a hidden page run once a second at best. A page with a
+//! content security policy allows the worker by `worker-src blob:`. Without that, timers of the page replace it.
 //!
 //! ```no_run
 //! use samovar_peer::{PathPolicy, PeerConfig, Purpose, Schemas};

@@ -1,6 +1,6 @@
-//! What the browser calls back: both kinds stop with the value that holds them.
+//! Callbacks from the browser, of two kinds: each stops when its owner drops its value.
 //!
-//! A value may be dropped by its own callback; the call in progress is finished, no other follows.
+//! A callback may drop its own value. The call in progress then finishes, and no other follows.
 
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
@@ -28,7 +28,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // Removing a listener that is not there is no error, and nothing could be done about any other.
+        // Removing an absent listener is no error, and no other error could be handled here.
         let _ =
             self.target.remove_event_listener_with_callback(self.kind, self.closure.as_ref().unchecked_ref());
     }
@@ -42,8 +42,8 @@ pub(crate) struct Timeout {
 }
 
 impl Timeout {
-    /// Calls once, after `millis`; the browser may take its time, above all in a hidden tab.
-    /// `None` where there is no window.
+    /// Calls back once, after `millis`. The browser may call later, above all in a hidden tab. Returns `None` where
+    /// there is no window.
     pub(crate) fn after(millis: i32, callback: impl Fn() + 'static) -> Option<Self> {
         let closure = Closure::<dyn Fn()>::new(callback);
         let handler = closure.as_ref().unchecked_ref();

@@ -17,8 +17,8 @@ extern "C" {
     fn segment(this: &Segment) -> String;
 }
 
-/// A name that may travel, made of whatever was typed: tidy, at most 20 characters as people count them, and 80 bytes.
-/// It may be empty. A browser without `Intl.Segmenter` counts Unicode's characters instead.
+/// Makes a valid name out of typed text: tidy, at most 20 characters as people count them, and at most 80 bytes. The
+/// name may be empty. A browser without `Intl.Segmenter` counts Unicode's characters instead.
 #[must_use]
 pub fn fit_name(typed: &str) -> String {
     let tidy = name::tidy(typed);

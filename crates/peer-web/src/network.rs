@@ -1,8 +1,9 @@
-//! Hears from the browser that the machine has another network.
+//! Learns from the browser that the machine has another network.
 //!
-//! Two things say so: `online` after a time without any, and a change of the connection's type, as from Wi-Fi to
-//! cellular, where the browser tells it (Chromium on phones). Its other changes are estimates of speed, and mean nothing here. Going
-//! offline is no news that anything could be done about: what is open falls silent.
+//! Two events say so: `online` after a time without a network, and a change of the connection's type, for example from
+//! Wi-Fi to cellular, in browsers that tell it (Chromium on phones). The other changes of the connection are estimates
+//! of speed, and are ignored. So is going offline, since the peer can do nothing about it: its open connections fall
+//! silent.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use web_sys::EventTarget;
 
 use crate::listener::Listener;
 
-/// Listens while it lives.
+/// Watches the network as long as it is not dropped.
 pub(crate) struct Network {
     _listeners: Vec<Listener>,
 }
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[wasm_bindgen_test]
-    fn coming_online_is_a_change_until_nobody_listens_any_more() {
+    fn coming_online_is_a_change_while_the_page_listens() {
         let (count, changed) = counted();
         let window = web_sys::window().expect("a window");
         let network = Network::watch(changed);

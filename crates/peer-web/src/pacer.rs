@@ -1,5 +1,5 @@
-//! A timer that runs in a worker: browsers throttle those of a hidden page to one a second, and later to one a minute, but
-//! not those of its workers (Chromium, measured by `tests/browser/background.rs`).
+//! A timer that runs in a worker. Browsers throttle timers of a hidden page to one a second, and later to one a minute.
+//! They do not throttle timers of its workers (Chromium, measured by `tests/browser/background.rs`).
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,12 +11,12 @@ use web_sys::{Blob, Url, Worker};
 use crate::alarm::Ring;
 use crate::listener::Listener;
 
-/// What runs in the worker. It says that it is there; each number that it is told replaces the last, and below zero there is
-/// none.
+/// The worker's script. The script first says that it runs. Each number that it is sent replaces the last timer, and a
+/// number below zero sets no timer.
 const SCRIPT: &str =
     "let t;onmessage=e=>{clearTimeout(t);e.data<0||(t=setTimeout(postMessage,e.data,0))};postMessage(0)";
 
-/// One timer. Where the page's policy forbids workers from blobs it never begins to run.
+/// One timer. It never begins to run where the page's policy forbids workers from blobs.
 pub(crate) struct Pacer {
     worker: Worker,
     url: String,
@@ -25,7 +25,7 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// Rings as a timer of the page would.
+    /// Makes a timer that rings like a timer of the page.
     pub(crate) fn new(ring: Rc<dyn Fn(Ring)>) -> Result<Self, JsValue> {
         let blob = Blob::new_with_str_sequence(&Array::of1(&SCRIPT.into()))?;
         let url = Url::create_object_url_with_blob(&blob)?;
@@ -34,7 +34,7 @@ impl Pacer {
         let listener = {
             let runs = Rc::clone(&runs);
             Listener::on(&worker, "message", move |_| {
-                // The first one says only that it is there.
+                // The first message says only that the worker runs.
                 if runs.replace(true) {
                     ring(Ring::Timer);
                 }
@@ -43,8 +43,8 @@ impl Pacer {
         Ok(Self { worker, url, runs, _listener: listener })
     }
 
-    /// Rings once after `millis`, and no more for what was set before; below zero never. Whether it will: not before the
-    /// worker runs.
+    /// Rings once after `millis`; a value below zero sets no ring. Drops any earlier setting. Returns whether it will
+    /// ring: `false` until the worker runs.
     pub(crate) fn set(&self, millis: i32) -> bool {
         self.runs.get() && self.worker.post_message(&millis.into()).is_ok()
     }
@@ -53,7 +53,7 @@ impl Pacer {
 impl Drop for Pacer {
     fn drop(&mut self) {
         self.worker.terminate();
-        // Fails only for what is no address at all.
+        // This fails only for a text that is no address at all.
         let _ = Url::revoke_object_url(&self.url);
     }
 }
@@ -67,7 +67,7 @@ mod tests {
     wasm_bindgen_test_configure!(run_in_browser);
 
     #[wasm_bindgen_test]
-    async fn a_worker_rings_once_for_the_newest_time_and_never_when_there_is_none() {
+    async fn a_worker_rings_once_for_the_newest_time() {
         let rings = Rc::new(Cell::new(0));
         let heard = Rc::clone(&rings);
         let pacer = Pacer::new(Rc::new(move |_| heard.set(heard.get() + 1))).expect("workers");

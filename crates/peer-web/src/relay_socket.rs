@@ -13,24 +13,24 @@ use web_sys::{BinaryType, Event, MessageEvent, WebSocket};
 use crate::connection::{Overflow, RELIABLE_QUEUE};
 use crate::listener::{Listener, Timeout};
 
-/// What the socket reports.
+/// An event of the socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelayEvent {
-    /// It is open.
+    /// The socket is open.
     Opened,
     /// A binary message arrived.
     Message(Vec<u8>),
-    /// It is closed, or could not be opened. Nothing follows.
+    /// The socket closed, or did not open. No event follows.
     Closed,
 }
 
-/// Where a socket reports to; called from the browser's callbacks.
+/// The function that takes a socket's events; the browser's callbacks call it.
 pub type RelaySink = Rc<dyn Fn(RelayEvent)>;
 
-/// A relay that does not take a connection within this many milliseconds is as good as dead.
+/// Milliseconds: a relay that does not take a connection within this time counts as dead.
 const OPEN_WITHIN: i32 = 5_000;
 
-/// The handle of a WebSocket. Dropping it sends what is queued, then closes.
+/// The handle of a WebSocket. Dropping it sends the queued messages, then closes.
 #[derive(Debug)]
 pub struct RelaySocket {
     shared: Rc<Shared>,
@@ -55,7 +55,7 @@ impl RelaySocket {
     /// Opens `url` (`wss://host/ws`). Its events go to `sink`.
     ///
     /// # Errors
-    /// What the browser threw: the address is none, or the page may not speak to it.
+    /// The error that the browser threw: `url` is no address, or the page may not speak to it.
     pub fn open(url: &str, sink: RelaySink) -> Result<Self, JsValue> {
         let socket = WebSocket::new(url)?;
         socket.set_binary_type(BinaryType::Arraybuffer);
@@ -63,11 +63,11 @@ impl RelaySocket {
         let on = |kind, callback: fn(&Shared, &Event)| {
             let shared = Rc::clone(&shared);
             Listener::on(&Rc::clone(&shared).socket, kind, move |event| {
-                // The owner may drop the socket while it hears of the event.
+                // The owner may drop the socket while it handles the event.
                 callback(&Rc::clone(&shared), &event);
             })
         };
-        // An error is always followed by the closing.
+        // The browser closes a socket after every error.
         let listeners = [
             on("open", |shared, _| shared.on_open())?,
             on("message", Shared::on_message)?,
@@ -81,10 +81,10 @@ impl RelaySocket {
     /// Queues a binary message; never waits.
     ///
     /// # Errors
-    /// [`Overflow`] when more than 1 MiB is queued or the socket is not open: drop it.
+    /// [`Overflow`] when more than 1 MiB is queued or the socket is not open: drop the socket.
     pub fn send(&self, bytes: &[u8]) -> Result<(), Overflow> {
         if self.shared.socket.ready_state() > WebSocket::OPEN {
-            // It is about to say that it is closed, and the browser counts a word on it as an error of the page.
+            // The socket is about to report its closing. The browser counts a message on it as an error of the page.
             return Ok(());
         }
         if self.shared.socket.buffered_amount() > RELIABLE_QUEUE {
@@ -103,7 +103,7 @@ impl RelaySocket {
 impl Drop for RelaySocket {
     fn drop(&mut self) {
         self.shared.stage.set(Stage::Closed);
-        // Fails only for close codes, of which none is given.
+        // This fails only for close codes, and none is given here.
         let _ = self.shared.socket.close();
     }
 }
@@ -118,7 +118,7 @@ impl Shared {
 
     fn on_message(&self, event: &Event) {
         let data = event.dyn_ref::<MessageEvent>().map(MessageEvent::data);
-        // The relay speaks binary only.
+        // The relay sends only binary messages.
         let Some(buffer) = data.and_then(|data| data.dyn_into::<ArrayBuffer>().ok()) else { return };
         if self.stage.get() == Stage::Open {
             (self.sink)(RelayEvent::Message(Uint8Array::new(&buffer).to_vec()));
@@ -133,7 +133,8 @@ impl Shared {
 
     fn on_deadline(&self) {
         if self.stage.get() == Stage::Opening {
-            // The browser reports the closing of a socket that never opened when it pleases; the owner knows now.
+            // The browser takes its time to report that a socket which never opened has closed. The owner learns it
+            // now.
             let _ = self.socket.close();
             self.on_close();
         }

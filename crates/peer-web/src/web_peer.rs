@@ -1,4 +1,4 @@
-//! A peer in a page: the handle that the page holds.
+//! A peer in a page: the handle that the page keeps.
 
 use std::rc::{Rc, Weak};
 
@@ -10,7 +10,7 @@ use crate::driver::Driver;
 use crate::inquiry::Obstacle;
 use crate::name::fit_name;
 
-/// A running peer; clones are handles of the same one. When the last is dropped its connections are closed, without
+/// A running peer; clones are handles of the same peer. Dropping the last handle closes the peer's connections without
 /// a word to the other members: [`Peer::leave`] says goodbye.
 #[derive(Clone)]
 pub struct WebPeer(Rc<Driver>);
@@ -18,17 +18,17 @@ pub struct WebPeer(Rc<Driver>);
 impl WebPeer {
     /// Starts a peer that talks to the relay at `relay_url` (`wss://host/ws`).
     ///
-    /// `on_wake` is called after something arrived or a timer ran out, in a hidden tab, too: look for events with
-    /// [`with`](Self::with) then. While there is a session that is several times a second, so it is also what the game makes
-    /// its steps by while the browser withholds frames: a host whose game makes none is one no longer
-    /// ([`samovar_peer::Rules::steps_within`]). It is not called before `start` has returned. It should hold the page weakly: one
-    /// that owns this peer would otherwise never be dropped, nor the peer.
+    /// The peer calls `on_wake` after a message arrived or a timer ran out, in a hidden tab, too. The page then looks
+    /// for events with [`with`](Self::with). In a session the peer calls it several times a second, so the game also
+    /// makes its steps there while the browser withholds frames: a host whose game makes no steps stops being host
+    /// ([`samovar_peer::Rules::steps_within`]). The peer does not call it before `start` has returned. The function
+    /// should hold the page weakly: a function that owns this peer would keep itself and the peer alive for ever.
     #[must_use]
     pub fn start(relay_url: &str, peer: PeerConfig, on_wake: impl FnMut() + 'static) -> Self {
         Self::start_with(relay_url, peer, WebConfig::default(), on_wake)
     }
 
-    /// As [`start`](Self::start), with another configuration of direct connections.
+    /// Starts a peer as [`start`](Self::start) does, with other settings of direct connections.
     #[must_use]
     pub fn start_with(
         relay_url: &str,
@@ -44,7 +44,7 @@ impl WebPeer {
         Self(driver)
     }
 
-    /// Gives access to the peer, and sends what it wants to send afterwards.
+    /// Gives access to the peer, then sends the messages that the peer wants to send.
     ///
     /// # Panics
     /// When called from within `access`.
@@ -52,8 +52,9 @@ impl WebPeer {
         self.0.with(access)
     }
 
-    /// Returns the function that a page calls when it cannot go on. It tells the others that this peer goes away and may come
-    /// back; after a panic of the peer it tells the relay alone. It does not keep the peer alive, wakes nobody, does not panic.
+    /// Returns the function that a page calls when it cannot go on. The function tells the others that this peer goes
+    /// away and may come back; after a panic of the peer it tells only the relay. It does not keep the peer alive, does
+    /// not call `on_wake`, and does not panic.
     pub fn farewell(&self) -> impl Fn() + 'static {
         let driver = Rc::downgrade(&self.0);
         move || {
@@ -63,8 +64,8 @@ impl WebPeer {
         }
     }
 
-    /// What answers in place of the relay's WebSocket, once one has closed before it was open: a relay that refuses this
-    /// page, or a proxy. `None` when one is open, and while nobody answers at all.
+    /// The answer in place of the relay's WebSocket, after a socket closed before it was open: the answer of a relay
+    /// that refuses this page, or of a proxy. `None` when a socket is open, and while no server answers at all.
     #[must_use]
     pub fn obstacle(&self) -> Option<Obstacle> {
         self.0.obstacle()

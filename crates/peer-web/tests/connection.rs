@@ -20,7 +20,7 @@ wasm_bindgen_test_configure!(run_in_browser);
 
 const KEY: ConnectionKey = ConnectionKey { peer: PeerId(7), attempt: 1 };
 
-/// One end: its connection and what that reported.
+/// One end: its connection, and the events of that connection.
 struct End {
     connection: Option<Connection>,
     events: Rc<RefCell<VecDeque<ConnectionEvent>>>,
@@ -175,7 +175,7 @@ async fn messages_to_64_kib_pass_whole_and_larger_ones_close() {
 #[wasm_bindgen_test]
 async fn a_slow_link_drops_unreliable_messages_and_refuses_reliable_ones() {
     let (offerer, answerer) = open_pair().await;
-    // Nothing leaves before this function yields to the browser.
+    // The browser sends no message before this function yields to it.
     for _ in 0..1_000 {
         offerer.send(Mode::Unreliable, &[1; 1_000]).expect("never refused");
     }
@@ -193,8 +193,8 @@ async fn a_slow_link_drops_unreliable_messages_and_refuses_reliable_ones() {
 }
 
 #[wasm_bindgen_test]
-async fn a_connection_may_be_dropped_by_what_it_reports() {
-    // Whatever a connection reports, its owner may drop it there and then, inside the browser's callback.
+async fn an_owner_may_drop_a_connection_at_any_event() {
+    // The owner may drop a connection at each of its events, inside the browser's callback.
     for fatal in 0..4 {
         let slot: Rc<RefCell<Option<Connection>>> = Rc::default();
         let heard = Rc::new(Cell::new(0));

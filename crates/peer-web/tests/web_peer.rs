@@ -36,7 +36,7 @@ async fn sleep(millis: i32) {
     promise.await.expect("a timer does not fail");
 }
 
-/// A page: it looks in whenever it is woken, and counts.
+/// A page: it looks for events at each wake, and counts the wakes.
 #[derive(Default)]
 struct Page {
     peer: RefCell<Option<WebPeer>>,
@@ -63,7 +63,7 @@ fn open_page(relay_url: &str) -> Rc<Page> {
 async fn a_peer_without_a_relay_keeps_waking_its_page() {
     for url in ["ws://127.0.0.1:1/ws", "not an address"] {
         let page = open_page(url);
-        // The relay is tried again and again: each try and each failure is a wake.
+        // The peer tries the relay again and again: each try and each failure wakes the page.
         sleep(3_000).await;
         let woken = page.woken.get();
         assert!((2..200).contains(&woken), "{url}: woken {woken} times");

@@ -1,8 +1,9 @@
-//! Members carry packets for each other where not everybody has a direct path to everybody: client-server (PROTOCOL §2.6).
+//! Members carry packets for each other where not everybody has a direct path to everybody: client-server (PROTOCOL
+//! §2.6).
 //!
-//! The host and its backups are *carriers*. Two other members that have no direct path say to each other by a carrier what
-//! they have to say. The carrier understands nothing of it, and holds what it carries for a moment, so that much of it goes
-//! to a receiver in one datagram.
+//! The host and its backups are *carriers*. Two other members without a direct path send their packets to each other by
+//! a carrier. The carrier does not read them; it holds each for a moment, so that many go to a receiver in one
+//! datagram.
 
 use samovar_session::Session;
 use samovar_wire::carried::{Entry, Leg, entries};
@@ -12,11 +13,11 @@ use crate::carried::BundleKey;
 use crate::config::PathPolicy;
 use crate::peer::Peer;
 
-/// For how long a carrier holds what it carries, for more to the same receiver.
+/// A carrier holds a packet for so long, to send it with more for the same receiver.
 const HELD_FOR: Duration = Duration::from_millis(8);
 /// A carrier drops packets for a receiver whose path holds more than so many bytes.
 const BACKLOG_MAX: u64 = 64 * 1_024;
-/// Each packet counts for so many bytes more than it has: many small ones are work, too.
+/// Bytes that each packet counts for beyond its own: many small packets are work, too.
 const AROUND: usize = 64;
 
 impl Peer {
@@ -29,13 +30,13 @@ impl Peer {
         }
     }
 
-    /// Whether there shall be a direct path to a peer, as far as this one decides.
+    /// Whether this peer wants a direct path to another.
     pub(crate) fn wants_direct(&self, peer: PeerId) -> bool {
         let Some(session) = self.session.as_ref().filter(|_| self.is_by_host()) else { return true };
         carries(session, session.me()) || carries(session, peer) || !session.is_member()
     }
 
-    /// Tells the session whose packets are carried, and by whom.
+    /// Tells the session which peers have a carrier, and which one.
     pub(crate) fn note_carriers(&mut self, now: Time) {
         if !self.is_by_host() && !self.routes.carried.has_carriers() {
             return;
@@ -48,12 +49,12 @@ impl Peer {
         }
     }
 
-    /// A packet for a member goes to its carrier with others.
+    /// Puts a packet for a member into the bundle for its carrier.
     pub(crate) fn bundle_up(&mut self, now: Time, carrier: PeerId, to: PeerId, packet: &[u8]) {
         self.bundle(now, (carrier, Leg::Up), now, Entry { peer: to, payload: packet });
     }
 
-    /// Whether a packet of this peer itself goes with what waits for its receiver, or may still come for it.
+    /// Puts a packet of this peer into a bundle for its receiver: one that waits, or one for a carrier. Whether it did.
     pub(crate) fn joins_bundle(&mut self, now: Time, to: PeerId, packet: &[u8]) -> bool {
         let Some(me) = self.me() else { return false };
         if self.routes.carried.is_carrier(to) {
@@ -74,7 +75,7 @@ impl Peer {
         self.routes.carried.add(key, due, entry);
     }
 
-    /// Sends what has waited for long enough.
+    /// Sends the bundles that are due.
     pub(crate) fn flush_bundles(&mut self, now: Time) {
         for key in self.routes.carried.due_now(now) {
             self.flush(now, key);
@@ -86,7 +87,7 @@ impl Peer {
         let (to, leg) = key;
         let own = if leg == Leg::Up { Some(to) } else { self.me() };
         let ways = self.table(now).own_ways(now, self.routes.paths.get(&to));
-        // One packet of this peer itself needs nothing around it.
+        // One packet of this peer itself goes without the bundle's framing.
         match entries(Mode::Unreliable, &bundle).as_deref() {
             Ok(&[Entry { peer, payload }]) if Some(peer) == own => {
                 self.send(ways, to, Mode::Unreliable, payload);
@@ -95,7 +96,7 @@ impl Peer {
         }
     }
 
-    /// A chunk goes by a carrier.
+    /// Sends a chunk by a carrier.
     pub(crate) fn send_chunk_by(&mut self, now: Time, carrier: PeerId, to: PeerId, chunk: &[u8]) {
         self.pass_chunk(now, (carrier, Leg::Up), Entry { peer: to, payload: chunk });
     }
@@ -107,11 +108,11 @@ impl Peer {
         self.send(ways, to, Mode::Reliable, &bytes);
     }
 
-    /// Something that is carried came: at its carrier, or at its receiver.
+    /// Handles a bundle, at its carrier or at its receiver.
     pub(crate) fn on_carried(&mut self, now: Time, from: PeerId, leg: Leg, (mode, bytes): (Mode, &[u8])) {
         let Some(session) = &mut self.session else { return };
         let Ok(entries) = entries(mode, bytes) else {
-            // No packet either, and whoever wrote it is to be told what it is.
+            // It is no packet either, so the session tells its sender that it is malformed.
             return session.handle_packet(now, from, mode, bytes);
         };
         let (me, knows) = (session.me(), session.view().has(from));
@@ -130,7 +131,7 @@ impl Peer {
                         path.on_present(now);
                     }
                 }
-                // Of a view that is not known here yet, or no longer.
+                // Its view is not known here yet, or no longer.
                 Leg::Up | Leg::Down => {}
             }
         }
@@ -154,7 +155,7 @@ impl Peer {
     }
 }
 
-/// Whether a peer is one of those that carry, as far as the session here knows.
+/// Whether a peer is a carrier by the session's present view.
 fn carries(session: &Session, peer: PeerId) -> bool {
     session.view().carries(session.host(), peer)
 }

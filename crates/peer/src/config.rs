@@ -1,4 +1,4 @@
-//! What a peer is told when it begins.
+//! The configuration of a peer.
 
 use samovar_directory::ClientConfig;
 use samovar_session::{Kept, Rules, Schemas};
@@ -15,31 +15,32 @@ pub enum PathPolicy {
     Direct,
     /// Relayed only, over data channels or the WebSocket.
     Relayed,
-    /// Client-server: direct with the host and its backups only, which carry what other members say to each other; relayed
-    /// where that does not reach. A host with this makes it the way of all members that have [`PathPolicy::Auto`].
+    /// Client-server: direct with the host and its backups only, which carry packets between other members; relayed
+    /// where that does not reach. A host with this policy sets it for all members that have [`PathPolicy::Auto`].
     ByHost,
 }
 
-/// What a peer wants and who it is.
+/// A peer's purpose, identity and limits.
 #[derive(Clone, Debug)]
 pub struct PeerConfig {
     /// Seed of all secrets that this peer draws; from the system's randomness.
     pub entropy: [u8; 32],
-    /// To create a game or to join one.
+    /// Whether to create a game or to join one.
     pub purpose: Purpose,
-    /// Takes a seat back.
+    /// Takes a seat back, if there is one.
     pub ticket: Option<Ticket>,
-    /// What the session begins with, should this peer found it: what it kept of the former one.
+    /// State of the previous session, which this peer restores if it founds the next one.
     pub kept: Option<Kept>,
-    /// The member's name; one that may not travel ([`samovar_wire::name::is_valid`]) counts as none. Drivers make what was typed fit.
+    /// The member's name; an invalid one ([`samovar_wire::name::is_valid`]) counts as none. Drivers make typed names
+    /// fit.
     pub name: String,
-    /// The application's own bits, shown to every member.
+    /// The game's own bits, shown to every member.
     pub attributes: u32,
     /// Agreed: hash of the game's name, version and parameters.
     pub params: u64,
-    /// Agreed: what the game's objects are made of. Its hash belongs into `params`.
+    /// Agreed: the schemas of the game's objects. Their hash belongs into `params`.
     pub schemas: Schemas,
-    /// Which paths to use.
+    /// The paths that this peer may use.
     pub paths: PathPolicy,
     /// For a founder: members at most.
     pub capacity: u8,
@@ -48,7 +49,7 @@ pub struct PeerConfig {
 }
 
 impl PeerConfig {
-    /// What the relay's client is told.
+    /// The configuration of the relay's client.
     pub(crate) fn client_config(&self, entropy: &mut Entropy) -> ClientConfig {
         ClientConfig {
             version: PROTOCOL_VERSION,

@@ -1,4 +1,4 @@
-//! What passes between a peer and its driver: bytes, buffers, requests, events.
+//! The types that pass between a peer and its driver: bytes, buffers, requests, events.
 
 use samovar_directory::{Fault, SocketId};
 use samovar_session::{ConfigError, Event};
@@ -17,20 +17,20 @@ pub enum Transmit {
         /// The message.
         bytes: Vec<u8>,
     },
-    /// On a data channel of a connection.
+    /// Bytes on a data channel of a connection.
     Direct {
         /// The other end: the receiver, or the relay by [`PeerId::RELAY`].
         peer: PeerId,
-        /// Which connection.
+        /// The connection's number.
         attempt: u32,
-        /// Which channel.
+        /// The channel.
         mode: Mode,
         /// The bytes.
         bytes: Vec<u8>,
     },
 }
 
-/// A buffer of the driver that bytes wait in.
+/// A buffer of the driver that holds unsent bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer {
     /// A WebSocket to the relay.
@@ -39,7 +39,8 @@ pub enum Buffer {
     Direct(ConnectionKey),
 }
 
-/// Names one attempt at a connection with a peer, or with the relay by [`PeerId::RELAY`]: how a driver keeps its connections apart.
+/// Names one attempt at a connection with a peer, or with the relay by [`PeerId::RELAY`]. A driver keeps its
+/// connections under it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnectionKey {
     /// The other end.
@@ -48,24 +49,24 @@ pub struct ConnectionKey {
     pub attempt: u32,
 }
 
-/// What the driver must do.
+/// An instruction to the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Open a WebSocket to the relay beside those that there are; answer with `handle_relay_opened` or
-    /// `handle_relay_closed`. There are two of them for a moment when the network changes.
+    /// Open another WebSocket to the relay; answer with `handle_relay_opened` or `handle_relay_closed`. Two are open
+    /// for a moment when the network changes.
     OpenRelay(SocketId),
-    /// Close it; what still comes from it is not to be handed over.
+    /// Close it; drop everything that it still delivers.
     CloseRelay(SocketId),
     /// Create a connection with both channels and an offer; answer with `handle_local_description`.
     Offer {
-        /// To whom; to the relay by [`PeerId::RELAY`].
+        /// The receiver of the offer; the relay by [`PeerId::RELAY`].
         peer: PeerId,
         /// The connection's name from now on.
         attempt: u32,
     },
     /// Create a connection with both channels from an offer; answer with `handle_local_description`.
     Answer {
-        /// From whom.
+        /// The peer that offered.
         peer: PeerId,
         /// The connection's name from now on.
         attempt: u32,
@@ -74,7 +75,7 @@ pub enum Request {
     },
     /// Complete the connection that made the offer.
     Accept {
-        /// From whom.
+        /// The peer that answered.
         peer: PeerId,
         /// The connection.
         attempt: u32,
@@ -83,14 +84,14 @@ pub enum Request {
     },
     /// Close a connection; its events are ignored from now on.
     CloseDirect {
-        /// With whom.
+        /// The other end.
         peer: PeerId,
         /// The connection.
         attempt: u32,
     },
 }
 
-/// What went over all paths since the start: packets and bulk chunks, without the relay's control messages.
+/// Traffic over all paths since the start: packets and bulk chunks, without the relay's control messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Packets sent; one that went two ways counts twice.
@@ -103,36 +104,38 @@ pub struct Traffic {
     pub bytes_in: u64,
 }
 
-/// What happened.
+/// A change that the driver and its game hear of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeerEvent {
     /// The relay knows this peer; the host will admit it, or this peer is the host.
     Entered(GameCode),
-    /// The relay does not let this peer in; final if [`Peer::is_over`](crate::Peer::is_over) says so. A session may go on by direct paths.
+    /// The relay does not let this peer in; final if [`Peer::is_over`](crate::Peer::is_over) says so. A session may go
+    /// on by direct paths.
     Refused(Refusal),
-    /// The relay breaks the protocol; final as a refusal is.
+    /// The relay breaks the protocol; final in the same cases as a refusal.
     Failed(Fault),
-    /// There is no session by this peer's configuration; final.
+    /// The configuration allows no session; final.
     NoSession(ConfigError),
-    /// The relay cannot be reached; it is tried again and again.
+    /// The relay cannot be reached; the peer tries again and again.
     RelayLost,
     /// The relay is back, or is reached by another network than before.
     RelayRestored,
-    /// The relay stops within this time. Direct paths are tried at once, a host hands over when its successor has more of
-    /// them, and what still needs the relay by then ends.
+    /// The relay stops within this time. The peer tries direct paths at once. A host hands over if its heir has more of
+    /// them. Everything that still needs the relay by then ends.
     RelayDraining(Duration),
     /// The path to a peer changed.
     PathChanged(PeerId, Path),
-    /// An attempt at a connection, with a peer or with the relay by [`PeerId::RELAY`], has ended: every [`Request::Offer`]
-    /// and [`Request::Answer`] is followed by one of these.
+    /// An attempt at a connection, with a peer or with the relay by [`PeerId::RELAY`], has ended. Each
+    /// [`Request::Offer`] and [`Request::Answer`] is followed by one of these.
     AttemptEnded(ConnectionKey, AttemptEnd),
-    /// The session ended with [`EndReason::Removed`](samovar_session::EndReason::Removed), and this peer takes its seat back as
-    /// another one, by its ticket: the game begins anew with the next session's [`Event::Joined`], as after a reload.
+    /// The session ended with [`EndReason::Removed`](samovar_session::EndReason::Removed). This peer takes its seat
+    /// back as a new peer, by its ticket. The game begins anew with the next session's [`Event::Joined`], as after a
+    /// reload.
     Rejoining {
-        /// Objects changed here while the others went on, and count no more.
+        /// Objects changed here while the others went on; these changes are lost.
         has_diverged: bool,
     },
-    /// From the session.
+    /// An event of the session.
     Session(Event),
 }

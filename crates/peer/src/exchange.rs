@@ -1,4 +1,4 @@
-//! Between the relay's client and the session: entry, warrants, claims, hints, the listing.
+//! The exchange between the relay's client and the session: entry, warrants, claims, hints, the listing.
 
 use samovar_directory::{ClientEvent, ClientRequest, SocketId};
 use samovar_session::{Rules, Session, SessionConfig};
@@ -12,14 +12,14 @@ use crate::path::{AttemptEnd, PathState};
 use crate::peer::Peer;
 
 impl Peer {
-    /// A WebSocket is open.
+    /// The driver opened a WebSocket.
     pub fn handle_relay_opened(&mut self, now: Time, socket: SocketId) {
         self.routes.touch();
         self.relay.client.handle_opened(now, socket);
         self.drive(now);
     }
 
-    /// A WebSocket is closed, or could not be opened.
+    /// A WebSocket closed, or could not be opened.
     pub fn handle_relay_closed(&mut self, now: Time, socket: SocketId) {
         self.routes.touch();
         self.relay.client.handle_closed(now, socket);
@@ -93,10 +93,10 @@ impl Peer {
     }
 
     fn on_refused(&mut self, now: Time, refusal: Refusal) {
-        // Nobody has let a newcomer in: nothing goes on without the relay.
+        // No host has admitted a newcomer, so it needs the relay.
         let is_newcomer = self.session.as_ref().is_some_and(|session| !session.is_member());
-        // A relay that knows nothing of its former life is no witness of this session any more. It takes the members back as
-        // others, who found the session anew.
+        // A relay that does not know this peer's pass has lost the session and is no witness of it any more. It takes
+        // the members back as new peers, which found the session anew.
         if let (Refusal::BadPass, Some(session)) = (refusal, &mut self.session) {
             session.witness(now).handle_lost();
         }
@@ -107,11 +107,11 @@ impl Peer {
         self.leaving.set_over(self.session.is_none() || is_newcomer && refusal != Refusal::BadPass);
     }
 
-    /// The relay has this peer by another socket, and never was without it.
+    /// The relay reaches this peer by another socket, without a gap.
     fn on_moved(&mut self, now: Time) {
         self.relay.backlog = 0;
         self.end_relay_path(AttemptEnd::Gone);
-        // An offer may have gone out on the former socket, which may have been dead.
+        // An offer may have gone out on the previous socket, which may have been dead.
         let offer_again = |path: &mut PathState| path.offer_again(now);
         self.replace_attempts(offer_again);
         self.out.tell(PeerEvent::RelayRestored);
@@ -135,7 +135,7 @@ impl Peer {
         if let Some(session) = &mut self.session {
             session.witness(now).set_reached(true);
         }
-        // What waited for an answer waits in vain.
+        // No answer comes to an offer from before the loss.
         self.replace_attempts(|path| path.offer_again(now));
         self.out.tell(PeerEvent::RelayRestored);
     }
@@ -170,7 +170,7 @@ impl Peer {
         self.out.tell(PeerEvent::Entered(entered.code));
     }
 
-    /// Something came over the relay, by its WebSocket or its data channels.
+    /// Handles a packet over the relay, by its WebSocket or its data channels.
     pub(crate) fn on_relayed(
         &mut self,
         now: Time,
@@ -183,7 +183,7 @@ impl Peer {
         }
     }
 
-    /// Something came of a member, whichever way.
+    /// Handles a packet of a member, over any path.
     pub(crate) fn on_received(
         &mut self,
         now: Time,
@@ -213,12 +213,12 @@ impl Peer {
     pub(crate) fn drain_session(&mut self, now: Time) {
         let Some(session) = &mut self.session else { return };
         let mut witness = session.witness(now);
-        // A doubt takes back what was claimed before it.
+        // A doubt takes back an earlier claim.
         if witness.poll_doubt() {
             self.relay.client.doubt(now);
         }
         if let Some((term, candidate)) = witness.poll_claim() {
-            // The session claims again while it misses the host.
+            // The session repeats its claim while it misses the host.
             self.relay.client.claim(now, term, candidate);
         }
         while let Some(peer) = witness.poll_bar() {
@@ -228,7 +228,7 @@ impl Peer {
         self.take_events(now);
     }
 
-    /// Moves what happened in the session to where the driver finds it, as far as there is room.
+    /// Moves the session's events to the driver's queue, as far as there is room.
     pub(crate) fn take_events(&mut self, now: Time) {
         let mut ended = false;
         while self.out.has_room_for_event()

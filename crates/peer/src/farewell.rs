@@ -1,4 +1,4 @@
-//! What a peer does when its relay is about to stop (PROTOCOL §5.6).
+//! A peer's part when its relay is about to stop (PROTOCOL §5.6).
 
 use samovar_wire::{Duration, Time};
 
@@ -13,8 +13,8 @@ impl Peer {
         self.out.tell(PeerEvent::RelayDraining(within));
     }
 
-    /// A host that members reach through the relay alone is lost with it. While there is a witness, it hands over to its
-    /// successor if that one has more direct paths.
+    /// A host that members reach over the relay alone is lost with the relay. While there is a witness, it hands over
+    /// to its heir if the heir has more direct paths.
     pub(crate) fn yield_to_better_linked(&mut self, now: Time) {
         if !self.leaving.takes_yield(now) {
             return;

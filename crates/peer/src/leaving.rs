@@ -1,21 +1,21 @@
-//! How far a peer is in leaving its game, or its host's office.
+//! The stages of leaving a game, or the host's office.
 
 use samovar_wire::{Duration, Time};
 
-/// How long a host that leaves waits for its successor.
-const HANDS_OVER_WITHIN: Duration = Duration::from_millis(500);
-/// How long direct paths may take to open before a host looks who has the most of them.
+/// The longest time that a leaving host waits for its successor.
+const HANDS_OVER_WITHIN: Duration = Duration::from_millis(1_500);
+/// The time that direct paths get to open before a host compares its own with its heir's.
 const LINKED_WITHIN: Duration = Duration::from_millis(4_000);
 
-/// How far a peer is in leaving.
+/// The state of a peer's leaving.
 #[derive(Debug)]
 pub(crate) struct Leaving {
     is_over: bool,
-    /// The peer may come back as another one.
+    /// The peer may come back as a new peer.
     is_away: bool,
-    /// When a host that is to leave does so although nobody has succeeded it.
+    /// When a leaving host goes although no successor has taken over.
     leaves_at: Time,
-    /// When a host whose relay is about to stop looks whether another is linked better.
+    /// When a host whose relay is about to stop compares its direct paths with its heir's.
     yields_at: Time,
 }
 
@@ -32,7 +32,7 @@ impl Leaving {
         self.is_over = is_over;
     }
 
-    /// The peer is over; whether it was not before.
+    /// Ends the peer; whether it was still running.
     pub(crate) const fn end(&mut self) -> bool {
         !core::mem::replace(&mut self.is_over, true)
     }
@@ -41,12 +41,12 @@ impl Leaving {
         self.is_away
     }
 
-    /// The peer may come back.
+    /// Marks that the peer may come back.
     pub(crate) const fn go_away(&mut self) {
         self.is_away = true;
     }
 
-    /// A host leaves as soon as another has succeeded it.
+    /// A host leaves as soon as a successor has taken over.
     pub(crate) fn hand_over(&mut self, now: Time) {
         self.leaves_at = self.leaves_at.min(now + HANDS_OVER_WITHIN);
     }
@@ -56,12 +56,12 @@ impl Leaving {
         self.leaves_at != Time::FAR
     }
 
-    /// Whether a host that is to leave does so now.
+    /// Whether a leaving host goes now.
     pub(crate) fn is_due(&self, now: Time, is_succeeded: bool) -> bool {
         self.hands_over() && (is_succeeded || self.leaves_at <= now)
     }
 
-    /// The peer leaves, and waits for nobody any more.
+    /// The peer leaves without waiting for a successor.
     pub(crate) const fn leave(&mut self) {
         self.leaves_at = Time::FAR;
     }
@@ -71,7 +71,7 @@ impl Leaving {
         self.yields_at = now + LINKED_WITHIN.min(within.half());
     }
 
-    /// Whether it is time to look for a host that is linked better; once for each relay that stops.
+    /// Whether to look for a host with more direct paths now; true once for each relay that stops.
     pub(crate) fn takes_yield(&mut self, now: Time) -> bool {
         let is_due = self.yields_at <= now;
         if is_due {
@@ -80,7 +80,7 @@ impl Leaving {
         is_due
     }
 
-    /// When there is something to do by itself.
+    /// When a timer of this is due.
     pub(crate) fn due(&self) -> Time {
         self.leaves_at.min(self.yields_at)
     }

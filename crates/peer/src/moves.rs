@@ -2,15 +2,15 @@
 
 use samovar_wire::{Duration, Time};
 
-/// A change of network counts once in so long.
+/// Changes of the network within this time count as one.
 const MOVES_LAST: Duration = Duration::from_millis(500);
 
-/// When the network changed. Machines say the same change several times.
+/// The times of network changes. Operating systems report the same change several times.
 #[derive(Debug)]
 pub(crate) struct Moves {
-    /// When it changed last, as the driver says.
+    /// The last change that counted.
     last: Option<Time>,
-    /// When that is looked at again, since it has changed once more.
+    /// When another report within [`MOVES_LAST`] is handled.
     again_at: Time,
 }
 
@@ -19,7 +19,7 @@ impl Moves {
         Self { last: None, again_at: Time::FAR }
     }
 
-    /// The driver says that the network changed; whether that counts now, and not later or never.
+    /// Handles the driver's report of a change. Whether it counts now; otherwise it counts later or never.
     pub(crate) fn counts(&mut self, now: Time) -> bool {
         let rests_until = self.last.map_or(now, |last| last + MOVES_LAST);
         if rests_until > now {
@@ -30,7 +30,7 @@ impl Moves {
         true
     }
 
-    /// Whether a change that came too soon is to be looked at now.
+    /// Whether to handle a report now that came too soon.
     pub(crate) fn take_due(&mut self, now: Time) -> bool {
         let is_due = self.again_at <= now;
         if is_due {
@@ -39,7 +39,7 @@ impl Moves {
         is_due
     }
 
-    /// When a change that came too soon is looked at again.
+    /// When a report that came too soon is handled.
     pub(crate) const fn due(&self) -> Time {
         self.again_at
     }

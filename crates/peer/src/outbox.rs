@@ -1,4 +1,4 @@
-//! What waits for the driver.
+//! The queues for the driver.
 
 use std::collections::VecDeque;
 
@@ -6,10 +6,11 @@ use crate::driver::{PeerEvent, Request, Transmit};
 
 /// Transmits, requests and events that may wait for the driver, which drains them after every call.
 const QUEUE_MAX: usize = 4_096;
-/// Events that wait here before the session keeps its own: it knows whose doing each is, and whom not to hear for it.
+/// Events that wait here before the session keeps its own: the session knows which peer causes each, and stops reading
+/// from that peer.
 const EVENTS_MAX: usize = 64;
 
-/// What waits for the driver: bytes to send, things to do, events.
+/// The queues for the driver: bytes to send, requests, events.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     transmits: VecDeque<Transmit>,
@@ -32,12 +33,12 @@ impl Outbox {
         }
     }
 
-    /// Whether more events of the session may wait.
+    /// Whether there is room for another event of the session.
     pub(crate) fn has_room_for_event(&self) -> bool {
         self.events.len() < EVENTS_MAX
     }
 
-    /// Whether more packets of the session may wait.
+    /// Whether there is room for another packet of the session.
     pub(crate) fn has_room(&self) -> bool {
         self.transmits.len() < QUEUE_MAX
     }
@@ -47,7 +48,7 @@ impl Outbox {
         self.transmits.is_empty()
     }
 
-    /// How many transmits, requests and events wait.
+    /// The numbers of waiting transmits, requests and events.
     pub(crate) fn waiting(&self) -> [usize; 3] {
         [self.transmits.len(), self.requests.len(), self.events.len()]
     }

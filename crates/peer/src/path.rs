@@ -1,8 +1,8 @@
-//! The ways to one other end, a member or the relay, and how far each is believed.
+//! The connections to one other end, a member or the relay, and how far each is trusted.
 //!
 //! A pair of peers has a ladder of three rungs: a *direct* connection, data channels to the relay, and the relay's
-//! WebSocket. What is on the lowest open rung is there at once; a higher one takes over when something was heard on it,
-//! and hands back when it is silent. A link drops duplicates, so in doubt a packet goes two ways, and no step on the
+//! WebSocket. The lowest open rung carries packets at once. A higher one takes over when something was heard on it, and
+//! hands back when it is silent. In doubt a packet goes two ways, and the link drops duplicates, so no step on the
 //! ladder leaves a hole.
 //!
 //! ```text
@@ -41,28 +41,29 @@ pub use trust::{TRUST_FORGETS, TRUST_MAX, TRUST_MIN};
 pub const RETRY_MIN: Duration = Duration::from_millis(2_000);
 /// The longest pause after a failed attempt.
 pub const RETRY_MAX: Duration = Duration::from_millis(20_000);
-/// An offer without an answer is given up after so long.
+/// An offer without an answer is given up after this time.
 pub const ANSWER_WITHIN: Duration = Duration::from_millis(6_000);
-/// A connection that is not open so long after its attempt began is given up.
+/// An attempt that is not open this long after it began is given up.
 pub const OPEN_WITHIN: Duration = Duration::from_millis(10_000);
-/// An open connection that nothing was ever heard on is given up after so long.
+/// An open connection on which nothing was ever heard is given up after this time.
 pub const PROVE_WITHIN: Duration = Duration::from_millis(3_000);
-/// How much sooner than it is unusual a silence is late: a frame.
+/// A silence is late this long before it is unusual: one frame.
 const LATE_BEFORE: Duration = Duration::from_millis(15);
-/// Offers from one peer that come sooner after one another are ignored.
+/// An offer from a peer is ignored if it comes within this time after the last one.
 const OFFER_INTERVAL: Duration = Duration::from_millis(300);
-/// An offer that went out no longer ago may cross another, and stands. Who has it answers within as long, of which a browser may take
-/// a second to find its candidates: it may have been lost with what the other end was reached by before.
+/// An offer sent within this time may cross the other end's offer, and stands. A receiver of our offer answers within
+/// this time; a browser may need a second of it to find its candidates. Without an answer the offer may be lost, with
+/// the way by which the other end was reached before.
 const CROSSING: Duration = Duration::from_millis(1_500);
-/// How much longer than the lower id the higher one waits before it offers another connection beside one that is silent.
+/// The higher id waits this much longer than the lower one before it offers a connection beside a silent one.
 const PRECEDENCE: Duration = Duration::from_millis(1_000);
 
-/// How packets reach a peer now, the best first.
+/// The way that packets take to a peer now, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     /// Over data channels to the peer.
     Direct,
-    /// By a member that carries: the host, or a backup.
+    /// Over a carrier: the host, or a backup.
     ByHost,
     /// Over data channels to the relay.
     RelayedUdp,
@@ -79,23 +80,23 @@ impl Path {
     }
 }
 
-/// After how long a silence what is thought of a connection.
+/// The silences after which a connection is doubted, has fallen, is replaced and is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// In doubt at the latest: packets go the next way, too. Where the next way are data channels, sooner: when silence is
-    /// unusual, 60 ms at the soonest, or late (15 ms before that). A stream is spared that: whatever is urgent, such as a
-    /// claim when a host is silent, would wait behind what it loses.
+    /// In doubt at the latest: packets go the next way, too. If the next way is data channels, doubt begins when the
+    /// silence is unusual, 60 ms at the soonest, or late (15 ms before that). The WebSocket is spared: an urgent
+    /// message on it, such as a claim when a host is silent, would wait behind lost packets.
     pub doubt: Duration,
-    /// Fallen: the next way is the way.
+    /// Fallen: the next way takes over.
     pub fall: Duration,
-    /// Another connection is opened beside it.
+    /// Another connection is opened beside this one.
     pub renew: Duration,
-    /// It is closed.
+    /// The connection is closed.
     pub abandon: Duration,
 }
 
 impl Patience {
-    /// Between two peers, each of whom says something every 100 ms at least (PROTOCOL §2.4).
+    /// Between two peers, each of which sends at least every 100 ms (PROTOCOL §2.4).
     pub const PAIR: Self = Self {
         doubt: Duration::from_millis(250),
         fall: Duration::from_millis(600),
@@ -103,8 +104,8 @@ impl Patience {
         abandon: Duration::from_millis(10_000),
     };
 
-    /// To the relay, which is asked for an echo every 200 ms; silence is counted from one that did not come back. A
-    /// fallen connection is not spoken on any more, so it is closed when another is wanted.
+    /// To the relay, which is asked for an echo every 200 ms; silence counts from the first request without one. This
+    /// peer sends nothing on a fallen connection, so it is closed when another is wanted.
     pub const RELAY: Self = Self {
         doubt: Duration::from_millis(450),
         fall: Duration::from_millis(1_000),
@@ -113,37 +114,37 @@ impl Patience {
     };
 }
 
-/// The connections to one other end: one that carries, and one that may take its place.
+/// The connections to one other end: one that carries packets, and one that may take its place.
 #[derive(Debug)]
 pub(crate) struct PathState {
     patience: Patience,
-    /// The connection that carries.
+    /// The connection that carries packets.
     current: Option<Open>,
-    /// The one that is being opened, or that is open beside the current one and has not been heard on yet.
+    /// The connection that is being opened, or that is open beside the current one and not proven yet.
     next: Option<Attempt>,
     trust: Trust,
     retry_at: Time,
     failures: u32,
-    /// Another connection is wanted although nothing is wrong with the current one: the network changed.
+    /// The network changed: another connection is wanted although the current one works.
     is_renewed: bool,
     last_offer: Option<Time>,
-    /// By whichever way they reach the other end.
+    /// The complaints over any way.
     complaints: Complaints,
-    /// What is heard whichever way.
+    /// The arrivals over any way.
     presence: Presence,
-    /// What the driver's buffer of the current connection holds, in bytes.
+    /// Bytes in the driver's buffer of the current connection.
     pub(crate) backlog: u64,
-    /// Members carry what is said: silence is complained of to them, and by the WebSocket not at all.
+    /// A member carries the packets: complaints of silence go to it, and never over the WebSocket.
     pub(crate) is_carried: bool,
 }
 
-/// What came of the end of a connection.
+/// The result of a connection's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Closed {
     pub(crate) attempt: u32,
-    /// Why, if it was an attempt that nobody was told the end of.
+    /// The end of the attempt, if it was not reported before.
     pub(crate) end: Option<AttemptEnd>,
-    /// Whether it carried, and no other takes its place.
+    /// Whether it carried packets, and no other takes its place.
     pub(crate) was_last: bool,
 }
 
@@ -170,19 +171,19 @@ impl PathState {
         self.current.is_none() && self.next.is_none()
     }
 
-    /// The connection that carries.
+    /// The connection that carries packets.
     pub(crate) fn current(&self) -> Option<u32> {
         self.current.map(|current| current.attempt)
     }
 
-    /// Our description of an attempt that is being opened goes out; what the other end calls it if it offered.
+    /// This end's description of an attempt goes out. The other end's number of the attempt, if the other end offered.
     pub(crate) fn on_described(&mut self, now: Time, asked: u32) -> Option<Option<u32>> {
         let next = self.next.as_mut().filter(|next| next.number == asked && next.open.is_none())?;
         next.described = Some(now);
         Some(next.answers)
     }
 
-    /// Whether an answer to this attempt is waited for; it is no more.
+    /// Whether this attempt awaits an answer; afterwards it does not.
     pub(crate) fn takes_answer(&mut self, asked: u32) -> bool {
         let Some(next) = &mut self.next else { return false };
         let waits = next.number == asked && next.awaits_answer;
@@ -190,7 +191,8 @@ impl PathState {
         waits
     }
 
-    /// Whether it is time to offer. The higher id offers in place of a connection only, and leaves the lower one some time.
+    /// Whether it is time to offer. The higher id offers only to replace a connection, and leaves the lower one
+    /// [`PRECEDENCE`].
     pub(crate) fn wants_offer(&self, now: Time, is_lower: bool) -> bool {
         self.offer_at(is_lower) <= now
     }
@@ -213,20 +215,20 @@ impl PathState {
         self.retry_at = self.retry_at.min(now);
     }
 
-    /// The relay was away, and an offer that waits for an answer may be lost, or that is: it is made again.
+    /// The relay was away, so an unanswered offer or its answer may be lost: it is made again.
     pub(crate) fn offer_again(&mut self, now: Time) -> Option<Closed> {
         self.next.filter(|next| next.awaits_answer)?;
         self.retry_at = now;
         self.supersede()
     }
 
-    /// The network changed: whatever was opened on the former one is to be replaced, at once.
+    /// The network changed: an attempt from before is replaced at once.
     pub(crate) fn renew(&mut self, now: Time) -> Option<Closed> {
         (self.retry_at, self.failures, self.is_renewed) = (now, 0, true);
         self.supersede()
     }
 
-    /// Begins an attempt; `answers` is what the other end calls it when it is the other's.
+    /// Begins an attempt. `answers` is the other end's number of it, if the other end offered.
     pub(crate) fn on_opening(&mut self, now: Time, number: u32, answers: Option<u32>) {
         self.is_renewed = false;
         let awaits_answer = answers.is_none();
@@ -241,7 +243,7 @@ impl PathState {
         });
     }
 
-    /// Whether to answer an offer: not when ours crosses it and has precedence, and not too often.
+    /// Whether to answer an offer: not if ours crosses it and has precedence, and not too often.
     pub(crate) fn accepts_offer(&mut self, now: Time, ours_has_precedence: bool) -> bool {
         let crosses = |next: &&mut Attempt| next.crosses(now);
         let crossed = self.next.as_mut().filter(|_| ours_has_precedence).filter(crosses);
@@ -257,7 +259,7 @@ impl PathState {
         true
     }
 
-    /// Drops the attempt under way, for another.
+    /// Drops the attempt under way in favour of another.
     pub(crate) fn supersede(&mut self) -> Option<Closed> {
         let next = self.next.take()?;
         let end = next.open.is_none().then_some(AttemptEnd::Superseded);
@@ -277,7 +279,7 @@ impl PathState {
         true
     }
 
-    /// The next connection is the current one from now on.
+    /// Makes the next connection the current one.
     fn promote(&mut self, now: Time) {
         if let Some(next) = self.next.take() {
             self.current = Some(Open::new(next.number, now));
@@ -286,7 +288,7 @@ impl PathState {
         }
     }
 
-    /// Something came on a connection: which one that replaces, if any. `None` when there is no such connection.
+    /// Something came on a connection. The connection that it replaces, if any; `None` if there is no such connection.
     pub(crate) fn on_heard(&mut self, now: Time, from: u32) -> Option<Option<Closed>> {
         let mut replaced = None;
         if self.next.is_some_and(|next| next.number == from && next.open.is_some()) {
@@ -300,26 +302,26 @@ impl PathState {
         Some(replaced)
     }
 
-    /// Something came of the other end, by this way or another.
+    /// Something of the other end came, over any way.
     pub(crate) fn on_present(&mut self, now: Time) {
         self.presence.on_heard(now);
     }
 
-    /// A question was sent on the current connection; silence counts from the first that has no answer.
+    /// A request for an echo went out on the current connection; silence counts from the first without one.
     pub(crate) fn on_asked(&mut self, now: Time) {
         if let Some(current) = &mut self.current {
             current.on_asked(now);
         }
     }
 
-    /// Nothing is expected on this connection before [`PathState::on_asked`].
+    /// The connection owes nothing until the next [`PathState::on_asked`].
     pub(crate) fn on_answered(&mut self, attempt: u32) {
         if let Some(current) = self.current.as_mut().filter(|current| current.attempt == attempt) {
             current.expects = false;
         }
     }
 
-    /// The other end says that it does not hear us as it should; `is_aloud` if it said so by the WebSocket.
+    /// The other end complains that it does not hear this one; `is_aloud` if it did so over the WebSocket.
     pub(crate) const fn on_complaint(&mut self, now: Time, is_aloud: bool) {
         self.complaints.on_heard(now);
         if is_aloud {
@@ -327,28 +329,30 @@ impl PathState {
         }
     }
 
-    /// Whether the other end said by the WebSocket that it does not hear us, and shall be told everything there as well.
+    /// Whether the other end complained over the WebSocket lately; then every packet goes there as well.
     pub(crate) fn is_called(&self, now: Time) -> bool {
         self.presence.complaints.are_heard(now)
     }
 
-    /// Whether this packet goes by the WebSocket as well, since it is the first behind a complaint there: were the other end
-    /// to answer that first, it would hear nothing for two more trips. The others spare the stream (see [`Patience::doubt`]).
+    /// Whether this packet goes over the WebSocket as well, because it is the first after a complaint there. Without it
+    /// the other end, which would have to answer first, would hear nothing for two more trips. Further packets spare
+    /// the stream (see [`Patience::doubt`]).
     pub(crate) const fn takes_owed(&mut self) -> bool {
         core::mem::replace(&mut self.presence.owes, false)
     }
 
-    /// Whether to tell the other end by every way that nothing is heard of it; at most every [`COMPLAIN_EVERY`].
+    /// Whether to complain to the other end over every way that nothing of it arrives; at most every
+    /// [`COMPLAIN_EVERY`].
     pub(crate) fn complains_aloud(&mut self, now: Time) -> bool {
         !self.is_carried && self.presence.complains(now)
     }
 
-    /// Whether something of the other end came lately, whichever way: within the time that it usually takes.
+    /// Whether something of the other end came lately, over any way: within the time that it usually takes.
     pub(crate) fn is_heard(&self, now: Time) -> bool {
         self.presence.is_heard(now)
     }
 
-    /// Whether to tell the other end that it is not heard; at most every [`COMPLAIN_EVERY`].
+    /// Whether to complain to the other end about the current connection; at most every [`COMPLAIN_EVERY`].
     pub(crate) fn complains(&mut self, now: Time, is_quick: bool) -> bool {
         let at = self.complaint_at(is_quick);
         self.complaints.make(now, at)
@@ -358,8 +362,7 @@ impl PathState {
         self.complaints.next_of(self.doubted_at(is_quick))
     }
 
-    /// When the current connection will have been silent for so long that it is in doubt; for unusually long, if that is
-    /// to be quick.
+    /// When the silence of the current connection puts it in doubt; an unusual silence is enough if `is_quick`.
     pub(crate) fn doubted_at(&self, is_quick: bool) -> Time {
         let doubt = |current: Open| current.silent_at(current.doubt(is_quick, self.patience.doubt));
         self.current.map_or(Time::FAR, doubt)
@@ -370,12 +373,12 @@ impl PathState {
         self.is_complained_of(now) || self.doubted_at(is_quick) <= now
     }
 
-    /// Whether the other end said lately that it hears nothing on it.
+    /// Whether the other end complained lately that it hears nothing on it.
     pub(crate) fn is_complained_of(&self, now: Time) -> bool {
         self.complaints.are_heard(now)
     }
 
-    /// A connection is over, says the driver. `None` when it was no longer ours.
+    /// The driver reports that a connection is over. `None` if it was no longer ours.
     pub(crate) fn on_closed(&mut self, now: Time, closed: u32) -> Option<Closed> {
         if self.current() == Some(closed) {
             return Some(self.close_current(now, closed));
@@ -402,8 +405,8 @@ impl PathState {
         self.retry_at = now + wait;
     }
 
-    /// The next connection to give up by now; to be asked until there is none. One that was heard on stays while no offer can
-    /// be made in its place: its other end may sleep, or the network be away.
+    /// The next connection to give up by now; call it until there is none. A proven connection stays while no offer can
+    /// replace it: its other end may sleep, or the network may be away.
     pub(crate) fn expire(&mut self, now: Time, may_offer: bool) -> Option<Closed> {
         if let Some(current) = self.current {
             self.trust.tend(now, current.silence(now), self.patience);
@@ -432,7 +435,7 @@ impl PathState {
         })
     }
 
-    /// Every connection that there is, for who is done with all of them.
+    /// Closes every connection and attempt.
     pub(crate) fn end(&mut self, end: AttemptEnd) -> impl Iterator<Item = Closed> + use<> {
         let current =
             self.current.take().map(|open| Closed { attempt: open.attempt, end: None, was_last: true });
@@ -440,20 +443,21 @@ impl PathState {
         current.into_iter().chain(next)
     }
 
-    /// Whether the current connection is the way: it was heard, and not too long ago.
+    /// Whether the current connection is the way: it is proven, trusted, and not silent for too long.
     pub(crate) fn is_up(&self, now: Time) -> bool {
         self.current.is_some_and(|current| {
             current.is_proven() && self.trust.is_up() && current.silence(now) < self.patience.fall
         })
     }
 
-    /// Whether it is so good that no other way is needed. With `is_quick` an unusual silence is enough for doubt.
+    /// Whether the current connection needs no other way beside it. With `is_quick` an unusual silence is enough for
+    /// doubt.
     pub(crate) fn is_enough(&self, now: Time, is_quick: bool) -> bool {
         self.is_up(now) && !self.is_doubted(now, is_quick)
     }
 
-    /// Whether it is good enough, and nothing is under way to change that: then what is heard on it changes nothing, but
-    /// for when it will be silent for too long.
+    /// Whether it is good enough and no change is under way: then a packet on it changes only the time of the next
+    /// doubt.
     pub(crate) fn is_steady(&self, now: Time) -> bool {
         self.next.is_none()
             && !self.is_renewed
@@ -462,44 +466,44 @@ impl PathState {
             && !self.is_late(now)
     }
 
-    /// Whether there is no connection, and the last attempt at one came to nothing.
+    /// Whether there is no connection, and the last attempt failed.
     pub(crate) const fn has_failed(&self) -> bool {
         self.current.is_none() && self.failures > 0
     }
 
-    /// Whether it will be silent for an unusual time a frame from now. Where the next way needs no sparing packets take
-    /// that as well from then on: the other end is not bothered, and it is over with the next packet, so it costs little.
+    /// Whether its silence will be unusual one frame from now. If the next way needs no sparing, packets take it as
+    /// well from then on. The other end hears no complaint, and the next arrival ends it, so it costs little.
     pub(crate) fn is_late(&self, now: Time) -> bool {
         let is_late = |open: Open| open.silence(now) + LATE_BEFORE >= open.doubt(true, self.patience.doubt);
         self.current.is_some_and(is_late)
     }
 
-    /// Whether something was heard on the current connection and it has not fallen silent.
+    /// Whether the current connection is proven and has not fallen silent.
     pub(crate) fn is_alive(&self, now: Time) -> bool {
         self.current.is_some_and(|current| current.is_proven() && current.silence(now) < self.patience.fall)
     }
 
-    /// Whether something was heard on the current connection, too long ago.
+    /// Whether the current connection is proven and has fallen silent.
     pub(crate) fn has_fallen(&self, now: Time) -> bool {
         self.current.is_some_and(|current| current.is_proven()) && !self.is_alive(now)
     }
 
-    /// Whether the current connection was the way when it was looked at last.
+    /// Whether the current connection was the way at the last look.
     pub(crate) fn was_up(&self) -> bool {
         self.current.is_some_and(|current| current.is_proven()) && self.trust.is_up()
     }
 
-    /// Whether the other end owes us anything on the current connection.
+    /// Whether the other end owes this one anything on the current connection.
     pub(crate) fn expects(&self) -> bool {
         self.current.is_some_and(|current| current.expects)
     }
 
-    /// When something was heard on the current connection last.
+    /// When something was last heard on the current connection.
     pub(crate) fn heard(&self) -> Option<Time> {
         self.current?.proven
     }
 
-    /// The connections that a packet goes on: the current one, and the one that shall prove itself.
+    /// The connections that a packet goes on: the current one, and the one that has to prove itself.
     pub(crate) fn carriers(&self) -> impl Iterator<Item = u32> + use<> {
         let next = self.next.filter(|next| next.open.is_some());
         self.current().into_iter().chain(next.map(|next| next.number))
@@ -509,8 +513,8 @@ impl PathState {
         if self.is_carried { Time::FAR } else { self.presence.complaint_at() }
     }
 
-    /// When something of this is due by itself: offers, if this end may make any, by whether it is the lower id; complaints,
-    /// if there is a way for them, by whether they are to be quick.
+    /// When a timer of this is due. `offers`: whether this end is the lower id, if it may offer. `complaints`: whether
+    /// they are quick, if there is a way for them.
     pub(crate) fn timeout(&self, offers: Option<bool>, complaints: Option<bool>) -> Time {
         let next = self.next.map_or(Time::FAR, |next| next.ends().0);
         let falls = match self.current {

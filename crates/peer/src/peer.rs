@@ -1,4 +1,4 @@
-//! The peer itself: what a driver calls.
+//! The peer itself: the calls that a driver makes.
 
 use samovar_session::Session;
 use samovar_wire::control::{Presence, Standing};
@@ -27,7 +27,7 @@ pub struct Peer {
     pub(crate) leaving: Leaving,
     pub(crate) moves: Moves,
     pub(crate) rest: Rest,
-    /// When it was driven last.
+    /// When the peer was last driven.
     driven: Time,
     pub(crate) out: Outbox,
     pub(crate) traffic: Traffic,
@@ -35,7 +35,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A peer that begins by asking for its relay.
+    /// A peer; it begins by asking its driver for a WebSocket to the relay.
     #[must_use]
     pub fn new(now: Time, mut config: PeerConfig) -> Self {
         if !samovar_wire::name::is_valid(&config.name) {
@@ -61,25 +61,26 @@ impl Peer {
         peer
     }
 
-    /// The session, from the relay's word on.
+    /// The session; `None` until the relay lets this peer in.
     #[must_use]
     pub const fn session(&self) -> Option<&Session> {
         self.session.as_ref()
     }
 
-    /// The session, for the game to change what it owns.
+    /// The session, so that the game can change its objects; `None` until the relay lets this peer in.
     pub const fn session_mut(&mut self) -> Option<&mut Session> {
         self.rest.end();
         self.session.as_mut()
     }
 
-    /// What shows to the relay that this peer was a member, for [`Purpose::Rejoin`](crate::Purpose::Rejoin); from the relay's word on.
+    /// The proof for the relay that this peer was a member, for [`Purpose::Rejoin`](crate::Purpose::Rejoin); `None`
+    /// until the relay lets this peer in.
     #[must_use]
     pub fn pass(&self) -> Option<PeerPass> {
         self.relay.client.pass()
     }
 
-    /// The game's code, from the relay's word on.
+    /// The game's code; `None` until the relay lets this peer in.
     #[must_use]
     pub const fn code(&self) -> Option<&GameCode> {
         self.relay.code.as_ref()
@@ -91,21 +92,21 @@ impl Peer {
         self.relay.client.is_entered()
     }
 
-    /// Whether people can see what this peer shows: a page that is hidden runs slowly. It is a worse host then, and
-    /// hands over, now or later, as soon as a member is there that is seen.
+    /// Sets whether people can see this peer's page. A hidden page runs slowly and makes a worse host, so it hands over
+    /// as soon as there is a visible member.
     pub fn set_visible(&mut self, now: Time, is_visible: bool) {
         self.routes.touch();
         self.is_visible = is_visible;
         self.drive(now);
     }
 
-    /// Whether the peer is over: it left, was refused, or its session ended and there is no ticket to come back by.
+    /// Whether the peer is over: it left, was refused, or its session ended and it has no ticket to come back by.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.leaving.is_over()
     }
 
-    /// How packets reach a peer now.
+    /// The way that packets take to a peer now.
     #[must_use]
     pub fn path(&self, now: Time, peer: PeerId) -> Path {
         match self.own_path(now, peer) {
@@ -115,12 +116,12 @@ impl Peer {
         }
     }
 
-    /// The same without members that carry.
+    /// The way that packets take to a peer without carriers.
     pub(crate) fn own_path(&self, now: Time, peer: PeerId) -> Path {
         self.routes.own_path(now, peer, self.may_relay())
     }
 
-    /// What went over all paths since the start.
+    /// The traffic over all paths since the start.
     #[must_use]
     pub const fn traffic(&self) -> Traffic {
         self.traffic
@@ -136,7 +137,7 @@ impl Peer {
         self.traffic.bytes_out += bytes.len() as u64;
     }
 
-    /// Lets time pass. What has arrived is handed over before.
+    /// Lets time pass. Hand over arrived bytes first.
     pub fn handle_timeout(&mut self, now: Time) {
         self.relay.client.handle_timeout(now);
         if let Some(session) = &mut self.session {
@@ -147,7 +148,8 @@ impl Peer {
             self.leave_at_once(now);
         }
         self.yield_to_better_linked(now);
-        // When it is settled, the socket has come back by the network that there is, and the same change was said twice.
+        // If the client is settled, the socket already uses the present network, and the second report was about the
+        // same change.
         if self.moves.take_due(now) && !self.relay.client.is_settled() {
             self.handle_network_changed(now);
         }
@@ -158,7 +160,7 @@ impl Peer {
         self.drive(now);
     }
 
-    /// When [`Peer::handle_timeout`] has something to do by itself; ask it last.
+    /// When [`Peer::handle_timeout`] is next due; ask it last.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         self.rest.due().unwrap_or_else(|| self.next_timeout())
@@ -180,7 +182,7 @@ impl Peer {
         .filter(|&time| time != Time::FAR)
     }
 
-    /// When something of a path is due by itself.
+    /// When a timer of a path is due.
     fn paths_due(&self) -> Time {
         let offers = self.offers_now();
         let complains = self.may_relay().then(|| self.routes.relay_path.path.was_up());
@@ -212,8 +214,8 @@ impl Peer {
         })
     }
 
-    /// Leaves the game for good. A host hands over first, and stays until its successor has taken what goes with the host, half a
-    /// second at most: until [`Peer::is_over`] it is to be driven on, and its game to be played.
+    /// Leaves the game for good. A host hands over first and stays until its successor has taken over the host's state,
+    /// 1.5 s at most. Drive the peer and play its game until [`Peer::is_over`].
     pub fn leave(&mut self, now: Time) {
         if self.session.as_mut().is_some_and(|session| session.hand_over(now)) {
             self.leaving.hand_over(now);
@@ -223,8 +225,7 @@ impl Peer {
         }
     }
 
-    /// Leaves when there is no time to hand over, as when a page is closed; what is to be sent and done for that waits in
-    /// the queues.
+    /// Leaves without handing over, as when a page is closed. The queues then hold the last bytes and requests.
     pub fn leave_at_once(&mut self, now: Time) {
         self.leaving.leave();
         if let Some(session) = &mut self.session {
@@ -238,7 +239,8 @@ impl Peer {
         self.close(now);
     }
 
-    /// As [`Peer::leave_at_once`], of somebody who may come back as another peer: a page is unloaded, perhaps to be loaded again.
+    /// Like [`Peer::leave_at_once`], for a peer that may come back as a new one: a page that is unloaded may load
+    /// again.
     pub fn go_away(&mut self, now: Time) {
         self.leaving.go_away();
         self.leave_at_once(now);
@@ -255,13 +257,13 @@ impl Peer {
         } else {
             self.relay.client.leave(now);
         }
-        // What the session said last goes out before the connections it goes over are closed.
+        // The session's last packets go out before their connections are closed.
         self.end_paths();
         self.end_relay_path(AttemptEnd::Gone);
         self.drive(now);
     }
 
-    /// Carries values between the relay's client, the session and the paths until nothing is left to carry.
+    /// Carries values between the relay's client, the session and the paths until none is left.
     pub(crate) fn drive(&mut self, now: Time) {
         self.driven = now;
         self.drain_client(now);
@@ -280,11 +282,11 @@ impl Peer {
         }
     }
 
-    /// Sees to the paths, unless nothing can have become of them since that was done.
+    /// Tends the paths, unless nothing can have changed since the last time.
     fn tend(&mut self, now: Time) {
         let stirs = self.session.as_ref().map(Session::stirs);
         let rests = self.routes.are_tended(now, stirs);
-        // Where assertions are checked, it is tried all the same.
+        // Builds that check assertions tend them all the same.
         if rests && !cfg!(debug_assertions) {
             return;
         }
@@ -295,8 +297,8 @@ impl Peer {
         self.note_losses(now);
         debug_assert!(!rests || before == self.out.waiting(), "there was nothing to tend");
         if !rests {
-            // Who has just complained of a path has no more to say of it, and still asks the relay for an echo when it is in
-            // doubt.
+            // A complaint has just gone out for each doubted path, so none is due again soon; the relay is still asked
+            // for an echo when a path becomes doubted.
             let due = self.paths_due().min(self.routes.doubted_at(now));
             self.routes.set_tended(stirs, due);
         }

@@ -1,9 +1,9 @@
-//! Coming back: a member that the others went on without is done with that session, and takes its seat back as another peer
-//! (PROTOCOL §5.2), by its ticket.
+//! Coming back. The others went on without this member; it leaves that session and takes its seat back as a new peer,
+//! by its ticket (PROTOCOL §5.2).
 //!
-//! A peer that has cast its vote must never vote otherwise under the same name, so there is no way back into the session
-//! that it has left; the new name is what makes it safe to forget. It has another socket, too: what the former peer said on
-//! the relay's data channels may still be under way, and would be taken for the new one's.
+//! A peer that has voted must never vote differently under the same id, so it cannot return to a session that it has
+//! left. A new id makes it safe to forget the vote. The new peer has another socket, too: packets of the previous peer
+//! may still be in flight on the relay's data channels, and would count as the new one's.
 
 use samovar_session::{EndReason, Event};
 use samovar_wire::Time;
@@ -14,7 +14,7 @@ use crate::path::AttemptEnd;
 use crate::peer::Peer;
 
 impl Peer {
-    /// An event of the session; whether the peer is over with it.
+    /// Handles an event of the session. Whether the peer is over with it.
     pub(crate) fn note_session_event(&mut self, now: Time, event: &Event) -> bool {
         self.seat.note(now, event);
         match event {
@@ -33,7 +33,7 @@ impl Peer {
         }
     }
 
-    /// Comes back when it is time to: not before the driver has said farewell on the former socket.
+    /// Comes back when that is due: not before the driver has sent the last messages on the previous socket.
     pub(crate) fn tend_seat(&mut self, now: Time) {
         if self.seat.takes_leave() {
             self.leave_session(now);
@@ -43,7 +43,7 @@ impl Peer {
         }
     }
 
-    /// Forgets the session and all that belonged to it.
+    /// Forgets the session and its state.
     fn leave_session(&mut self, now: Time) {
         self.route_session(now);
         self.end_paths();

@@ -1,4 +1,4 @@
-//! What a peer has said to its relay's client, and the client itself.
+//! The relay's client, and what this peer has told it.
 
 use samovar_directory::{Client, ClientConfig};
 use samovar_session::Session;
@@ -6,20 +6,20 @@ use samovar_wire::relay::Listing;
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{GameCode, Term, Time, Warrant};
 
-/// The relay's client, and what it was told of the session.
+/// The relay's client, and what it knows of the session.
 #[derive(Debug)]
 pub(crate) struct Relay {
     pub(crate) client: Client,
-    /// From the relay's word on.
+    /// The game's code; `None` until the relay lets this peer in.
     pub(crate) code: Option<GameCode>,
     shown_warrant: Option<Warrant>,
-    /// The term and the number of the view that the relay was told of.
+    /// The term and number of the view that the relay was told.
     shown_view: Option<(Term, u64)>,
-    /// The session's [`Session::stirs`] when the client was told of it last.
+    /// The session's [`Session::stirs`] when the client was last told.
     told_client: Option<u64>,
-    /// Whether the client was settled when that was looked at last.
+    /// Whether the client was settled at the last look.
     was_settled: bool,
-    /// What waits for the WebSocket, in bytes.
+    /// Bytes that wait for the WebSocket.
     pub(crate) backlog: u64,
 }
 
@@ -36,23 +36,23 @@ impl Relay {
         }
     }
 
-    /// Whether the client has settled, or is settled no more, since that was asked last.
+    /// Whether [`Client::is_settled`] has changed since the last call.
     pub(crate) fn takes_settlement(&mut self) -> bool {
         let is_settled = self.client.is_settled();
         core::mem::replace(&mut self.was_settled, is_settled) != is_settled
     }
 
-    /// The session is another one.
+    /// Another session begins.
     pub(crate) const fn begin_session(&mut self) {
         self.told_client = None;
     }
 
-    /// The session is left: nothing was said of the next one.
+    /// The session is left: the relay knows nothing of the next one.
     pub(crate) const fn leave_session(&mut self) {
         (self.shown_warrant, self.shown_view, self.told_client) = (None, None, None);
     }
 
-    /// Tells the relay by what warrant this peer lives, and a host who is there, if that may have changed.
+    /// Tells the relay this peer's warrant and, if this peer hosts, the members; only if they may have changed.
     pub(crate) fn tell(&mut self, now: Time, session: &Session) {
         let stirs = Some(session.stirs());
         if core::mem::replace(&mut self.told_client, stirs) == stirs {

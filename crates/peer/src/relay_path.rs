@@ -1,14 +1,14 @@
 //! The connection to the relay: data channels that carry packets for every member (PROTOCOL §5.7).
 //!
-//! It is a path like that to a member, but for two things. The relay itself has nothing to say, so it is asked for an
-//! echo now and then, and silence counts from one that did not come back. And the relay uses the channels of who
-//! speaks on them: so a connection that has fallen is not spoken on any more, and the WebSocket takes over both ways.
+//! It is a path like that to a member, with two differences. The relay sends nothing by itself, so this peer asks it
+//! for echoes, and silence counts from the first request without one. And the relay uses the channels of a peer that
+//! speaks on them: this peer does not speak on a fallen connection, so the WebSocket takes over both ways.
 
 use samovar_wire::{Duration, Time};
 
 use crate::path::{AttemptEnd, Closed, PathState, Patience, Rhythm};
 
-/// How often the relay is asked for an echo.
+/// The time between two requests for an echo.
 pub(crate) const ECHO_EVERY: Duration = Duration::from_millis(200);
 
 /// The connection to the relay.
@@ -18,7 +18,7 @@ pub(crate) struct RelayPath {
     /// The relay answers offers, on this WebSocket.
     is_reachable: bool,
     echo_at: Time,
-    /// What members say on these channels.
+    /// The arrivals from members on these channels.
     traffic: Option<Rhythm>,
 }
 
@@ -41,7 +41,7 @@ impl RelayPath {
     /// The WebSocket is lost, and the relay's end of the connection with it.
     pub(crate) fn end(&mut self, end: AttemptEnd) -> impl Iterator<Item = Closed> + use<> {
         self.is_reachable = false;
-        // Nobody asks any more when the peer is over.
+        // A peer that is over asks for no more echoes.
         (self.echo_at, self.traffic) = (Time::FAR, None);
         self.path.end(end)
     }
@@ -51,13 +51,13 @@ impl RelayPath {
         self.is_reachable && self.path.wants_offer(now, true)
     }
 
-    /// The connection that may be spoken on.
+    /// The connection that this peer may speak on.
     pub(crate) fn way(&self, now: Time) -> Option<u32> {
         self.path.current().filter(|_| self.path.is_alive(now))
     }
 
-    /// Asks for an echo now when members are unusually silent, since the last echo: whether it is they or the channels is to
-    /// be known soon. `silent` is since when one is whose own path is in doubt.
+    /// Asks for an echo now if members have been unusually silent since the last echo, to learn soon whether the
+    /// members or the channels are at fault. `silent` is when a member whose own path is in doubt was last heard.
     pub(crate) fn hurry(&mut self, now: Time, silent: Option<Time>) {
         if self.path.current().is_none() {
             return;
@@ -69,7 +69,7 @@ impl RelayPath {
         }
     }
 
-    /// When what members say is unusually late.
+    /// When the silence of the members becomes unusual.
     fn silent_at(&self) -> Time {
         let late = |traffic: Rhythm| traffic.unusual_at(Patience::PAIR.doubt);
         self.traffic.map_or(Time::FAR, late)
@@ -81,7 +81,7 @@ impl RelayPath {
         self.path.on_opened(now, attempt)
     }
 
-    /// Whether it is time to ask for an echo, and by which connection; one that was never heard on is asked, too.
+    /// Whether to ask for an echo now, and on which connection; an unproven one is asked, too.
     pub(crate) fn asks(&mut self, now: Time) -> Option<u32> {
         if self.echo_at > now {
             return None;
@@ -100,7 +100,7 @@ impl RelayPath {
         self.path.timeout(offers, Some(true)).min(self.echo_at).min(late)
     }
 
-    /// An echo came, if its connection is one: the way there and back carries. Which connection that replaces, if any.
+    /// An echo came: the way there and back works. The connection that this one replaces, if any.
     pub(crate) fn on_echo(&mut self, now: Time, attempt: u32) -> Option<Closed> {
         let replaced = self.path.on_heard(now, attempt)?;
         self.path.on_answered(attempt);
@@ -108,7 +108,7 @@ impl RelayPath {
         replaced
     }
 
-    /// Something of a member came.
+    /// A packet of a member came.
     pub(crate) fn on_traffic(&mut self, now: Time) {
         match &mut self.traffic {
             None => self.traffic = Some(Rhythm::new(now)),

@@ -1,4 +1,4 @@
-//! Keeping the connection to the relay, and what comes on it.
+//! Keeps up the connection to the relay, and handles its packets.
 
 use samovar_wire::relay::Addressed;
 use samovar_wire::{Mode, PeerId, Time};
@@ -9,7 +9,7 @@ use crate::path::{AttemptEnd, PathState};
 use crate::peer::Peer;
 
 impl Peer {
-    /// The WebSocket is lost, and the relay's end of the connection with it.
+    /// The WebSocket is lost, and with it the relay's end of the connection.
     pub(crate) fn end_relay_path(&mut self, end: AttemptEnd) {
         for closed in self.routes.relay_path.end(end) {
             self.give_up(PeerId::RELAY, closed);
@@ -23,7 +23,7 @@ impl Peer {
             self.out.ask(Request::Offer { peer: PeerId::RELAY, attempt });
         }
         if self.routes.relay_path.path.complains(now, true) {
-            // It may be the way back that is cut: the relay shall use the WebSocket as well.
+            // The way back may be cut: the relay shall use the WebSocket as well.
             self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
         }
         let doubted = self.routes.paths.values().filter(|path| path.is_doubted(now, true));
@@ -36,12 +36,12 @@ impl Peer {
         }
     }
 
-    /// Whether offers to the relay can be made at all now.
+    /// Whether this peer can make offers to the relay at all now.
     pub(crate) fn offers_to_relay(&self) -> bool {
         !self.is_over() && self.config.paths != PathPolicy::Direct && self.relay.client.is_settled()
     }
 
-    /// Something came on the connection to the relay.
+    /// Handles bytes on the connection to the relay.
     pub(crate) fn on_relay_path_packet(&mut self, now: Time, attempt: u32, mode: Mode, bytes: &[u8]) {
         let Ok(Addressed { peer, payload }) = Addressed::decode(mode, bytes) else {
             if let Some(closed) = self.routes.relay_path.path.on_closed(now, attempt) {
@@ -49,7 +49,7 @@ impl Peer {
             }
             return;
         };
-        // What others say proves half of the way.
+        // A packet of another member proves only half of the way.
         if self.relay.client.peer() == Some(peer) {
             if let Some(replaced) = self.routes.relay_path.on_echo(now, attempt) {
                 self.give_up(PeerId::RELAY, replaced);

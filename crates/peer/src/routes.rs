@@ -1,4 +1,4 @@
-//! The paths to the others: which there shall be, which there are, and what was said of them.
+//! The paths to the others: those wanted, those there are, and those reported.
 
 use samovar_session::Session;
 use samovar_wire::limits::MEMBERS_MAX;
@@ -9,40 +9,40 @@ use crate::path::{AttemptEnd, Closed, Path, PathState, Patience};
 use crate::relay_path::RelayPath;
 use crate::ways::{ByRelay, Carrier, RouteTable, Ways};
 
-/// Strangers whose offers a host answers at a time: they may be about to be admitted.
+/// Strangers whose offers a host answers at the same time: they may be about to be admitted.
 const STRANGERS_MAX: usize = 2;
-/// How long an offer waits until this peer knows its sender for a member.
+/// The time that an offer waits for its sender to become a member here.
 const EARLY_FOR: Duration = Duration::from_millis(2_000);
 
-/// An offer of a peer that is no member yet, as far as this one knows.
+/// An offer of a peer that this one does not know as a member yet.
 #[derive(Debug)]
 pub(crate) struct EarlyOffer {
     pub(crate) at: Time,
     pub(crate) from: PeerId,
-    /// What its sender calls the connection.
+    /// The sender's number of the connection.
     pub(crate) theirs: u32,
     pub(crate) offer: String,
 }
 
-/// The paths of a peer. Most packets change nothing about the ways that they go, so paths are tended when something has
+/// The paths of a peer. Most packets do not change the ways of others, so the paths are tended only when something has
 /// happened to one, or is due.
 #[derive(Debug)]
 pub(crate) struct Routes {
     pub(crate) paths: SortedMap<PeerId, PathState>,
     pub(crate) relay_path: RelayPath,
     pub(crate) carried: Carried,
-    /// What the session and the game were told of each path.
+    /// The path to each peer that the session and the game were told.
     shown: SortedMap<PeerId, Path>,
-    /// Offers that came before this peer knew their senders for members, the oldest first.
+    /// Offers whose senders this peer does not know as members yet, the oldest first.
     early: Vec<EarlyOffer>,
-    /// To whom there shall be paths, and the session's [`Session::stirs`] when that was found out.
+    /// The peers to which paths are wanted, and the session's [`Session::stirs`] at that moment.
     wanted: Vec<PeerId>,
     wanted_since: Option<u64>,
     last_attempt: u32,
-    /// The session's [`Session::stirs`] when paths were tended, and until when there is nothing to tend unless something
-    /// happens to a path; `None` when something has.
+    /// The session's [`Session::stirs`] when the paths were tended, and the time until which they need no more of it;
+    /// `None` once something has happened to a path.
     tended: Option<(Option<u64>, Time)>,
-    /// The packet that is being given its ways; kept for its space.
+    /// The buffer for the packet that is being routed, kept for reuse.
     packet: Vec<u8>,
 }
 
@@ -77,7 +77,7 @@ impl Routes {
         has_room
     }
 
-    /// Keeps the offer of a peer that may be a member: a view can take longer than its members' offers.
+    /// Keeps the offer of a peer that may be a member: a view can arrive after its members' offers.
     pub(crate) fn keep_early(&mut self, offer: EarlyOffer) {
         self.early.retain(|kept| kept.from != offer.from && offer.at < kept.at + EARLY_FOR);
         if self.early.len() == MEMBERS_MAX {
@@ -86,15 +86,15 @@ impl Routes {
         self.early.push(offer);
     }
 
-    /// An offer whose sender has become a member meanwhile.
+    /// Takes an offer whose sender has become a member since.
     pub(crate) fn take_early(&mut self, now: Time) -> Option<EarlyOffer> {
         self.early.retain(|offer| now < offer.at + EARLY_FOR);
         let known = self.early.iter().position(|offer| self.paths.contains_key(&offer.from))?;
         Some(self.early.remove(known))
     }
 
-    /// Begins an attempt at a connection with an end that there is a path to; `answers` is what the other end calls it when
-    /// it is the other's.
+    /// Begins an attempt at a connection with an end that has a path. `answers` is the other end's number of it, if the
+    /// other end offered.
     pub(crate) fn open(&mut self, now: Time, end: PeerId, answers: Option<u32>) -> u32 {
         self.last_attempt += 1;
         let attempt = self.last_attempt;
@@ -112,7 +112,7 @@ impl Routes {
         self.packet = packet;
     }
 
-    /// How packets reach a peer without members that carry, by whether the relay forwards.
+    /// The way to a peer without carriers. `may_relay`: the relay forwards.
     pub(crate) fn own_path(&self, now: Time, peer: PeerId, may_relay: bool) -> Path {
         let is_direct = self.paths.get(&peer).is_some_and(|path| path.is_up(now));
         match (is_direct, may_relay) {
@@ -133,7 +133,7 @@ impl Routes {
         ByRelay { is_quick: self.relay_path.path.is_up(now), ways: Some(ways) }
     }
 
-    /// The ways that there are, by whether the relay forwards; `session` if members carry in it.
+    /// The ways that there are now. `may_relay`: the relay forwards; `session`: present if members carry in it.
     pub(crate) fn table(&self, now: Time, may_relay: bool, session: Option<&Session>) -> RouteTable {
         let by_relay = self.by_relay(now, may_relay);
         let Some(session) = session else {
@@ -146,13 +146,13 @@ impl Routes {
         RouteTable { by_relay, carriers, members: self.wanted.clone() }
     }
 
-    /// Notes by whom packets to each member go.
+    /// Notes the carrier of packets to each member.
     pub(crate) fn set_carriers(&mut self, now: Time, table: &RouteTable) {
         let by = |&to: &PeerId| Some((to, table.carrier_of(now, to, self.paths.get(&to))?));
         self.carried.set_carriers(self.wanted.iter().filter_map(by).collect());
     }
 
-    /// Notes at each path whether members carry what goes there; and says by whom.
+    /// Notes at each path whether a member carries its packets, and returns the carriers.
     pub(crate) fn mark_carried(&mut self) -> impl Iterator<Item = (PeerId, Option<PeerId>)> {
         let Self { wanted, paths, carried, .. } = self;
         wanted.iter().map(|&peer| {
@@ -164,13 +164,13 @@ impl Routes {
         })
     }
 
-    /// To whom there shall be paths.
+    /// The peers to which paths are wanted.
     pub(crate) fn wanted(&self) -> &[PeerId] {
         &self.wanted
     }
 
-    /// Finds out to whom there shall be paths: to the members, and to the host who is asked for admission.
-    /// Whether it may be others than before.
+    /// Finds the peers to which paths are wanted: the members, and the host that is asked for admission. Whether they
+    /// may have changed.
     pub(crate) fn want(&mut self, now: Time, session: &Session) -> bool {
         if self.wanted_since.replace(session.stirs()) == Some(session.stirs()) {
             return false;
@@ -186,8 +186,9 @@ impl Routes {
         true
     }
 
-    /// Ends the paths that nobody wants any more. A path to a stranger is an offer that we answered: it may be about to be
-    /// admitted, so it may stay while its connection does. A former member's goes.
+    /// Ends the paths that are not wanted any more. A path to a stranger comes from an offer that this peer answered:
+    /// the stranger may be about to be admitted, so the path stays while its connection does. A former member's path
+    /// goes.
     pub(crate) fn end_unwanted(&mut self) -> Vec<(PeerId, Closed)> {
         let mut ended = Vec::new();
         if self.paths.len() > self.wanted.len() {
@@ -213,7 +214,7 @@ impl Routes {
             .collect()
     }
 
-    /// Gives up what has been silent, or on its way, for too long.
+    /// Gives up connections and attempts whose time is over.
     pub(crate) fn expire(&mut self, now: Time, may_offer: bool) -> Vec<(PeerId, Closed)> {
         let mut expired = Vec::new();
         for (&peer, path) in &mut self.paths {
@@ -224,54 +225,54 @@ impl Routes {
         expired
     }
 
-    /// What was shown of each path.
+    /// The paths that were reported.
     pub(crate) fn shown(&self) -> impl Iterator<Item = (PeerId, Path)> {
         self.shown.iter().map(|(&peer, &path)| (peer, path))
     }
 
-    /// The path to a peer is this one now; whether something else was shown of it.
+    /// Reports the path to a peer; whether it differs from the last report.
     pub(crate) fn show(&mut self, peer: PeerId, path: Path) -> bool {
         self.shown.insert(peer, path) != Some(path)
     }
 
-    /// Forgets what was shown of paths that nobody wants any more.
+    /// Forgets the reports of paths that are not wanted any more.
     pub(crate) fn hide_unwanted(&mut self) {
         self.shown.retain(|peer, _| self.wanted.contains(peer));
     }
 
-    /// Something may have become of a path.
+    /// Something may have happened to a path.
     pub(crate) const fn touch(&mut self) {
         self.tended = None;
     }
 
-    /// Whether nothing can have become of a path since they were tended.
+    /// Whether nothing can have happened to a path since they were tended.
     pub(crate) fn are_tended(&self, now: Time, stirs: Option<u64>) -> bool {
         self.tended.is_some_and(|(since, due)| since == stirs && due > now)
     }
 
-    /// Paths are tended, and need no more of it until this time.
+    /// The paths are tended until `due`.
     pub(crate) const fn set_tended(&mut self, stirs: Option<u64>, due: Time) {
         self.tended = Some((stirs, due));
     }
 
-    /// Until when nothing is to be tended; `None` when that is to be found out.
+    /// The time until which the paths are tended; `None` if that is not known.
     pub(crate) fn tended_until(&self) -> Option<Time> {
         self.tended.map(|(_, due)| due)
     }
 
-    /// When the next path that is not in doubt yet will be.
+    /// When the next path that is not in doubt yet comes into doubt.
     pub(crate) fn doubted_at(&self, now: Time) -> Time {
         let doubted = self.paths.values().map(|path| path.doubted_at(true)).filter(|&at| at > now).min();
         doubted.unwrap_or(Time::FAR)
     }
 
-    /// The session is another one.
+    /// Another session begins.
     pub(crate) fn begin_session(&mut self) {
         self.carried = Carried::default();
         (self.wanted_since, self.tended) = (None, None);
     }
 
-    /// The session is left: there shall be paths to nobody.
+    /// The session is left: no paths are wanted.
     pub(crate) fn leave_session(&mut self) {
         (self.wanted_since, self.tended) = (None, None);
         self.wanted.clear();

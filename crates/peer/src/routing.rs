@@ -1,4 +1,4 @@
-//! Which way each packet goes, and what waits on it.
+//! Chooses the way of each packet, and accounts for the queues on it.
 
 use samovar_session::Session;
 use samovar_wire::relay::Addressed;
@@ -9,20 +9,21 @@ use crate::path::{Path, PathState};
 use crate::peer::Peer;
 use crate::ways::{RouteTable, Ways};
 
-/// When more direct paths than this are late at once, their ends rather died than the paths, and the WebSocket is needed for
-/// claims: it carries complaints to the host, and no packets behind them. The others, if they live, miss this peer alone, and
-/// complain themselves, or hear it by the other ways. A host has nobody to claim against.
+/// If more direct paths than this are late at once, this peer assumes dead ends rather than dead paths. Then the
+/// WebSocket is needed for claims: it carries complaints to the host only, and no packets after them. Other members
+/// that live miss this peer alone; they complain themselves, or hear it over the other ways. A host has nobody to claim
+/// against.
 const SPARED_ABOVE: usize = 6;
 
 impl Peer {
-    /// The ways that there are now, whoever a packet is for.
+    /// The ways that there are now, for any receiver.
     pub(crate) fn table(&self, now: Time) -> RouteTable {
         let session = self.session.as_ref().filter(|session| session.is_member() && self.is_by_host());
         self.routes.table(now, self.may_relay(), session)
     }
 
-    /// Bulk is no good twice: it goes by the way that is shown, and not by one on which the other end says that it hears
-    /// nothing, if there is another.
+    /// The way for bulk, which never goes two ways: the reported path, unless the other end complains of hearing
+    /// nothing on it and there is another.
     pub(crate) fn own_way_of_bulk(&self, now: Time, to: PeerId) -> Ways {
         let is_deaf = self.routes.paths.get(&to).is_some_and(|path| path.is_complained_of(now));
         let relay_path = self.routes.relay_path.way(now);
@@ -34,7 +35,7 @@ impl Peer {
         }
     }
 
-    /// Gives each packet of the session its ways.
+    /// Sends each packet of the session over its ways.
     pub(crate) fn route_session(&mut self, now: Time) {
         let mut table = None;
         let mut packet = self.routes.take_packet();
@@ -66,7 +67,7 @@ impl Peer {
         self.flush_bundles(now);
     }
 
-    /// A chunk takes one connection.
+    /// Sends a payload over its ways; a chunk takes one connection only.
     pub(crate) fn send(&mut self, ways: Ways, to: PeerId, mode: Mode, payload: &[u8]) {
         if ways.socket {
             self.send_socket(to, mode, payload);
@@ -96,9 +97,9 @@ impl Peer {
         self.out.send(Transmit::Direct { peer: PeerId::RELAY, attempt, mode, bytes });
     }
 
-    /// Tells those whose direct paths are silent that they are not heard: what they send may be lost, and they would not
-    /// know while they hear us. Those who are not heard at all are told so by the WebSocket, too. What is cut one way is its
-    /// own shortest way back.
+    /// Complains to the peers whose direct paths are silent. Their packets may be lost without their knowing while they
+    /// hear this peer. A peer that is not heard at all gets the complaint over the WebSocket, too. The unbroken
+    /// direction of a path cut one way is the shortest way for the complaint.
     pub(crate) fn complain(&mut self, now: Time) {
         if !self.may_relay() {
             return;
@@ -118,7 +119,7 @@ impl Peer {
         };
         let silent: Vec<_> = self.routes.paths.iter_mut().filter_map(complaint).collect();
         if silent.iter().any(|(_, is_aloud)| *is_aloud) && self.routes.relay_path.path.current().is_some() {
-            // What they answer may be lost on the way from the relay, too.
+            // Their answers may be lost on the way from the relay, too.
             self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
         }
         for (peer, is_aloud) in silent {
@@ -128,8 +129,8 @@ impl Peer {
         }
     }
 
-    /// Tells the session which paths lose nothing, those that are the relay's WebSocket and no other, and which are the relay's
-    /// in any way and nobody else's.
+    /// Tells the session which paths lose nothing (the relay's WebSocket and no other way), and which go through the
+    /// relay alone.
     pub(crate) fn note_losses(&mut self, now: Time) {
         let table = self.table(now);
         let Some(session) = &mut self.session else { return };
@@ -141,9 +142,9 @@ impl Peer {
         }
     }
 
-    /// Tells what a driver's buffer still holds of what it was given before: bytes for a connection, or for the
-    /// relay's WebSocket. To be called before sending more; links hold back while it is too much. Of a connection that
-    /// does not carry nothing is believed.
+    /// Reports the bytes that a driver's buffer still holds, for a connection or for the relay's WebSocket. Call it
+    /// before sending more; links hold back while it is too much. A report for a connection that is not the current one
+    /// is ignored.
     pub fn handle_backlog(&mut self, now: Time, buffer: Buffer, bytes: usize) {
         let bytes = bytes as u64;
         let known = match buffer {
@@ -166,14 +167,14 @@ impl Peer {
             .iter()
             .map(|(&peer, path)| (peer, path.backlog, table.ways(now, peer, Some(path))))
             .collect();
-        // Of the relay's buffers each link has its share.
+        // Each link has its share of the relay's buffers.
         let shared = |is_one: fn(&Ways) -> bool| ways.iter().filter(|(.., ways)| is_one(ways)).count().max(1);
         let socket = self.relay.backlog / shared(|ways| ways.socket) as u64;
         let relay_path =
             self.routes.relay_path.path.backlog / shared(|ways| ways.relay_path.is_some()) as u64;
         let Some(session) = &mut self.session else { return };
         for (peer, direct, ways) in ways {
-            // In doubt the shortest queue counts: that of a path that died never drains.
+            // In doubt the shortest queue counts: the queue of a dead path never drains.
             let queues =
                 [(ways.direct, direct), (ways.relay_path.is_some(), relay_path), (ways.socket, socket)];
             if let Some(backlog) =
@@ -184,7 +185,7 @@ impl Peer {
         }
     }
 
-    /// Who this is, from the relay's word on.
+    /// This peer's id; `None` until the relay lets it in.
     pub(crate) fn me(&self) -> Option<PeerId> {
         self.session.as_ref().map(Session::me)
     }

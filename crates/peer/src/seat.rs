@@ -3,27 +3,27 @@
 use samovar_session::Event;
 use samovar_wire::{Duration, Ticket, Time};
 
-/// A member that sat for so long comes back at once.
+/// A member that sat for this long comes back at once.
 const SETTLED_AFTER: Duration = Duration::from_millis(5_000);
-/// How long one waits that has come back a moment ago. It doubles with each time in a row.
+/// The pause before a peer comes back again soon after it came back. It doubles with each time in a row.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LAST_PAUSE: Duration = Duration::from_millis(8_000);
 
-/// How a peer stands to its seat.
+/// The state of a peer's seat.
 #[derive(Clone, Debug)]
 pub(crate) struct Seat {
-    /// Of which one takes it back.
+    /// The tickets, one of which takes the seat back.
     tickets: Vec<Ticket>,
-    /// Whether a host has said so of one.
+    /// Whether a ticket is known to have a seat.
     has_sat: bool,
-    /// When the session let it sit last.
+    /// When the session last seated this peer.
     since: Option<Time>,
     /// Objects changed here while the others went on.
     has_diverged: bool,
-    /// The session has ended: it is to be left at the next timeout, when the driver has heard of its end.
+    /// The session has ended. The peer leaves it at the next timeout, after the driver has heard of the end.
     leaves: bool,
     pause: Duration,
-    /// When the relay is asked for the seat.
+    /// When to ask the relay for the seat.
     asks_at: Time,
 }
 
@@ -52,7 +52,7 @@ impl Seat {
         }
     }
 
-    /// What takes the seat back.
+    /// The tickets that may take the seat back.
     pub(crate) fn tickets(&self) -> Vec<Ticket> {
         self.tickets.clone()
     }
@@ -62,27 +62,27 @@ impl Seat {
         self.has_sat
     }
 
-    /// A session is over: these may take the seat back in the next.
+    /// A session is over: keeps the tickets that may take the seat back in the next.
     pub(crate) fn keep(&mut self, tickets: Vec<Ticket>) {
         self.tickets = tickets;
     }
 
-    /// The session is to be left at the next timeout.
+    /// Leaves the session at the next timeout.
     pub(crate) const fn leave(&mut self) {
         self.leaves = true;
     }
 
-    /// Whether the session is to be left now; once.
+    /// Whether to leave the session now; true once.
     pub(crate) const fn takes_leave(&mut self) -> bool {
         core::mem::replace(&mut self.leaves, false)
     }
 
-    /// The session is left: the relay is asked for the seat in a while.
+    /// The session is left: asks the relay for the seat after a pause.
     pub(crate) fn ask_later(&mut self, now: Time) {
         self.asks_at = now + self.next_pause(now);
     }
 
-    /// Whether to ask the relay for the seat now; once.
+    /// Whether to ask the relay for the seat now; true once.
     pub(crate) fn takes_ask(&mut self, now: Time) -> bool {
         let is_due = self.asks_at <= now;
         if is_due {
@@ -91,18 +91,18 @@ impl Seat {
         is_due
     }
 
-    /// Whether objects changed here while the others went on; once.
+    /// Whether objects changed here while the others went on; true once.
     pub(crate) const fn takes_divergence(&mut self) -> bool {
         core::mem::replace(&mut self.has_diverged, false)
     }
 
-    /// When there is something to do about the seat.
+    /// When a timer of the seat is due.
     pub(crate) const fn due(&self) -> Time {
         // The driver hears of the session's end first.
         if self.leaves { Time::ZERO } else { self.asks_at }
     }
 
-    /// How long to wait before coming back: two that cannot live with each other would turn each other out for ever.
+    /// The pause before coming back: without it two peers that exclude each other would remove each other for ever.
     fn next_pause(&mut self, now: Time) -> Duration {
         let is_settled = self.since.take().is_some_and(|since| since + SETTLED_AFTER <= now);
         let pause = if is_settled { Duration::ZERO } else { self.pause };

@@ -1,4 +1,4 @@
-//! Connections: when to try, who offers, what came of it.
+//! Connections: when to try, which end offers, and the result.
 
 use samovar_directory::description::{is_bounded, with_fewer_candidates};
 use samovar_session::Session;
@@ -12,7 +12,7 @@ use crate::peer::Peer;
 use crate::routes::EarlyOffer;
 
 impl Peer {
-    /// An offer or answer of ours is ready, complete with candidates.
+    /// The driver has an offer or answer of ours ready, complete with candidates.
     pub fn handle_local_description(&mut self, now: Time, peer: PeerId, attempt: u32, description: String) {
         let description = with_fewer_candidates(description);
         let signal = match self.routes.path_mut(peer).and_then(|path| path.on_described(now, attempt)) {
@@ -20,7 +20,8 @@ impl Peer {
             Some(Some(theirs)) => Signal::Answer(theirs, description),
             None => return,
         };
-        self.relay.client.signal(now, peer, signal);
+        let is_member = self.session.as_ref().is_some_and(|session| session.view().has(peer));
+        self.relay.client.signal(now, peer, signal, is_member);
         self.drive(now);
     }
 
@@ -43,14 +44,14 @@ impl Peer {
         if let Some(closed) = self.routes.path_mut(peer).and_then(|path| path.on_closed(now, attempt)) {
             self.tell_end(peer, closed);
             if let Some(session) = self.session.as_mut().filter(|_| closed.was_last) {
-                // Whoever closes a page closes its connections.
+                // A page that closes also closes its connections.
                 session.path(now, peer).handle_closed();
             }
         }
         self.drive(now);
     }
 
-    /// Something came on a channel of a connection.
+    /// Bytes came on a channel of a connection.
     #[expect(clippy::too_many_arguments, reason = "plain values, as the driver has them at hand")]
     pub fn handle_direct_packet(&mut self, now: Time, peer: PeerId, attempt: u32, mode: Mode, bytes: &[u8]) {
         if peer == PeerId::RELAY {
@@ -69,9 +70,10 @@ impl Peer {
         self.drive(now);
     }
 
-    /// The machine has another network: its addresses changed, or it was offline. Everything that was opened on the
-    /// former one is opened again at once, what still carries meanwhile beside it. Once every half a second, since machines
-    /// say it several times; again at the end of that if it was said once more, and the relay has not let the peer in since.
+    /// The machine's network changed: it has other addresses, or was offline. Every connection is opened again at once,
+    /// and those that still carry packets go on meanwhile. Reports within half a second count as one, since machines
+    /// report a change several times. Another one in that time is handled at its end, unless the relay has let the peer
+    /// in since.
     pub fn handle_network_changed(&mut self, now: Time) {
         if !self.moves.counts(now) {
             return;
@@ -82,7 +84,7 @@ impl Peer {
         self.drive(now);
     }
 
-    /// Attempts under way give place to others.
+    /// Replaces the attempts under way.
     pub(crate) fn replace_attempts(&mut self, replace: impl Fn(&mut PathState) -> Option<Closed>) {
         let replaced: Vec<_> =
             self.routes.paths.iter_mut().filter_map(|(&peer, path)| Some((peer, replace(path)?))).collect();
@@ -110,14 +112,14 @@ impl Peer {
         if self.config.paths == PathPolicy::Relayed || from == PeerId::RELAY || !self.wants_direct(from) {
             return;
         }
-        // A host lets some in before it has named them: who has no other way to it asks for admission by that.
+        // A host answers some strangers before it has named them: one without another way asks for admission over that.
         let hosts = self.session.as_ref().is_some_and(Session::is_host);
         let may = self.routes.paths.contains_key(&from) || hosts && self.routes.lets_in(now, from);
         if !may {
             return self.routes.keep_early(EarlyOffer { at: now, from, theirs, offer });
         }
         let Some(path) = self.routes.paths.get_mut(&from) else { return };
-        // Offers can cross; that of the lower id stands.
+        // Offers can cross; the offer of the lower id stands.
         if !path.accepts_offer(now, me < from) {
             return;
         }
@@ -127,8 +129,8 @@ impl Peer {
         self.out.ask(Request::Answer { peer: from, attempt, offer });
     }
 
-    /// Whether this peer is the one that offers: the lower id; and to whom it wants nothing but a direct path. `None` when
-    /// there is no link to the other, or others carry what it says.
+    /// Whether this peer offers to another: it has the lower id, or allows direct paths only. `None` if there is no
+    /// link to the other, or a carrier carries its packets.
     pub(crate) fn is_offerer(&self, peer: PeerId) -> Option<bool> {
         let session = self.session.as_ref().filter(|session| session.link(peer).is_some())?;
         if !self.wants_direct(peer) {
@@ -137,19 +139,19 @@ impl Peer {
         Some(self.config.paths == PathPolicy::Direct || session.me() < peer)
     }
 
-    /// Whether offers to members can be made at all now. When the network changed they wait until it is clear which socket
-    /// carries them.
+    /// Whether this peer can make offers to members at all now. After a change of network offers wait until it is clear
+    /// which socket carries them.
     pub(crate) fn offers_now(&self) -> bool {
         !self.is_over() && self.config.paths != PathPolicy::Relayed && self.relay.client.is_settled()
     }
 
-    /// The relay will be gone soon: whoever is reached through it alone is offered a direct path now, not when the pause
-    /// after the last failure is over.
+    /// The relay stops soon: peers that only the relay reaches get an offer now, not when the pause after the last
+    /// failure is over.
     pub(crate) fn hurry(&mut self, now: Time) {
         self.routes.paths.values_mut().for_each(|path| path.hurry(now));
     }
 
-    /// Has the driver close a connection, and tells the game if an attempt ended so.
+    /// Asks the driver to close a connection, and tells the game if that ends an attempt.
     pub(crate) fn give_up(&mut self, peer: PeerId, closed: Closed) {
         self.out.ask(Request::CloseDirect { peer, attempt: closed.attempt });
         self.tell_end(peer, closed);
@@ -162,7 +164,7 @@ impl Peer {
         }
     }
 
-    /// Gives up what has been silent, or on its way, for too long.
+    /// Gives up connections and attempts whose time is over.
     pub(crate) fn expire_paths(&mut self, now: Time) {
         let may_offer = self.offers_now();
         for (peer, closed) in self.routes.expire(now, may_offer) {
@@ -181,7 +183,7 @@ impl Peer {
         }
     }
 
-    /// Keeps one path per member, makes offers, and tells the game what changed.
+    /// Keeps one path per member, makes offers, and tells the game of changes.
     pub(crate) fn tend_paths(&mut self, now: Time) {
         let may_differ = self.session.as_ref().is_some_and(|session| self.routes.want(now, session));
         for (peer, closed) in self.routes.end_unwanted() {
@@ -204,7 +206,7 @@ impl Peer {
             return;
         }
         let is_due = |peer: &PeerId, path: &PathState| {
-            // Nobody offers sooner than the lower id, and to find out who that is takes longer.
+            // The lower id offers first, and `is_offerer` takes longer to compute.
             path.wants_offer(now, true)
                 && self.is_offerer(*peer).is_some_and(|is_lower| path.wants_offer(now, is_lower))
         };
@@ -215,7 +217,7 @@ impl Peer {
         }
     }
 
-    /// Tells the session and the game which paths changed.
+    /// Tells the session and the game of changed paths.
     fn show_paths(&mut self, now: Time) {
         for at in 0..self.routes.wanted().len() {
             let peer = self.routes.wanted()[at];

@@ -1,14 +1,14 @@
-//! The ways that a packet may go, and which of them it takes.
+//! The ways of a packet, and the choice among them.
 
 use samovar_wire::{PeerId, Time};
 
 use crate::path::PathState;
 
-/// Which ways a packet goes: on the rung that is the way, and while that is in doubt on the next one, too.
+/// The ways that a packet goes: the rung that is the way, and while that is in doubt the next one, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ways {
     pub(crate) direct: bool,
-    /// Members that carry it.
+    /// The carriers that it goes to.
     pub(crate) carriers: [Option<PeerId>; 2],
     /// The connection to the relay.
     pub(crate) relay_path: Option<u32>,
@@ -23,33 +23,33 @@ impl Ways {
     /// The relay's WebSocket and no other way.
     pub(crate) const SOCKET: Self = Self { socket: true, ..Self::NONE };
 
-    /// Whether the relay brings it, and nobody else.
+    /// Whether only the relay brings it.
     pub(crate) fn is_relayed(&self) -> bool {
         (self.socket || self.relay_path.is_some()) && !self.direct && self.carriers == [None; 2]
     }
 }
 
-/// The ways by the relay, which are the same to everybody.
+/// The ways over the relay, the same for every receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByRelay {
-    /// Its data channels are a way that needs no sparing.
+    /// The relay's data channels are a way that needs no sparing.
     pub(crate) is_quick: bool,
-    /// Those to take besides a direct one that is not enough; `None` while the relay forwards nothing.
+    /// The ways to take beside a direct one that is not enough; `None` while the relay forwards nothing.
     pub(crate) ways: Option<Ways>,
 }
 
-/// A member that carries.
+/// A carrier, as this peer reaches it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Carrier {
     pub(crate) peer: PeerId,
     /// There is a direct way to it, or one was tried in vain.
     is_usable: bool,
-    /// The way to it is good enough that no other is needed.
+    /// The way to it is good enough that it needs no other.
     is_sure: bool,
 }
 
 impl Carrier {
-    /// By the path to it, and whether the relay forwards.
+    /// Judges a carrier by the path to it. `may_relay`: the relay forwards.
     pub(crate) fn new(now: Time, peer: PeerId, path: Option<&PathState>, may_relay: bool) -> Self {
         let is_direct = path.is_some_and(|path| path.is_up(now));
         let is_sure =
@@ -59,25 +59,25 @@ impl Carrier {
     }
 }
 
-/// The ways that there are, whoever a packet is for.
+/// The ways that there are now, for any receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct RouteTable {
     pub(crate) by_relay: ByRelay,
-    /// The members that carry, the best first.
+    /// The carriers, the best first.
     pub(crate) carriers: Vec<Carrier>,
-    /// For whom they do.
+    /// The members that they carry for.
     pub(crate) members: Vec<PeerId>,
 }
 
 impl RouteTable {
-    /// Those that carry for this member: for a backup only who comes before it, for the host nobody.
+    /// The carriers to a member: for a backup those before it, for the host none.
     fn carriers_to(&self, to: PeerId) -> impl Iterator<Item = Carrier> {
         let is_member = self.members.contains(&to);
         let before = self.carriers.iter().take_while(move |carrier| is_member && carrier.peer != to);
         before.filter(|carrier| carrier.is_usable).copied()
     }
 
-    /// The first of the carriers by which a packet goes to who has no direct path.
+    /// The first carrier for packets to a member without a direct path.
     pub(crate) fn carrier_of(&self, now: Time, to: PeerId, path: Option<&PathState>) -> Option<PeerId> {
         if path.is_some_and(|path| path.is_up(now)) {
             None
@@ -96,7 +96,7 @@ impl RouteTable {
         Ways { carriers: [Some(first.peer), carriers.next().map(|next| next.peer)], ..ways }
     }
 
-    /// The ways without members that carry.
+    /// The ways without carriers.
     pub(crate) fn own_ways(&self, now: Time, path: Option<&PathState>) -> Ways {
         let direct = path.is_some_and(|path| path.carriers().next().is_some());
         let ways = self.by_relay.ways.filter(|_| !is_enough(now, path, self.by_relay.is_quick));
@@ -106,7 +106,7 @@ impl RouteTable {
     }
 }
 
-/// Whether a path needs no other beside it. Where the next way `is_quick`, that is taken sooner.
+/// Whether a path needs no other beside it. If the next way `is_quick`, it is taken sooner.
 fn is_enough(now: Time, path: Option<&PathState>, is_quick: bool) -> bool {
     path.is_some_and(|path| path.is_enough(now, is_quick) && !(is_quick && path.is_late(now)))
 }

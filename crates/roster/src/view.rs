@@ -48,11 +48,14 @@ impl View {
     }
 
     /// The view of a session that is founded anew from a member's knowledge of it: every seat waits for its member,
-    /// for a full grace time from now on.
+    /// for a full grace time from now on. Under another id of the session, tickets are shown by their hashes
+    /// ([`Ticket::shown_to`](samovar_wire::Ticket::shown_to)).
     #[must_use]
-    pub fn founded_anew(mut self, now: Time, capacity: u8) -> Self {
+    pub fn founded_anew(mut self, now: Time, capacity: u8, has_same_id: bool) -> Self {
         for record in self.seats.iter_mut().flatten() {
-            record.ticket = record.ticket.again();
+            if !has_same_id {
+                record.ticket = record.ticket.again();
+            }
             record.peer = None;
             record.since = now.as_micros().max(record.since);
         }

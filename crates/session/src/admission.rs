@@ -23,8 +23,9 @@ impl Session {
         let core = &mut self.core;
         let members = &mut core.members;
         match members.kept.take() {
-            Some(Kept { view, time }) => {
-                members.view = view.founded_anew(time, core.config.capacity);
+            Some(Kept { session, view, time }) => {
+                let has_same_id = session == core.roster.warrant().session;
+                members.view = view.founded_anew(time, core.config.capacity, has_same_id);
                 core.clock.begin_at(now, time);
             }
             None => {

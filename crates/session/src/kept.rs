@@ -5,25 +5,28 @@
 
 use samovar_roster::{VIEW_FIELDS, View};
 use samovar_wire::limits::FIELD_MAX;
-use samovar_wire::{DecodeError, Time};
+use samovar_wire::{DecodeError, SessionId, Time};
 
 /// The layout of [`Kept::to_bytes`]: what another version of this program has kept is as good as nothing.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 /// A session that is older than this, in microseconds, is none: 285 years.
 const TIME_MAX: u64 = 1 << 53;
 
 /// The seats of a session and its time, as a member knew them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
+    /// The session that this was kept of. Tickets of another open the seats by their hashes alone.
+    pub(crate) session: SessionId,
     pub(crate) view: View,
     pub(crate) time: Time,
 }
 
 impl Kept {
-    /// Bytes to keep: 49 fields of at most 255 bytes, and 9 bytes more.
+    /// Bytes to keep: 49 fields of at most 255 bytes, and 17 bytes more.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
+        bytes.extend(self.session.0.to_le_bytes());
         bytes.extend(self.time.as_micros().to_le_bytes());
         for field in self.view.to_fields() {
             // A field has at most 255 bytes.
@@ -39,7 +42,9 @@ impl Kept {
     /// Any [`DecodeError`]: it is of another version, damaged, or no view.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let (&version, rest) = bytes.split_first().ok_or(DecodeError::Truncated)?;
+        let (session, rest) = rest.split_first_chunk().ok_or(DecodeError::Truncated)?;
         let (time, mut rest) = rest.split_first_chunk().ok_or(DecodeError::Truncated)?;
+        let session = SessionId(u64::from_le_bytes(*session));
         let time = u64::from_le_bytes(*time);
         if version != VERSION || time > TIME_MAX {
             return Err(DecodeError::Invalid);
@@ -54,7 +59,7 @@ impl Kept {
             rest = &after[usize::from(length)..];
         }
         let view = View::from_fields(fields.into_iter())?;
-        Ok(Self { view, time: Time::from_micros(time) })
+        Ok(Self { session, view, time: Time::from_micros(time) })
     }
 }
 
@@ -81,7 +86,7 @@ mod tests {
         for (peer, name) in [(7_u8, "Ann"), (8, "مريم")] {
             view.admit(Time::ZERO, PeerId(u32::from(peer)), &hello(name, peer, None)).unwrap();
         }
-        Kept { view, time: Time::from_micros(77_000_000) }
+        Kept { session: SessionId(1), view, time: Time::from_micros(77_000_000) }
     }
 
     #[test]
@@ -113,7 +118,7 @@ mod tests {
         let mut view = View::founding(8);
         let first = view.admit(Time::ZERO, PeerId(7), &hello("Ann", 7, None)).unwrap();
         view.admit(Time::ZERO, PeerId(8), &hello("Ann", 8, None)).unwrap();
-        let mut again = view.founded_anew(Time::from_micros(9), 4);
+        let mut again = view.founded_anew(Time::from_micros(9), 4, false);
         assert_eq!((again.members().count(), again.seats().count(), again.capacity()), (0, 2, 4));
         assert!(again.backups().is_empty() && again.electorate().peers.is_empty());
         let shown = ticket(7).shown_to(SessionId(2));
@@ -121,6 +126,16 @@ mod tests {
         assert_eq!((back.seat, back.yields), (first.seat, None));
         let thief = again.admit(Time::ZERO, PeerId(98), &hello("Ann", 10, Some(shown))).unwrap();
         assert_ne!(thief.seat, first.seat);
+    }
+
+    #[test]
+    fn a_session_that_keeps_its_id_keeps_its_tickets() {
+        let mut view = View::founding(8);
+        let first = view.admit(Time::ZERO, PeerId(7), &hello("Ann", 7, None)).unwrap();
+        let mut again = view.founded_anew(Time::from_micros(9), 4, true);
+        let shown = ticket(7).shown_to(SessionId(1));
+        let back = again.admit(Time::ZERO, PeerId(99), &hello("Ann", 9, Some(shown))).unwrap();
+        assert_eq!((back.seat, back.yields), (first.seat, None));
     }
 
     #[test]

@@ -163,8 +163,13 @@ impl Session {
     /// `None` before this peer is a member.
     #[must_use]
     pub fn kept(&self, now: Time) -> Option<Kept> {
-        (self.core.phase != Phase::Joining && self.core.members.view.members().next().is_some())
-            .then(|| Kept { view: self.core.members.view.clone(), time: self.session_time(now) })
+        (self.core.phase != Phase::Joining && self.core.members.view.members().next().is_some()).then(|| {
+            Kept {
+                session: self.warrant().session,
+                view: self.core.members.view.clone(),
+                time: self.session_time(now),
+            }
+        })
     }
 
     /// The seat of a member.

@@ -59,6 +59,8 @@ pub enum Fault {
     Join,
     /// Players leave for good, with a farewell.
     Leave(Who),
+    /// Players leave for good, though nobody may be left but those who are about to come back.
+    Abandon(Who),
     /// Players close their pages: they say farewell, and nothing of them is left then.
     ClosePage(Who),
     /// Players load their pages anew: these say that they go, and are back soon, with what they kept of the session.
@@ -217,6 +219,17 @@ pub enum Fault {
         /// Whose.
         who: Who,
     },
+    /// Somebody starts a process with a ticket made of what the view has of a player's, which all members read.
+    ForgedTicket {
+        /// Whose.
+        who: Who,
+    },
+    /// Somebody enters the game at the relay, never asks the host for a seat, and says to the relay and to others what may
+    /// hurt.
+    Stranger {
+        /// How long.
+        lasts: Duration,
+    },
     /// A member says to the relay and to others what may hurt, beside all that its peer says. When everything heals it is gone.
     Lie {
         /// The player. Nothing that it tells other games is judged, from the beginning of the run on.
@@ -233,6 +246,7 @@ impl Fault {
         match self {
             Self::Join => "join",
             Self::Leave(_) => "leave",
+            Self::Abandon(_) => "abandon",
             Self::ClosePage(_) => "page-closed",
             Self::Reload(_) => "reload",
             Self::HandOver => "hand-over",
@@ -261,6 +275,8 @@ impl Fault {
             Self::Online { .. } => "online",
             Self::ProxyReload => "proxy-reload",
             Self::OldTicket { .. } => "old-ticket",
+            Self::ForgedTicket { .. } => "forged-ticket",
+            Self::Stranger { .. } => "stranger",
             Self::Lie { .. } => "lie",
         }
     }

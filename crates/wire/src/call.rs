@@ -3,12 +3,12 @@
 use crate::limits::APP_MESSAGE_MAX;
 use crate::{DecodeError, Reader, Writer};
 
-/// The body of CALL: asks another peer's game for something.
+/// The body of CALL: asks another peer's game for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
-    /// The caller's number of it; never used again.
+    /// The caller's number of the call; never used again.
     pub number: u64,
-    /// What is called; the game's own numbering.
+    /// The method; the game's own numbering.
     pub method: u16,
     /// The game's own.
     pub bytes: &'a [u8],
@@ -36,10 +36,10 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What became of a call, as the called peer says.
+/// The outcome of a call, as the called peer reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply<'a> {
-    /// It was answered.
+    /// The game's answer.
     Done(&'a [u8]),
     /// The game refused, by its own code.
     Refused(u16),
@@ -67,7 +67,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Reads the body of REPLY: the call's number and what became of it.
+    /// Reads the body of REPLY: the call's number and its outcome.
     ///
     /// # Errors
     /// Any [`DecodeError`].

@@ -10,10 +10,10 @@
 use crate::limits::{BULK_CHUNK_MAX, PACKET_MAX};
 use crate::{DecodeError, Mode, PeerId, Reader, Writer};
 
-/// Bytes around one packet or chunk that is carried alone: what links leave free in theirs.
+/// Bytes around one packet or chunk that is carried alone; links leave them free in theirs.
 pub const CARRIED_HEAD: usize = 16;
 
-/// Which way it goes.
+/// The direction of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Leg {
     /// To the carrier: each entry names its receiver.
@@ -30,7 +30,7 @@ impl Leg {
         }
     }
 
-    /// Which leg this was carried on; `None` for what is of the sender's own link.
+    /// The leg of a bundle; `None` for a packet or chunk of the sender's own link.
     #[must_use]
     pub const fn of(bytes: &[u8]) -> Option<Self> {
         match bytes.first() {
@@ -41,17 +41,17 @@ impl Leg {
     }
 }
 
-/// One packet or chunk among those that travel together.
+/// One packet or chunk of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// Its receiver on the way up, its sender on the way down.
     pub peer: PeerId,
-    /// What the link wrote; opaque to the carrier.
+    /// The packet or chunk; opaque to the carrier.
     pub payload: &'a [u8],
 }
 
 impl Entry<'_> {
-    /// Appends this entry; to nothing, behind the leg's tag.
+    /// Appends this entry; the leg's tag comes first if `bytes` is empty.
     pub fn encode(self, leg: Leg, bytes: &mut Vec<u8>) {
         if bytes.is_empty() {
             bytes.push(leg.tag());
@@ -61,18 +61,18 @@ impl Entry<'_> {
         out.prefixed(self.payload);
     }
 
-    /// Bytes that it takes at most, the tag included.
+    /// The most bytes that an entry takes, the tag included.
     #[must_use]
     pub const fn room(payload: &[u8]) -> usize {
         payload.len() + 1 + 4 + 3
     }
 }
 
-/// The entries of what was carried.
+/// The entries of a bundle.
 ///
 /// # Errors
-/// `TooLarge` when the whole is larger than what a link may write in this mode, `Truncated`, `Invalid` without a tag or with
-/// no entry, or with an empty one.
+/// `TooLarge` when the bundle is larger than a link may write in this mode, `Truncated`, `Invalid` without a tag,
+/// without an entry, or with an empty one.
 pub fn entries(mode: Mode, bytes: &[u8]) -> Result<Vec<Entry<'_>>, DecodeError> {
     let max = if mode == Mode::Unreliable { PACKET_MAX } else { BULK_CHUNK_MAX };
     if bytes.len() > max {

@@ -1,17 +1,17 @@
-//! What members and their host say about who shall own an object (PROTOCOL §4.7).
+//! The messages by which members and their host settle the owner of an object (PROTOCOL §4.7).
 
 use crate::{DecodeError, ObjectId, PeerId, Reader, Stamp, Time, Writer};
 
-/// What a member wants of the host for an object.
+/// A member's request to the host about an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wish {
-    /// To own it.
+    /// The member wants to own it.
     Request,
-    /// Not to own it any more: the host shall.
+    /// The member gives it back: the host shall own it.
     Release,
-    /// That another member owns it.
+    /// Another member shall own it.
     Transfer(PeerId),
-    /// To own it because the member touches it; of several the first wins.
+    /// The member touches it and wants to own it; of several the first wins.
     Touch,
 }
 
@@ -33,11 +33,11 @@ impl Wish {
 pub struct Request {
     /// The object.
     pub id: ObjectId,
-    /// The ownership that the member knows of.
+    /// The ownership that the member knows.
     pub known: Stamp,
     /// Session time at which the member wished it.
     pub time: Time,
-    /// What it wishes.
+    /// The request.
     pub wish: Wish,
 }
 
@@ -75,23 +75,23 @@ impl Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Denial {
-    /// Somebody owns it, and its traits do not let others ask for it then.
+    /// A member owns it, and its traits let others ask for it only while the host does.
     NotAvailable,
     /// The host's game said no.
     Refused,
     /// The host knows no such object.
     Unknown,
-    /// The member, or who it would go to, owns as many objects as it may; or it asks too much too fast.
+    /// The member, or the receiver of a transfer, owns as many objects as it may; or it asks too often.
     TooMany,
-    /// Nobody may ask for it.
+    /// Its traits let no member ask for it.
     Forbidden,
-    /// It waits for its former owner.
+    /// It waits for its previous owner.
     Frozen,
-    /// It has moved only just now.
+    /// It changed its owner only just now.
     TooSoon,
-    /// Who gives it away does not own it.
+    /// The member that gives it away does not own it.
     NotOwner,
-    /// Who it shall go to is no member.
+    /// The receiver of a transfer is no member.
     NotAMember,
     /// Another member was faster.
     LostTo(PeerId),
@@ -99,7 +99,7 @@ pub enum Denial {
     NoAnswer,
 }
 
-/// The body of ANSWER: no. What is granted is answered by GRANT.
+/// The body of ANSWER: no. The host answers a granted wish with GRANT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The object.

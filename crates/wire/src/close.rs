@@ -1,11 +1,11 @@
-//! Why a link ended, grouped by whose fault it was (PROTOCOL §7).
+//! The reasons for the end of a link, grouped by the side at fault (PROTOCOL §7).
 
-/// Whose fault the end of a link was.
+/// The side at fault for the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// Nobody's: a planned end.
+    /// Neither side: a planned end.
     Nobody,
-    /// The network's or a machine's: silence.
+    /// The network or a machine: silence.
     Network,
     /// The two ends are honest and have no common ground.
     Incompatible,
@@ -41,15 +41,15 @@ macro_rules! close_codes {
 }
 
 close_codes! {
-    /// The peer left of its own will, for good.
+    /// The peer left for good, of its own will.
     Left = 1000,
     /// The seat was taken by a newer peer with its ticket: a reload, another tab.
     SeatTaken = 1001,
-    /// The peer goes away and may come back as another one with its ticket: a page is unloaded.
+    /// The peer goes away and may come back as a new one with its ticket: a page is unloaded.
     Away = 1003,
     /// The peer is not, or no longer, a member of the session that the other end is in.
     NotAMember = 1002,
-    /// Nothing was heard for longer than the time-out.
+    /// The other end was silent for longer than the time-out.
     Silent = 2000,
     /// The first message names another protocol version.
     VersionMismatch = 3000,
@@ -59,7 +59,7 @@ close_codes! {
     Full = 3002,
     /// The host no longer admits anybody.
     Closed = 3003,
-    /// The hash of the ticket that a newcomer drew is that of another member's.
+    /// The hash of a newcomer's ticket is that of another member's.
     BadTicket = 3004,
     /// The host has put the peer out.
     PutOut = 3005,
@@ -69,24 +69,24 @@ close_codes! {
     TooLarge = 4001,
     /// A count or window was exceeded.
     LimitExceeded = 4002,
-    /// A peer spoke for somebody else: it created under another's id, or moved what it was not granted.
+    /// A peer spoke for another: it created an object under another's id, or moved one that it was not granted.
     NotYours = 4003,
     /// A peer acted as host, or showed a warrant, without a valid one.
     BadWarrant = 4004,
     /// A message that this peer may not send, or not now.
     Unexpected = 4005,
-    /// A stamp of a term that nobody has a warrant for.
+    /// A stamp of a term without a known warrant.
     FutureStamp = 4006,
 }
 
 impl CloseCode {
-    /// Whether the peer itself said that it goes, and is not to be waited for.
+    /// Whether the peer itself announced that it goes, so that waiting for it is useless.
     #[must_use]
     pub const fn is_farewell(self) -> bool {
         matches!(self, Self::Left | Self::Away)
     }
 
-    /// Whose fault it was.
+    /// The side at fault.
     #[must_use]
     pub const fn blame(self) -> Blame {
         match self.as_u16() {

@@ -2,15 +2,15 @@
 
 use crate::{ObjectId, PeerId, Stamp, Term};
 
-/// Why bytes do not decode. Whoever sent them is at fault.
+/// The error of bytes that do not decode. Their sender is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The bytes end before the value does.
     Truncated,
-    /// Bytes are left behind the value.
+    /// Bytes are left after the value.
     Trailing,
-    /// Something is larger, longer or more than its limit.
+    /// A size, length or count exceeds its limit.
     TooLarge,
     /// A value that its type cannot have.
     Invalid,
@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
         Self { rest: bytes }
     }
 
-    /// Whether everything has been read.
+    /// Whether all bytes are read.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.rest.is_empty()
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         Ok(Stamp { term: Term(self.varint()?), counter: self.varint_u32()? })
     }
 
-    /// Says that nothing must be left.
+    /// Checks that no bytes are left.
     ///
     /// # Errors
     /// `Trailing`.
@@ -189,7 +189,7 @@ impl<'a> Writer<'a> {
         self.out.is_empty()
     }
 
-    /// Takes back everything behind the first `len` bytes.
+    /// Removes everything after the first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.out.truncate(len);
     }

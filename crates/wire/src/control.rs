@@ -1,16 +1,16 @@
-//! Control messages between peers, and the one bounded decode that everything encoded by bincode goes through.
+//! Control messages between peers, and the one bounded decoder for all bincode messages.
 
 use bincode::{Decode, Encode};
 
 use crate::limits::{CONTROL_MAX, MEMBERS_MAX, RESUME_MAX};
 use crate::{DecodeError, PeerId, ShownTicket, Term, TicketHash, Warrant};
 
-/// What bincode may encode: message types of this crate, never somebody's internal struct.
+/// The types that bincode may encode: message types of this crate, never another crate's struct.
 ///
 /// None of them may hold a collection of zero-sized elements: bincode's limit does not count those, and nine bytes
 /// would ask for 2^64 of them.
 pub trait Message: Encode + Decode<()> {
-    /// Checks what the type cannot say: ranges, lengths, agreement between fields.
+    /// Checks what the type cannot express: ranges, lengths, agreement between fields.
     ///
     /// # Errors
     /// `Invalid` or `TooLarge`.
@@ -40,7 +40,7 @@ pub fn decode<T: Message, const LIMIT: usize>(bytes: &[u8]) -> Result<T, DecodeE
 
 /// Appends one message.
 pub fn encode<T: Message>(message: &T, out: &mut Vec<u8>) {
-    // What an error would say of itself is not wanted: its text alone is kilobytes of a page.
+    // The error is dropped unread: its formatting alone adds kilobytes to a page.
     let bytes = bincode::encode_to_vec(message, bincode::config::standard()).ok();
     let bytes = bytes.expect("messages hold no type whose encoding can fail, and a Vec takes them all");
     out.extend_from_slice(&bytes);
@@ -51,13 +51,13 @@ pub fn encode<T: Message>(message: &T, out: &mut Vec<u8>) {
 pub enum PeerControl {
     /// The first message of a peer that wants to be a member, to the host.
     Hello(Hello),
-    /// From the host: the ticket of this hash, which the receiver sent, opens its seat again. All backups know of it.
+    /// From the host: the ticket of this hash, which the receiver sent, opens its seat again. All backups know it.
     Welcome(TicketHash),
-    /// Passed on by every peer that adopts it, on each of its links, before anything said under it.
+    /// Every peer that adopts a warrant passes it on, on each of its links, before any message under it.
     Warrant(Warrant),
     /// To the host: how fit the sender is to host.
     Standing(Standing),
-    /// To everybody: what the sender holds of its host, in place of what it said before (PROTOCOL §4.10).
+    /// To all: the sender's opinion of its host, in place of its previous one (PROTOCOL §4.10).
     Opinion(Opinion),
 }
 
@@ -72,33 +72,33 @@ pub struct Hello {
     pub name: String,
     /// The application's own bits: colour, robot.
     pub attributes: u32,
-    /// Of the ticket that the sender has drawn for its seat.
+    /// The hash of the ticket that the sender has drawn for its seat.
     pub ticket: TicketHash,
-    /// Tickets of which one may open the seat that the sender had.
+    /// Tickets, one of which may open the sender's previous seat.
     pub resume: [Option<ShownTicket>; RESUME_MAX],
 }
 
-/// How fit a member is to host. The host publishes it, and everybody ranks by it (PROTOCOL §4.1).
+/// A member's fitness to host. The host publishes it, and all rank by it (PROTOCOL §4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Standing {
-    /// Whether it is there to play.
+    /// Whether the member is there to play.
     pub presence: Presence,
-    /// How many members it reaches directly, at most 31.
+    /// The number of members that it reaches directly, at most 31.
     pub reach: u8,
 }
 
-/// Whether a member is there to play. A member that stands still hosts only when nobody else can.
+/// Whether a member is there to play. A member whose game stands still hosts only if no other can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub enum Presence {
-    /// Its page is hidden, and its game makes steps all the same.
+    /// Its page is hidden, and its game still makes steps.
     Hidden,
     /// Its page is visible; always for programs.
     Visible,
-    /// Its game makes no steps, whether anybody sees its page or not.
+    /// Its game makes no steps, whether its page is visible or not.
     Still,
 }
 
-/// All that a member has to say in elections. The newest counts, whatever it said before.
+/// A member's whole statement in elections. The newest replaces all before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Opinion {
     /// The term that the sender lives under.
@@ -109,20 +109,20 @@ pub struct Opinion {
     pub missed: bool,
     /// Whether the sender reaches the relay, as far as it knows; false while it does not miss its host.
     pub relay: bool,
-    /// What the sender has voted last, above its term.
+    /// The sender's last vote, if its term is above the sender's term.
     pub vote: Option<Vote>,
-    /// Whom the sender, who hosts, wants for its successor.
+    /// The heir of the sender, if it hosts.
     pub heir: Option<PeerId>,
 }
 
 impl Opinion {
-    /// Of a member that is content with its host.
+    /// The opinion of a member that is content with its host.
     #[must_use]
     pub const fn content(term: Term, host: PeerId) -> Self {
         Self { term, host, missed: false, relay: false, vote: None, heir: None }
     }
 
-    /// Whether whoever knows the warrant of the sender's term knows all of it.
+    /// Whether the warrant of the sender's term implies the whole opinion.
     #[must_use]
     pub fn is_implied(&self) -> bool {
         self.term.is_witnessed() && *self == Self::content(self.term, self.host)
@@ -134,7 +134,7 @@ impl Opinion {
 pub struct Vote {
     /// The term that the candidate shall host.
     pub term: Term,
-    /// Who.
+    /// The candidate.
     pub candidate: PeerId,
     /// The number of the newest electorate that the sender knows.
     pub electorate: u64,

@@ -1,11 +1,11 @@
-//! Which association of two peers a packet belongs to (PROTOCOL §2.2).
+//! The association of two peers that a packet belongs to (PROTOCOL §2.2).
 
 use crate::DecodeError;
 
-/// Generations before the numbers begin anew.
+/// The number of generations; after the last the first comes again.
 const GENERATIONS: u8 = 15;
 
-/// The how manieth link of one peer to another this is: from 1 to 15, and then from 1 again.
+/// The number of one peer's links to another, modulo: from 1 to 15, then from 1 again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation(u8);
 
@@ -13,13 +13,13 @@ impl Generation {
     /// The first link of a peer to another.
     pub const FIRST: Self = Self(1);
 
-    /// The generation behind this one.
+    /// The generation after this one.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 % GENERATIONS + 1)
     }
 
-    /// Whether this one comes behind the other: at most seven behind it.
+    /// Whether this generation comes after the other: at most seven later.
     #[must_use]
     pub const fn is_newer_than(self, other: Self) -> bool {
         let ahead = (self.0 + GENERATIONS - other.0) % GENERATIONS;
@@ -34,16 +34,16 @@ impl Generation {
 /// The generations of both ends, as the sender of a packet or chunk knows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Generations {
-    /// The sender's; `None` for who has no link any more, which only closes one.
+    /// The sender's; `None` for a sender without a link, which can only close one.
     pub sender: Option<Generation>,
     /// The receiver's; `None` when the sender has not heard of it yet.
     pub receiver: Option<Generation>,
 }
 
 impl Generations {
-    /// Of who has no link.
+    /// The generations of a sender without a link.
     pub const NONE: Self = Self { sender: None, receiver: None };
-    /// Of the first link of a peer that has not heard anything yet.
+    /// The generations of a peer's first link before it hears anything.
     pub const FIRST: Self = Self { sender: Some(Generation::FIRST), receiver: None };
 
     /// The byte that states both.
@@ -56,7 +56,7 @@ impl Generations {
     /// Reads the byte.
     ///
     /// # Errors
-    /// `Invalid` for the generation of a receiver without one of the sender.
+    /// `Invalid` for a receiver's generation without a sender's.
     pub const fn decode(byte: u8) -> Result<Self, DecodeError> {
         if byte > 0 && byte < 0x10 {
             return Err(DecodeError::Invalid);
@@ -72,7 +72,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn of_two_generations_one_is_newer_also_where_the_numbers_begin_anew() {
+    fn the_newer_generation_is_known_across_the_wrap() {
         let mut generation = Generation::FIRST;
         for _ in 0..40 {
             let mut later = generation;

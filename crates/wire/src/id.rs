@@ -4,19 +4,19 @@ use core::fmt;
 
 use bincode::{Decode, Encode};
 
-/// One process that runs a session: a tab, a native robot. Drawn at random by the relay, so that nobody can
-/// arrange to be next in line, and never used again: who comes back on the same seat is a new peer.
+/// One process that runs a session: a tab, a native robot. The relay draws the id at random, so that no peer can
+/// arrange to be next in line, and never uses it again: a player who comes back to a seat is a new peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct PeerId(pub u32);
 
 impl PeerId {
-    /// The relay, where a message names the other end of a way that may be a peer's, too. Nobody's id: the relay draws
-    /// none that is zero.
+    /// The relay, in messages where the other end may be a peer or the relay. No peer has this id: the relay never
+    /// draws zero.
     pub const RELAY: Self = Self(0);
-    /// From this id on they are those of the relay's own peers, and the relay draws none of them for others.
+    /// Ids from this one on belong to the relay's own peers; the relay draws none of them for others.
     pub const OWN_FROM: Self = Self(0xffff_0000);
 
-    /// Whether it is the relay's own peer's, whom nobody can pretend to be: the relay draws all ids.
+    /// Whether this is one of the relay's own peers. No peer can pretend to be one: the relay draws all ids.
     #[must_use]
     pub const fn is_relays_own(self) -> bool {
         self.0 >= Self::OWN_FROM.0
@@ -37,16 +37,16 @@ pub struct SeatId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct SessionId(pub u64);
 
-/// A host's reign number; it grows at each host change (PROTOCOL §4.10).
+/// The number of a host's term; it grows at each host change (PROTOCOL §4.10).
 ///
-/// The relay gives out *witnessed* terms: multiples of 256, the founder's is 256. Members who vote because they cannot
-/// reach it count on from there, so that a witnessed term beats every voted one before it, and so that votes of sides
-/// that know different witnessed terms never meet in one term.
+/// The relay gives out *witnessed* terms: multiples of 256, the founder's is 256. Members that cannot reach the relay
+/// vote for the terms after it. So a witnessed term beats every voted one before it, and the votes of sides that know
+/// different witnessed terms never meet in one term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Term(pub u64);
 
 impl Term {
-    /// The founder's.
+    /// The founder's term.
     pub const FIRST: Self = Self(256);
 
     /// The next term that the relay can give out.
@@ -67,7 +67,7 @@ impl Term {
         self.0 & 255 == 0
     }
 
-    /// The witnessed term that this one counts on from, itself when it is one.
+    /// The witnessed term that this one counts on from; a witnessed term itself.
     #[must_use]
     pub const fn base(self) -> Self {
         Self(self.0 & !255)
@@ -84,7 +84,7 @@ impl fmt::Display for Term {
     }
 }
 
-/// A replicated object: who created it and its number among that peer's objects.
+/// A replicated object: its creator, and its number among that peer's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
     /// The peer that created it; zero for the session object.
@@ -104,7 +104,7 @@ impl fmt::Display for ObjectId {
     }
 }
 
-/// What an object is; the application's own numbering. [`Kind::SESSION`] is taken.
+/// The kind of an object; the game's own numbering. [`Kind::SESSION`] is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind(pub u8);
 
@@ -113,7 +113,8 @@ impl Kind {
     pub const SESSION: Self = Self(0);
 }
 
-/// What takes a member's seat back, once. The member draws it and shows it to nobody but a host that shall seat it again.
+/// The secret that takes a member's seat back, once. The member draws it and shows it only to a host that shall seat it
+/// again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ticket {
     /// The session that the seat is in.
@@ -126,25 +127,26 @@ pub struct Ticket {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct ShownTicket(pub [u8; 16]);
 
-/// What the view holds of a ticket: any host can check a ticket by it, and nobody can make one.
+/// The hash of a ticket in the view: any host can check a ticket by it, and no peer can make a ticket from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct TicketHash(pub [u8; 16]);
 
 impl Ticket {
-    /// What the view holds of it.
+    /// The hash of this ticket, for the view.
     #[must_use]
     pub fn hash(&self) -> TicketHash {
         ShownTicket(self.secret).hash()
     }
 
-    /// What the host of a session is shown. One that begins that of the ticket anew holds the hash of a hash, so that it needs
-    /// the hash alone: whoever lists another session under the same code learns nothing that opens the seat.
+    /// The form of this ticket for the host of a session. A host that begins the ticket's session anew holds the hash
+    /// of a hash and needs the hash alone. So a host that lists another session under the same code learns nothing that
+    /// opens the seat.
     #[must_use]
     pub fn shown_to(&self, session: SessionId) -> ShownTicket {
         if session == self.session { ShownTicket(self.secret) } else { ShownTicket(self.hash().0) }
     }
 
-    /// Bytes to keep.
+    /// The bytes to keep, for [`Ticket::from_bytes`].
     #[must_use]
     pub fn to_bytes(&self) -> [u8; 24] {
         let mut bytes = [0; 24];
@@ -153,7 +155,7 @@ impl Ticket {
         bytes
     }
 
-    /// What was kept.
+    /// The ticket from kept bytes.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; 24]) -> Self {
         let (mut session, mut secret) = ([0; 8], [0; 16]);
@@ -164,7 +166,7 @@ impl Ticket {
 }
 
 impl ShownTicket {
-    /// What the view holds of it.
+    /// The hash of this ticket, for the view.
     #[must_use]
     pub fn hash(&self) -> TicketHash {
         let mut short = [0; 16];
@@ -174,7 +176,7 @@ impl ShownTicket {
 }
 
 impl TicketHash {
-    /// What a session holds that is begun anew from what was kept of another.
+    /// The hash that a session holds if it is begun anew from the kept state of another.
     #[must_use]
     pub fn again(&self) -> Self {
         ShownTicket(self.0).hash()

@@ -1,15 +1,15 @@
-//! Small counts in few bits: how a causal message says what its sender had delivered (PROTOCOL §4.13).
+//! Small counts in few bits: the delivery report in a causal message (PROTOCOL §4.13).
 //!
-//! Between two messages of one member each other member says, under uniform chatter, one thing on average, and nothing
-//! half of the time: that is what unary coding is best at, at two bits for each. Where a few talk and most listen the
-//! same list is shorter in Elias' gamma code. A bit in front says which of the two follows.
+//! Under uniform chatter each other member sends one message on average between two of this member's, and none half of
+//! the time. Unary coding is best for that, at two bits each. Where a few talk and most listen, Elias' gamma code is
+//! shorter. The first bit tells which of the two follows.
 
 use crate::{DecodeError, Reader};
 
-/// Largest increment that can be coded; no member is ever so far behind.
+/// The largest increment that can be coded; no member is ever that far behind.
 pub const INCREMENT_MAX: u32 = u32::MAX - 1;
 
-/// Bits put together to bytes, the highest first.
+/// Bits packed into bytes, the highest first.
 #[derive(Debug, Default)]
 struct Bits {
     bytes: Vec<u8>,
@@ -40,7 +40,7 @@ impl Bits {
     }
 }
 
-/// Bits taken from bytes one after another.
+/// Bits read from bytes, the highest first.
 struct Source<'r, 'a> {
     reader: &'r mut Reader<'a>,
     byte: u8,
@@ -82,7 +82,7 @@ impl Source<'_, '_> {
         Ok(number - 1)
     }
 
-    /// What is left of the last byte must say nothing.
+    /// The remaining bits of the last byte must be zero.
     fn end(self) -> Result<(), DecodeError> {
         let padding = self.byte & ((1_u16 << self.left) - 1) as u8;
         if padding == 0 { Ok(()) } else { Err(DecodeError::Invalid) }
@@ -97,7 +97,7 @@ const fn gamma_bits(value: u32) -> u64 {
     2 * (value as u64 + 1).ilog2() as u64 + 1
 }
 
-/// Appends a list of numbers of at most [`INCREMENT_MAX`]; how many there are is not said.
+/// Appends a list of numbers of at most [`INCREMENT_MAX`], without their count.
 pub fn encode(increments: &[u32], out: &mut Vec<u8>) {
     if increments.is_empty() {
         return;
@@ -110,10 +110,10 @@ pub fn encode(increments: &[u32], out: &mut Vec<u8>) {
     out.append(&mut bits.bytes);
 }
 
-/// Reads a list of `count` numbers. What it allocates is bounded by `count`.
+/// Reads a list of `count` numbers; allocates at most in proportion to `count`.
 ///
 /// # Errors
-/// `Truncated`, or `Invalid` for a number above [`INCREMENT_MAX`] or bits that are left in the last byte.
+/// `Truncated`, or `Invalid` for a number above [`INCREMENT_MAX`] or a remaining bit in the last byte.
 pub fn decode(count: usize, reader: &mut Reader<'_>) -> Result<Vec<u32>, DecodeError> {
     if count == 0 {
         return Ok(Vec::new());

@@ -1,20 +1,20 @@
-//! Inputs: what members want the host's game to do, and who holds them (PROTOCOL §4.12).
+//! Inputs: members' requests to the host's game, and the peers that hold them (PROTOCOL §4.12).
 
 use crate::limits::INPUT_MAX;
 use crate::{DecodeError, Duration, Reader, SeatId, Term, Writer};
 
-/// How long an input is kept by those who hold it: its effect is in the host's objects, and these have reached the
-/// backups, long before.
+/// The time for which the holders keep an input: long before its end its effect is in the host's objects, and these
+/// have reached the backups.
 pub const INPUT_KEPT_FOR: Duration = Duration::from_millis(10_000);
 
 /// One input; the body of INPUT is one or more of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input<'a> {
-    /// Whose.
+    /// The seat of the input.
     pub seat: SeatId,
-    /// For how long the receiver keeps it, in milliseconds; at most [`INPUT_KEPT_FOR`].
+    /// The time for which the receiver keeps it, in milliseconds; at most [`INPUT_KEPT_FOR`].
     pub left: u16,
-    /// Which; above all earlier ones of its seat, whoever sat there. At least 1.
+    /// Its number; above all earlier ones of its seat, whoever sat there. At least 1.
     pub number: u64,
     /// The game's own.
     pub bytes: &'a [u8],
@@ -48,12 +48,12 @@ impl<'a> Input<'a> {
 /// The body of HELD: the sender holds all inputs that the receiver has sent it under this term, up to a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// The sender's present term. A host says so only while it may act as one.
+    /// The sender's present term. A host sends this only while it may act as host.
     pub term: Term,
-    /// The number of the sender's view. Who has an older one does not know yet whom the host has named backup, and
-    /// counts a host's word only when it does.
+    /// The number of the sender's view. A sender with an older view does not know yet which backup the host has named.
+    /// It counts a host's HELD only once it does.
     pub view: u64,
-    /// The last input that is held.
+    /// The number of the last held input.
     pub number: u64,
 }
 

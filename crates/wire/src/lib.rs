@@ -1,9 +1,8 @@
-//! Identifiers, `Time`, and the encoding of everything that Samovar peers and their relay say to each other.
+//! Identifiers, `Time`, and the encoding of all messages between Samovar peers and their relay.
 //!
-//! This crate knows layouts and limits and has no behaviour: no state machine, no timer, no policy.
-//! Every decoder is total: any bytes give a value or a [`DecodeError`], never a panic, and no decoder allocates
-//! more than the limit of what it decodes. `PROTOCOL.md` beside this crate lists the chapters of the wire document,
-//! whose sections the code cites.
+//! This crate knows layouts and limits and has no behaviour: no state machine, no timer, no policy. Every decoder is
+//! total: any bytes give a value or a [`DecodeError`], never a panic. No decoder allocates more than the limit of its
+//! message. `PROTOCOL.md` beside this crate lists the chapters of the wire document, whose sections the code cites.
 
 pub mod call;
 pub mod carried;
@@ -52,7 +51,7 @@ pub use warrant::{PeerPass, Signature, Warrant};
 /// Version of everything in the wire document. Peers and relays of different versions refuse each other (PROTOCOL §1).
 pub const PROTOCOL_VERSION: u16 = 6;
 
-/// How a path carries bytes (PROTOCOL §2).
+/// The service of a path for bytes (PROTOCOL §2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     /// May lose, duplicate and reorder. Packets.

@@ -1,5 +1,5 @@
-//! Every limit of the wire, in one place (PROTOCOL §8). All but [`DATAGRAM_MAX`] and [`NAME_CLUSTERS_MAX`] are agreed: a peer
-//! that exceeds one misbehaves.
+//! Every limit of the wire, in one place (PROTOCOL §8). All but [`DATAGRAM_MAX`] and [`NAME_CLUSTERS_MAX`] are agreed:
+//! a peer that exceeds one misbehaves.
 
 /// Largest packet in bytes, header included: below the usable payload of a data channel over any common path MTU.
 pub const PACKET_MAX: usize = 1_200;
@@ -7,50 +7,51 @@ pub const PACKET_MAX: usize = 1_200;
 pub const BULK_CHUNK_MAX: usize = 16 * 1_024;
 /// Largest reliable or bulk message in bytes.
 pub const MESSAGE_MAX: usize = 64 * 1_024;
-/// Largest message of the application in bytes.
+/// Largest message of the game in bytes.
 pub const APP_MESSAGE_MAX: usize = 16 * 1_024;
 /// Largest input in bytes.
 pub const INPUT_MAX: usize = 1_024;
-/// Inputs that a member may have with those who hold them; one counts until [`crate::input::INPUT_KEPT_FOR`] after it
-/// was accepted.
+/// Inputs of one member that others may hold at a time; one counts until [`crate::input::INPUT_KEPT_FOR`] after it was
+/// accepted.
 pub const INPUTS_MAX: usize = 256;
-/// Their bytes.
+/// Bytes of these inputs.
 pub const INPUTS_BYTES_MAX: usize = 16 * 1_024;
-/// Inputs of one seat that a peer must hold: those of several members who sat there one after another.
+/// Inputs of one seat that a peer must hold: those of several members that sat there one after another.
 pub const INPUTS_PER_SEAT_MAX: usize = 1_024;
-/// Their bytes.
+/// Bytes of these inputs.
 pub const INPUTS_BYTES_PER_SEAT_MAX: usize = 64 * 1_024;
-/// Items of one stream of an order that some member may still lack; its owner keeps them, and waits with more. Others
-/// hear later than the owner that all have them, and keep twice as many.
+/// Items of one order's stream that some member may still lack. The owner keeps them and sends no more beyond. Others
+/// learn later than the owner that all have an item, so they keep twice as many.
 pub const UNSTABLE_MAX: usize = 1_024;
-/// Their bytes.
+/// Bytes of these items.
 pub const UNSTABLE_BYTES_MAX: usize = 256 * 1_024;
-/// Largest item of a stream of an order in bytes: a message of the application, and what its order says about it.
+/// Largest item of an order's stream in bytes: a message of the game, and the order's own data.
 pub const ITEM_MAX: usize = APP_MESSAGE_MAX + 256;
 /// Payload bytes of one segment of a reliable lane.
 pub const SEGMENT_MAX: usize = 1_000;
-/// Segments of the session's lane a sender may have in flight, and a receiver must hold, on one link.
+/// Segments of the session's lane that a sender may have in flight, and a receiver must hold, on one link.
 pub const SEGMENT_WINDOW: u64 = 256;
 /// The same for each of the game's lanes.
 pub const GAME_SEGMENT_WINDOW: u64 = 64;
-/// Largest unreliable or sequenced message that a link takes, in bytes: it shares its packet with a header and an answer or two.
+/// Largest unreliable or sequenced message that a link takes, in bytes: it shares its packet with a header and an
+/// answer or two.
 pub const DATAGRAM_MAX: usize = 1_100;
-/// Most unreliable messages of one packet, in DATAGRAM frames that say their length.
+/// Most unreliable messages of one packet, in DATAGRAM frames with a length.
 pub const UNRELIABLE_PER_PACKET: usize = 64;
 /// Largest message that rides in every packet, in bytes.
 pub const PIGGYBACK_MAX: usize = 16;
-/// Bytes of the bulk stream a sender may have in flight on one link.
+/// Bytes of the bulk stream that a sender may have in flight on one link.
 pub const BULK_WINDOW: u64 = 256 * 1_024;
 /// Most fields of one object.
 pub const FIELDS_MAX: usize = 64;
 /// Largest field of an object in bytes.
 pub const FIELD_MAX: usize = 255;
-/// Largest state of an object in bytes, all texts together: the limit of its owner. Who receives it may have more for
-/// a moment, when what grew comes before what shrank.
+/// Largest state of an object in bytes, all texts together: the limit of its owner. A receiver may have more for a
+/// moment, when the fields that grew arrive before those that shrank.
 pub const STATE_MAX: usize = 8 * 1_024;
 /// Most objects one peer may have alive at a time.
 pub const OBJECTS_PER_PEER_MAX: usize = 1_024;
-/// Most objects the host may have alive at a time: its own and those it took over from the gone.
+/// Most objects that the host may have alive at a time: its own and those that it took over.
 pub const OBJECTS_AT_HOST_MAX: usize = 16 * OBJECTS_PER_PEER_MAX;
 /// Most members of a session.
 pub const MEMBERS_MAX: usize = 32;
@@ -72,11 +73,11 @@ pub const RELAY_MESSAGE_MAX: usize = BULK_CHUNK_MAX + 64;
 pub const DESCRIPTION_MAX: usize = 8 * 1_024;
 /// Largest input of a player in one lockstep frame, in bytes; all inputs of a game have the size that it agrees on.
 pub const LOCKSTEP_INPUT_MAX: usize = 64;
-/// Most frames that one lockstep datagram tells of.
+/// Most frames in one lockstep datagram.
 pub const LOCKSTEP_RUN_MAX: usize = 63;
-/// Most frames that a member tells a new host of, and most that are compared with each other.
+/// Most frames that a member sends a new host, and most that are compared with each other.
 pub const LOCKSTEP_TOLD_MAX: usize = 255;
-/// Largest state of a game in lockstep, for a late joiner, in bytes: it has to fit one message with what stands before.
+/// Largest state of a game in lockstep, for a late joiner, in bytes: it fits one message with its head.
 pub const LOCKSTEP_STATE_MAX: usize = 60 * 1_024;
 /// Most fields that a game in lockstep tells apart when two states differ.
 pub const LOCKSTEP_FIELDS_MAX: usize = 64;
@@ -84,7 +85,7 @@ pub const LOCKSTEP_FIELDS_MAX: usize = 64;
 pub const LOCKSTEP_FIELD_NAME_MAX: usize = 32;
 /// Largest message in time-stamp order, in bytes.
 pub const TIMED_MAX: usize = 4 * 1_024;
-/// Messages in time-stamp order of one sender that a receiver must hold back.
+/// Messages in time-stamp order from one sender that a receiver must hold back.
 pub const TIMED_HELD_MAX: usize = 256;
-/// Their bytes.
+/// Bytes of these messages.
 pub const TIMED_HELD_BYTES_MAX: usize = 64 * 1_024;

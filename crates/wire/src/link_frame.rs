@@ -6,7 +6,7 @@ use crate::{CloseCode, DecodeError, Generations, Reader, Writer};
 
 /// Packets before the newest one that an ack can describe, and that a receiver remembers.
 pub const ACK_HISTORY: u64 = 256;
-/// SEGMENT frames of one lane in one packet at most: what keeps truncated segment numbers unambiguous.
+/// SEGMENT frames of one lane in one packet, at most; this keeps truncated segment numbers unambiguous.
 pub const SEGMENTS_PER_PACKET: usize = 64;
 /// The header without an ack; an ack adds two bytes and its history.
 pub const HEADER_MIN: usize = 4;
@@ -20,7 +20,7 @@ pub const DATAGRAM_HEAD_MAX: usize = 1 + 2;
 /// The upper four bits of a packet's first byte.
 const VERSION: u8 = 0x60;
 const HISTORY_BYTES: usize = ACK_HISTORY as usize / 8;
-/// Bytes of history by the lower four bits of the first byte; 0 says that there is no ack at all.
+/// Bytes of history by the lower four bits of the first byte; 0 means no ack at all.
 const HISTORY_LENGTHS: [usize; 16] = [0, 0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 28, HISTORY_BYTES];
 
 const DATAGRAM: u8 = 0x01;
@@ -37,7 +37,7 @@ const SEGMENT_END: u8 = SEGMENT + 2 * RELIABLE_LANES;
 const SEQUENCED: u8 = 0x18;
 const SEQUENCED_END: u8 = SEQUENCED + SEQUENCED_CHANNELS;
 
-/// Which packets were received before the newest one: bit i stands for `newest - 1 - i`.
+/// The packets received before the newest one: bit i stands for `newest - 1 - i`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckHistory {
     words: [u64; ACK_HISTORY as usize / 64],
@@ -63,7 +63,7 @@ impl AckHistory {
         }
     }
 
-    /// Moves everything back by `by`, since there is a newer newest packet.
+    /// Moves all bits back by `by`, for a newer newest packet.
     pub fn age(&mut self, by: u64) {
         let (whole, part) = ((by / 64).min(self.words.len() as u64) as usize, by % 64);
         for at in (0..self.words.len()).rev() {
@@ -73,7 +73,7 @@ impl AckHistory {
         }
     }
 
-    /// What is left when only the first `bits` bits count.
+    /// The history with only its first `bits` bits.
     #[must_use]
     pub fn truncated(mut self, bits: u64) -> Self {
         for (word, first) in self.words.iter_mut().zip((0u64..).step_by(64)) {
@@ -104,23 +104,23 @@ impl AckHistory {
     }
 }
 
-/// What a packet says about the packets received.
+/// A packet's report of the packets received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The newest packet received, truncated.
     pub newest: u16,
-    /// Those before it. Only what is set says something: the rest may have been described earlier.
+    /// The packets before it. Only set bits are news: the others may have been reported earlier.
     pub history: AckHistory,
 }
 
-/// What stands in front of every packet.
+/// The header of every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketHeader {
-    /// Which association the packet belongs to.
+    /// The association that the packet belongs to.
     pub generations: Generations,
     /// The packet's number, truncated.
     pub number: u16,
-    /// What was received; `None` before the first packet.
+    /// The packets received; `None` before the first.
     pub ack: Option<Ack>,
 }
 
@@ -181,12 +181,12 @@ pub fn expand(truncated: u16, expected: u64) -> u64 {
     expected.saturating_add_signed(i64::from(difference))
 }
 
-/// One thing that a packet carries.
+/// One frame of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// A piece of a message of a reliable lane.
     Segment {
-        /// Which lane, below [`RELIABLE_LANES`].
+        /// The lane, below [`RELIABLE_LANES`].
         lane: u8,
         /// Its place in the lane, truncated.
         number: u16,
@@ -197,7 +197,7 @@ pub enum Frame<'a> {
     },
     /// A sequenced message.
     Sequenced {
-        /// Which channel, below [`SEQUENCED_CHANNELS`].
+        /// The channel, below [`SEQUENCED_CHANNELS`].
         channel: u8,
         /// Its place in the channel, truncated.
         number: u16,
@@ -206,7 +206,7 @@ pub enum Frame<'a> {
     },
     /// An unreliable message.
     Datagram(&'a [u8]),
-    /// An unreliable message that is the rest of the packet: its length is not written.
+    /// An unreliable message that takes the rest of the packet, without a length.
     LastDatagram(&'a [u8]),
     /// Asks for a [`Frame::Pong`].
     Ping,
@@ -221,7 +221,7 @@ pub enum Frame<'a> {
     },
     /// Everything of the bulk stream before this offset was delivered.
     BulkAck(u64),
-    /// An unreliable message that goes with packets and is no reason for one, nor for an ack.
+    /// An unreliable message that goes with packets and causes neither a packet nor an ack.
     Piggyback(&'a [u8]),
     /// The link ends here.
     Close(CloseCode),
@@ -315,9 +315,9 @@ impl<'a> Frames<'a> {
 /// A chunk of the bulk stream (PROTOCOL §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BulkChunk<'a> {
-    /// Which association the chunk belongs to.
+    /// The association that the chunk belongs to.
     pub generations: Generations,
-    /// Where in the stream the bytes begin.
+    /// The offset of the bytes in the stream.
     pub offset: u64,
     /// Bytes of the stream: messages, each behind its header.
     pub bytes: &'a [u8],
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_costs_what_it_has_to_say() {
+    fn an_ack_takes_the_bytes_that_its_history_needs() {
         for (bits, len) in [(0u64, 6), (1, 7), (8, 7), (9, 8), (64, 14), (65, 16), (256, 38)] {
             let mut history = AckHistory::default();
             (0..bits).for_each(|bit| history.set(bit));

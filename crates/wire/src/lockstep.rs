@@ -1,6 +1,7 @@
-//! Lockstep: the inputs of players, the frames that the host makes of them, and what keeps members alike (PROTOCOL §4.15).
+//! Lockstep: the players' inputs, the frames that the host makes of them, and the checks that keep members alike
+//! (PROTOCOL §4.15).
 //!
-//! A frame is told as what changes in it: nearly all inputs of nearly all frames are those of the frame before.
+//! A frame is sent as its changes: nearly all inputs are those of the frame before.
 
 mod message;
 mod run;
@@ -11,20 +12,20 @@ pub use run::{Change, FrameChanges, Frames, Run, SeatChange};
 use crate::limits::LOCKSTEP_RUN_MAX;
 use crate::{DecodeError, Reader, Term, Writer};
 
-/// The upper bits of a datagram's first byte; below them is how many frames it tells of.
+/// The upper bits of a datagram's first byte; the lower ones are the number of its frames.
 const FRAMES: u8 = 0x80;
 const CHECK: u8 = 0x40;
-/// Of frames it says that the run is full.
+/// In a datagram of frames: the run is full.
 const FULL: u8 = CHECK;
 
 /// The largest distance between two frames that a datagram states.
 const APART_MAX: i64 = 1 << 20;
 
-/// What stands in front of the run of a lockstep datagram. Frame numbers are truncated; a receiver expands them around
-/// the last frame that it knows.
+/// The head of a lockstep datagram, before its run. Frame numbers are truncated; a receiver expands them around the
+/// last frame that it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagram {
-    /// A member tells the host its inputs, and what it has of the frames.
+    /// A member sends the host its inputs, and its last frame.
     Inputs {
         /// The member's present term.
         term: Term,
@@ -32,18 +33,18 @@ pub enum Datagram {
         newest: u16,
         /// How many frames `newest` is ahead of the last frame that the member knows.
         ahead: i32,
-        /// The lower half of the upper half of its chain of checksums behind that last frame, when its game has
-        /// stepped so far.
+        /// Bits 32 to 47 of the member's chain of checksums after that last frame; `None` before its game has stepped
+        /// so far.
         check: Option<u16>,
     },
-    /// The host tells a member frames.
+    /// The host sends frames to a member.
     Frames {
         /// The host's present term.
         term: Term,
         /// The last frame of the run; truncated.
         last: u16,
-        /// How far the host has the member's inputs ahead of the last frame that it has decided; below zero when the
-        /// member is late.
+        /// How far the member's inputs at the host are ahead of the last decided frame; negative when the member is
+        /// late.
         lead: i32,
     },
 }
@@ -72,7 +73,7 @@ impl Datagram {
         out.bytes(run.bytes());
     }
 
-    /// Reads it, with the frames of its run, of which the last is `newest` or `last`. Each input has `input_size` bytes.
+    /// Reads it, with the frames of its run; the last of them is `newest` or `last`. Each input has `input_size` bytes.
     ///
     /// # Errors
     /// Any [`DecodeError`].
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_come_back_and_no_truncation_of_one_is_one() {
+    fn datagrams_come_back_and_truncated_ones_never_do() {
         let mut run = Run::new();
         assert!(frames().iter().all(|changes| run.push(changes, 1_000)));
         let inputs = Datagram::Inputs { term: Term(256), newest: 65_535, ahead: 40_000, check: Some(9) };

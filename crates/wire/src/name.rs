@@ -1,21 +1,21 @@
-//! Names of members: what may travel, and what a driver makes of what a person typed (PROTOCOL §1).
+//! Names of members: the rule for the wire, and how a driver makes typed text fit (PROTOCOL §1).
 //!
 //! The wire refuses a name that breaks the rule and never changes one: joiners, selectors and marks belong to the
-//! script that they stand in. Where one character as people see it ends is a question for Unicode's tables, which a
-//! browser and a native library have; [`fit`] is given their answer.
+//! script that they stand in. Only Unicode's tables tell where one visible character ends; a browser and a native
+//! library have them, and [`fit`] takes their clusters.
 
 use crate::limits::{NAME_CLUSTERS_MAX, NAME_MAX};
 
-/// The name of the relay's own peers, which others are not shown by.
+/// The name of the relay's own peers; no other peer is shown by it.
 pub const RELAY: &str = "The relay";
-/// What others are shown as who have that name.
+/// The name that others are shown by if theirs is [`RELAY`].
 pub const NOT_RELAY: &str = "Player";
 
-/// Characters of typed text that [`tidy`] reads at most.
+/// Characters of typed text that [`tidy`] reads, at most.
 const TYPED_MAX: usize = 4_096;
 
-/// Whether a name may travel: at most [`NAME_MAX`] bytes, and no character that breaks or reorders the text around it.
-/// An empty name may.
+/// Whether a name is allowed on the wire: at most [`NAME_MAX`] bytes, and no character that breaks or reorders the text
+/// around it. An empty name is allowed.
 #[must_use]
 pub fn is_valid(name: &str) -> bool {
     name.len() <= NAME_MAX && !name.chars().any(is_forbidden)
@@ -27,19 +27,19 @@ pub fn has_ink(name: &str) -> bool {
     name.chars().any(|c| !c.is_whitespace() && !is_inkless(c))
 }
 
-/// Whether a name reads as [`RELAY`], in whatever case and with whatever blanks and invisible characters. Letters of other alphabets that look
-/// like it are not known.
+/// Whether a name reads as [`RELAY`], in any case and with any blanks and invisible characters. Similar letters of
+/// other alphabets are not detected.
 #[must_use]
 pub fn is_relays(name: &str) -> bool {
-    let letters = |name: &str| {
-        let shown = name.chars().filter(|&c| !c.is_whitespace() && !is_inkless(c));
-        shown.flat_map(char::to_lowercase).collect::<String>()
-    };
-    letters(name) == letters(RELAY)
+    fn letters(name: &str) -> impl Iterator<Item = char> {
+        // Only A to Z become one of these letters in lower case.
+        name.chars().filter(|&c| !c.is_whitespace() && !is_inkless(c)).map(|c| c.to_ascii_lowercase())
+    }
+    letters(name).eq(letters(RELAY))
 }
 
-/// What was typed without forbidden characters and invisible padding, each run of white space one space. Reads at
-/// most 4,096 characters.
+/// The typed text without forbidden characters and invisible padding, with each run of white space as one space. Reads
+/// at most 4,096 characters.
 #[must_use]
 pub fn tidy(typed: &str) -> String {
     let mut tidy = String::new();
@@ -57,7 +57,7 @@ pub fn tidy(typed: &str) -> String {
     tidy
 }
 
-/// The first grapheme clusters (UAX #29) of a tidy name: [`NAME_CLUSTERS_MAX`] at most, in [`NAME_MAX`] bytes.
+/// The first grapheme clusters (UAX #29) of a tidy name: at most [`NAME_CLUSTERS_MAX`], in [`NAME_MAX`] bytes.
 #[must_use]
 pub fn fit(clusters: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let mut name = String::new();
@@ -72,7 +72,7 @@ pub fn fit(clusters: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     name
 }
 
-/// Whether a character may not travel in a name: controls, line separators, overrides, embeddings and isolates of
+/// Whether a character is forbidden in a name: controls, line separators, overrides, embeddings and isolates of
 /// direction, annotations, noncharacters.
 #[must_use]
 pub fn is_forbidden(c: char) -> bool {

@@ -18,7 +18,7 @@ pub enum MessageKind {
     Migrate = 3,
     /// The host gives an object to the receiver.
     Grant = 4,
-    /// A member shows the host an object of a peer that is gone.
+    /// A member reports to the host an object of a peer that is gone.
     Orphan = 5,
     /// Changed fields of an object whose changes are reliable.
     Update = 6,
@@ -26,32 +26,31 @@ pub enum MessageKind {
     Destroy = 7,
     /// Several announcements in one, for a newcomer.
     Snapshot = 8,
-    /// The application's own.
+    /// The game's own.
     App = 9,
-    /// The numbers and texts of objects as a peer may lack them; the only datagram about objects.
+    /// The fields of objects that a peer may lack; the only datagram about objects.
     Frame = 10,
-    /// Runs of objects that have ended: what a host tells a newcomer, and members and host tell each other when
-    /// somebody is gone.
+    /// Runs of objects that have ended: from the host to a newcomer, and between members and host when a peer is gone.
     Deaths = 11,
-    /// A member wishes that the host changes the owner of an object.
+    /// A member asks the host to change the owner of an object.
     Request = 12,
-    /// The host does not.
+    /// The host declines.
     Answer = 13,
-    /// Asks another peer's game for something.
+    /// Asks another peer's game for a result.
     Call = 14,
-    /// The answer.
+    /// The answer to a call.
     Reply = 15,
-    /// The caller does not wait for the answer any more.
+    /// The caller no longer waits for the answer.
     Cancel = 16,
-    /// What a member wants to see.
+    /// A member's area of interest.
     Focus = 17,
-    /// Which objects of the sender the receiver is told of.
+    /// The sender's objects that the receiver is kept up to date about.
     Sight = 18,
     /// The host granted objects to others.
     Granted = 19,
-    /// What members want the host's game to do.
+    /// Members' inputs for the host's game.
     Input = 20,
-    /// Inputs of the receiver are held.
+    /// The sender holds inputs of the receiver.
     Held = 21,
     /// A member has sent a new host all inputs that it holds.
     Told = 22,
@@ -59,11 +58,11 @@ pub enum MessageKind {
     Causal = 24,
     /// A frame of the total order.
     Total = 25,
-    /// Of the time-stamp order.
+    /// A message of the time-stamp order.
     Timed = 26,
-    /// What the sender will not say any more in time-stamp order.
+    /// The sender's lower bound for its later messages in time-stamp order.
     Promise = 27,
-    /// Of lockstep.
+    /// A message of lockstep.
     Lockstep = 28,
 }
 
@@ -109,18 +108,17 @@ impl MessageKind {
 /// An object in full: the body of CREATE, MIGRATE, GRANT and of an orphan report.
 #[derive(Clone, Copy, Debug)]
 pub struct Announcement<'a> {
-    /// Which object.
+    /// The object.
     pub id: ObjectId,
-    /// The owner it is about: the sender, for a grant the receiver, for an orphan the peer that is gone.
+    /// The owner: the sender, in a grant the receiver, in an orphan report the peer that is gone.
     pub owner: PeerId,
-    /// Under which ownership.
+    /// The ownership.
     pub stamp: Stamp,
-    /// What its creator decided.
+    /// The creator's choices.
     pub traits: Traits,
     /// Session time at which the state was sampled.
     pub sampled: Time,
-    /// The owner's frame whose updates this is a baseline of; zero where no updates follow: in a grant, an orphan
-    /// report.
+    /// The owner's frame that this is a baseline of; zero if no updates follow: in a grant and in an orphan report.
     pub frame: u64,
     /// The fields, to be read with [`FieldList`].
     pub fields: FieldList<'a>,
@@ -153,7 +151,7 @@ impl<'a> FieldList<'a> {
     }
 }
 
-/// Appends an announcement behind its kind byte.
+/// Appends an announcement, without its kind byte.
 pub fn encode_announcement<'f>(
     head: &Announcement<'_>,
     fields: impl ExactSizeIterator<Item = &'f [u8]>,
@@ -178,13 +176,13 @@ impl<'a> Announcement<'a> {
         Self { id, owner, stamp, traits, sampled, frame: 0, fields }
     }
 
-    /// The same as a baseline in a frame of its owner.
+    /// The same announcement as a baseline in a frame of its owner.
     #[must_use]
     pub const fn in_frame(self, frame: u64) -> Self {
         Self { frame, ..self }
     }
 
-    /// Reads the body behind the kind byte.
+    /// Reads the body after the kind byte.
     ///
     /// # Errors
     /// Any [`DecodeError`].
@@ -207,9 +205,9 @@ impl<'a> Announcement<'a> {
 /// Changed fields of one object.
 #[derive(Clone, Copy, Debug)]
 pub struct Update<'a> {
-    /// Which object.
+    /// The object.
     pub id: ObjectId,
-    /// Under which ownership the sender speaks.
+    /// The ownership under which the sender speaks.
     pub stamp: Stamp,
     /// Session time at which the newest of these fields was sampled.
     pub sampled: Time,
@@ -255,14 +253,14 @@ pub fn encode_update_head(id: ObjectId, stamp: Stamp, age: Duration, count: u8, 
 /// The body of DESTROY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Destroy {
-    /// Which object.
+    /// The object.
     pub id: ObjectId,
-    /// Under which ownership it was destroyed.
+    /// The ownership under which it was destroyed.
     pub stamp: Stamp,
 }
 
 impl Destroy {
-    /// Reads the body behind the kind byte.
+    /// Reads the body after the kind byte.
     ///
     /// # Errors
     /// Any [`DecodeError`].
@@ -271,14 +269,14 @@ impl Destroy {
     }
 }
 
-/// The host's word that it granted an object: one of those that GRANTED consists of.
+/// The host's word that it granted an object; GRANTED is a list of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granted {
-    /// Which object.
+    /// The object.
     pub id: ObjectId,
-    /// Under which ownership.
+    /// The ownership that it was granted under.
     pub stamp: Stamp,
-    /// To which member.
+    /// The member that owns it now.
     pub owner: PeerId,
 }
 
@@ -299,14 +297,14 @@ impl Granted {
     }
 }
 
-/// Objects of one creator, numbered without gaps, that have ended: one of those that DEATHS consists of.
+/// Objects of one creator, numbered without gaps, that have ended; DEATHS is a list of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deaths {
-    /// Who created them.
+    /// The creator.
     pub creator: PeerId,
     /// The lowest number.
     pub first: u32,
-    /// The highest.
+    /// The highest number.
     pub last: u32,
     /// The stamp under which they ended, or the highest of them.
     pub stamp: Stamp,
@@ -332,17 +330,17 @@ impl Deaths {
     }
 }
 
-/// Microseconds in a unit of the sampling times of a FRAME.
+/// Microseconds in a unit of a FRAME's sampling times.
 pub const SAMPLE_UNIT: u64 = 128;
 
-/// What stands in front of the coded states of a FRAME, behind its kind byte.
+/// The head of a FRAME, between its kind byte and the coded states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHead {
-    /// The sender's number of it: its frames are numbered upwards, whoever gets them.
+    /// The sender's number of the frame; it grows over all receivers.
     pub frame: u64,
-    /// Session time in units of [`SAMPLE_UNIT`], before which all that follows was sampled.
+    /// Session time in units of [`SAMPLE_UNIT`]; all states of the frame were sampled before.
     pub base: u64,
-    /// How many states follow.
+    /// The number of states that follow.
     pub count: u8,
     /// Frames from this one back to the first baseline, from there to the second, and from there to the third; zero
     /// for none.
@@ -361,7 +359,7 @@ impl FrameHead {
         out.bytes(&self.baselines);
     }
 
-    /// Reads it; the coded states are what is left.
+    /// Reads it; the coded states remain in the reader.
     ///
     /// # Errors
     /// `Truncated`, or `Invalid`.

@@ -1,7 +1,7 @@
-//! Frames of ordered delivery (PROTOCOL §4.13): what the members of a group say to each other so that all deliver the
-//! same messages in an order that all agree on.
+//! Frames of ordered delivery (PROTOCOL §4.13): the messages by which the members of a group deliver the same messages
+//! in one agreed order.
 //!
-//! An *item* is one entry of a stream: its bytes mean something to the order that carries it, and nothing here.
+//! An *item* is one entry of a stream; only the order that carries it reads its bytes.
 
 use crate::limits::{ITEM_MAX, MEMBERS_MAX, MESSAGE_MAX};
 use crate::{DecodeError, PeerId, Reader, Term, Writer};
@@ -9,10 +9,10 @@ use crate::{DecodeError, PeerId, Reader, Term, Writer};
 /// Bytes of items that fit one frame with the longest head.
 pub const ITEMS_BYTES_MAX: usize = MESSAGE_MAX - 64;
 
-/// Which view: a later reign comes behind all views of the one before.
+/// The number of a view over all terms: a later term's views come after all views of an earlier one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ViewId {
-    /// The reign in which it was published.
+    /// The term in which it was published.
     pub term: Term,
     /// The number of the view.
     pub number: u64,
@@ -29,14 +29,14 @@ impl ViewId {
     }
 }
 
-/// A part of a stream, as its items follow each other.
+/// Consecutive items of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run<'a> {
-    /// In which epoch of the group.
+    /// The epoch of the group.
     pub epoch: u64,
     /// The number of the first of the items, from 1.
     pub first: u64,
-    /// The items, encoded; to be read with [`Run::items`].
+    /// The encoded items, to be read with [`Run::items`].
     pub encoded: &'a [u8],
 }
 
@@ -69,27 +69,27 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What its sender has.
+/// The sender's position in all streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The newest view that it was told of.
+    /// The newest view that the sender knows.
     pub view: ViewId,
-    /// The epoch that it is in; 0 for a newcomer that is in none.
+    /// The sender's epoch; 0 for a newcomer without one.
     pub epoch: u64,
-    /// Whether the link is a new one: what the sender does not have is to be sent again.
+    /// Whether the link is a new one: the receiver shall send again what the sender lacks.
     pub again: bool,
     /// How many items of the sender's own stream all members have.
     pub stable: u64,
-    /// How many items it has of each stream of the epoch, in the order of their owners.
+    /// How many items the sender has of each stream of the epoch, in the order of their owners.
     pub counts: Vec<u64>,
 }
 
-/// Asks for items that another member may have dropped out before it had told all.
+/// Asks for items, because the member that sent them may have gone before all had them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Want {
-    /// Whose stream.
+    /// The owner of the stream.
     pub owner: PeerId,
-    /// In which epoch.
+    /// The epoch.
     pub epoch: u64,
     /// The first item.
     pub first: u64,
@@ -100,45 +100,45 @@ pub struct Want {
 /// The end of an epoch and the beginning of the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Install {
-    /// The number of the one that begins.
+    /// The number of the new epoch.
     pub epoch: u64,
-    /// The view that it is the epoch of.
+    /// The view of the new epoch.
     pub view: ViewId,
     /// The host of that view.
     pub host: PeerId,
     /// The members of that view, in ascending order.
     pub members: Vec<PeerId>,
-    /// The epoch that the receiver said it is in: an answer to what it said before is recognised.
+    /// The epoch that the receiver reported, so that it can tell an answer to an older report.
     pub asked: u64,
-    /// How many items of each stream of the former epoch count; `None` for who was not in it.
+    /// How many items of each stream of the previous epoch count; `None` for a receiver that was not in it.
     pub cut: Option<Vec<u64>>,
 }
 
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// The next item of the sender's own stream, in as few bytes as it takes: its number, modulo 128, and the item. It
-    /// is of the epoch of the last [`Frame::Items`] before it on the same link.
+    /// The next item of the sender's own stream, in the fewest bytes: its number modulo 128, and the item. It belongs
+    /// to the epoch of the last [`Frame::Items`] before it on the same link.
     Item(u8, &'a [u8]),
     /// Items of the sender's own stream.
     Items {
-        /// How many items of the stream enough members hold for them not to be lost.
+        /// How many items of the stream are safe: enough members hold them that they cannot be lost.
         safe: u64,
         /// How many of them all members have.
         stable: u64,
         /// The items.
         run: Run<'a>,
     },
-    /// What the sender has.
+    /// The sender's position in all streams.
     Report(Report),
     /// Asks for items.
     Want(Want),
-    /// Items of somebody's stream.
+    /// Items of another member's stream.
     Fill(PeerId, Run<'a>),
     /// A new epoch.
     Install(Install),
-    /// How many items of the host's stream the sender has, and messages that the host shall give their places; the
-    /// numbers are the sender's own.
+    /// How many items of the host's stream the sender has, and messages for the host to order; the numbers are the
+    /// sender's own.
     Submit(u64, Run<'a>),
 }
 
@@ -149,10 +149,10 @@ const FILL: u8 = 0x83;
 const INSTALL: u8 = 0x84;
 const SUBMIT: u8 = 0x85;
 
-/// Numbers of epochs and frames, and counts of items, stay below this, so that adding to one is no overflow.
+/// Numbers of epochs and frames, and counts of items, stay below this, so that adding to one cannot overflow.
 const COUNT_END: u64 = 1 << 56;
 
-/// Of the number of an item, in a frame of its own.
+/// Bits of an item's number in [`Frame::Item`].
 pub const NUMBER_BITS: u32 = 7;
 
 pub(crate) fn decode_count(reader: &mut Reader<'_>) -> Result<u64, DecodeError> {
@@ -293,7 +293,7 @@ impl<'a> Frame<'a> {
         bytes
     }
 
-    /// Reads a whole frame. What it allocates is bounded by [`MEMBERS_MAX`].
+    /// Reads a whole frame; allocates at most in proportion to [`MEMBERS_MAX`].
     ///
     /// # Errors
     /// Any [`DecodeError`].
@@ -322,10 +322,10 @@ impl<'a> Frame<'a> {
         Ok(frame)
     }
 }
-/// A message of a game in an order, and whom it is for: what the items of a session's orders are.
+/// A game's message in an order, with its receiver: the items of a session's orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Letter<'a> {
-    /// One member, or all.
+    /// The receiver; `None` for all.
     pub to: Option<PeerId>,
     /// The game's own.
     pub message: &'a [u8],

@@ -1,14 +1,14 @@
-//! A range coder: numbers of known probability into as few bytes as they are worth (PROTOCOL §1.4).
+//! A range coder: codes numbers of known probability in as few bytes as possible (PROTOCOL §1.4).
 //!
-//! Carries are resolved as in LZMA's coder (I. Pavlov, LZMA specification, "Range Encoder"), whose first byte, always
-//! zero, is left out. Bytes behind the end count as zero, so that an encoder leaves out up to four zeros there.
+//! Carries are resolved as in LZMA's coder (I. Pavlov, LZMA specification, "Range Encoder"), without its first byte,
+//! which is always zero. Bytes after the end count as zero, so an encoder leaves out up to four zeros there.
 
 use crate::DecodeError;
 
-/// Below this the range is widened by a byte.
+/// A smaller range is widened by a byte.
 const RANGE_MIN: u32 = 1 << 24;
 
-/// Zeros that an encoder may leave out at the end, and a decoder read there.
+/// Zeros that an encoder may leave out at the end, and that a decoder then reads.
 const ZEROS_MAX: u32 = 4;
 
 /// Appends coded numbers to a buffer.
@@ -24,7 +24,7 @@ pub struct Mark {
     len: usize,
     low: u64,
     range: u32,
-    /// The last byte, which a carry may still change, with as many `ff` behind it as are pending.
+    /// The last byte, which a carry may still change; `pending` bytes `ff` follow it.
     cache: u8,
     pending: u32,
     /// Whether the byte in `cache` is a real one; the first is not.
@@ -47,7 +47,7 @@ impl<'a> RangeEncoder<'a> {
         self.widen();
     }
 
-    /// Codes the low `bits` of a number as they are, up to 32.
+    /// Codes the low `bits` bits of a number unchanged, up to 32.
     pub fn bits(&mut self, value: u32, bits: u32) {
         if bits > 16 {
             self.part(value >> 16 & ((1 << (bits - 16)) - 1), 1, bits - 16);
@@ -81,27 +81,27 @@ impl<'a> RangeEncoder<'a> {
         state.low = (state.low & 0x00ff_ffff) << 8;
     }
 
-    /// How many bytes there will be at most in the buffer if it ends now.
+    /// The most bytes in the buffer if the coder ends now.
     #[must_use]
     pub const fn len_at_most(&self) -> usize {
         self.out.len() + self.state.pending as usize + 5
     }
 
-    /// This place.
+    /// The present place.
     #[must_use]
     pub const fn mark(&self) -> Mark {
         Mark { len: self.out.len(), ..self.state }
     }
 
-    /// Takes back everything since `mark`.
+    /// Removes everything since `mark`.
     pub fn rewind(&mut self, mark: Mark) {
         self.out.truncate(mark.len);
         self.state = mark;
     }
 
-    /// Ends, with as few bytes as can be.
+    /// Ends the coder, with as few bytes as possible. Bytes before `start` are not the coder's.
     pub fn finish(mut self, start: usize) {
-        // Of the numbers that mean what was coded, the one with the most zeros at its end.
+        // Takes the number in the range with the most zeros at its end.
         let last = self.state.low + u64::from(self.state.range) - 1;
         let zeros = (0..=33).rev().find(|&n| last >> n << n >= self.state.low).unwrap_or(0);
         self.state.low = last >> zeros << zeros;
@@ -126,7 +126,7 @@ pub struct RangeDecoder<'a> {
 }
 
 impl<'a> RangeDecoder<'a> {
-    /// Reads from the start of `bytes`; all of them are the coder's.
+    /// Reads from the start of `bytes`; all of them belong to the coder.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         let mut decoder = Self { rest: bytes, code: 0, range: u32::MAX, zeros: 0 };
@@ -150,7 +150,7 @@ impl<'a> RangeDecoder<'a> {
         self.code = self.code << 8 | u32::from(byte);
     }
 
-    /// Which of 2^`bits` comes; [`RangeDecoder::consume`] has to follow, with the part that it belongs to.
+    /// The next value of 2^`bits`; call [`RangeDecoder::consume`] next, with the part that the value is in.
     #[must_use]
     pub const fn peek(&self, bits: u32) -> u32 {
         let value = self.code / (self.range >> bits);
@@ -158,10 +158,10 @@ impl<'a> RangeDecoder<'a> {
         if value < last { value } else { last }
     }
 
-    /// Steps over a part, as [`RangeEncoder::part`] coded it.
+    /// Skips a part that [`RangeEncoder::part`] coded.
     pub fn consume(&mut self, from: u32, size: u32, bits: u32) {
         let unit = self.range >> bits;
-        // Only bytes that no encoder wrote can be beyond the range; they mean something, whatever it is.
+        // A code beyond the range comes only from bytes that no encoder wrote; any meaning is fine for those.
         self.code = self.code.wrapping_sub(unit.wrapping_mul(from));
         self.range = unit * size;
         while self.range < RANGE_MIN {
@@ -170,7 +170,7 @@ impl<'a> RangeDecoder<'a> {
         }
     }
 
-    /// Reads what [`RangeEncoder::bits`] coded.
+    /// Reads a number that [`RangeEncoder::bits`] coded.
     pub fn bits(&mut self, bits: u32) -> u32 {
         let mut value = 0;
         if bits > 16 {
@@ -183,7 +183,7 @@ impl<'a> RangeDecoder<'a> {
         value | low
     }
 
-    /// Says that what was read was there.
+    /// Checks that all bits read so far were there.
     ///
     /// # Errors
     /// `Truncated`.
@@ -191,7 +191,7 @@ impl<'a> RangeDecoder<'a> {
         if self.zeros > ZEROS_MAX { Err(DecodeError::Truncated) } else { Ok(()) }
     }
 
-    /// Says that nothing is left.
+    /// Checks that no bytes are left.
     ///
     /// # Errors
     /// `Trailing`, or `Truncated`.
@@ -208,7 +208,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn what_was_coded_comes_back_and_ends_with_the_bytes() {
+    fn coded_numbers_come_back_and_end_with_the_bytes() {
         let mut dice = Entropy::new([3; 32]);
         for round in 0..2_000 {
             let parts: Vec<(u32, u32, u32)> = (0..dice.number() % 60)

@@ -1,4 +1,4 @@
-//! What a peer and the relay say to each other over the WebSocket (PROTOCOL §5).
+//! The messages between a peer and the relay on the WebSocket (PROTOCOL §5).
 
 mod addressed;
 
@@ -25,7 +25,7 @@ pub enum RelayFrame<'a> {
     Forward {
         /// Receiver or sender.
         peer: PeerId,
-        /// What the payload is.
+        /// Whether the payload is a packet or a chunk.
         mode: Mode,
         /// The packet or chunk.
         payload: &'a [u8],
@@ -69,7 +69,7 @@ impl<'a> RelayFrame<'a> {
         bytes
     }
 
-    /// Turns a forwarded message to `from`'s receiver into the one it gets, in place: only the peer changes.
+    /// Turns a message from `from` into the one that its receiver gets, in place: only the peer changes.
     pub fn readdress(bytes: &mut [u8], from: PeerId) {
         if let Some(peer) = bytes.get_mut(1..5) {
             peer.copy_from_slice(&from.0.to_le_bytes());
@@ -88,11 +88,12 @@ impl<'a> RelayFrame<'a> {
 /// From a peer to the relay.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum ToRelay {
-    /// The first message: who the sender wants to be.
+    /// The first message: the sender's purpose.
     Enter(Enter),
-    /// Claims the next witnessed term for a member: the host is missed, or says so itself (PROTOCOL §5.5).
+    /// Claims the next witnessed term for a member: the claimant misses the host, or is the host and hands over
+    /// (PROTOCOL §5.5).
     Claim(Term, PeerId),
-    /// For another member, or for the relay itself by [`PeerId::RELAY`]: how to reach the sender by data channels.
+    /// For another member, or for the relay itself by [`PeerId::RELAY`]: opens data channels to the sender.
     Signal(PeerId, Signal),
     /// Answers a probe.
     Alive(u64),
@@ -100,13 +101,13 @@ pub enum ToRelay {
     Listing(Listing),
     /// The sender leaves for good.
     Leave,
-    /// From the host: who is a member, itself first and the others in the order in which they shall host. Only they count
-    /// when the relay decides about claims.
+    /// From the host: the members, itself first and the others in the order of succession. Only they count when the
+    /// relay decides claims.
     Members(Vec<PeerId>),
-    /// The host is silent for longer than it usually is: it may be missed soon, and the relay shall ask it already. A claim
-    /// that the sender made before is withdrawn: it hears the host again.
+    /// The host is silent for longer than usual: it may be missed soon, so the relay shall probe it now. This withdraws
+    /// an earlier claim of the sender, which hears the host again.
     Doubt,
-    /// The sender goes, and may come back as another peer: a page is unloaded. Otherwise as [`ToRelay::Leave`].
+    /// The sender goes and may come back as a new peer: a page is unloaded. Otherwise like [`ToRelay::Leave`].
     Away,
     /// From the host: this peer shall not come back to the game, and no newcomer from its address shall enter.
     Bar(PeerId),
@@ -119,25 +120,25 @@ pub struct Enter {
     pub version: u16,
     /// Hash of the agreed parameters.
     pub params: u64,
-    /// What the sender wants.
+    /// The sender's purpose.
     pub purpose: Purpose,
 }
 
-/// Why a peer connects.
+/// A peer's purpose in connecting.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Purpose {
     /// To found a game, under this code or one that the relay draws.
     Create(Option<GameCode>),
     /// To join a game.
     Join(GameCode),
-    /// To be again who it was, after the connection or the relay was lost.
+    /// To be the same peer again, after the connection or the relay was lost.
     Resume(GameCode, PeerPass, Warrant),
-    /// To be in a game again as another peer, as a member of the session of this pass: by joining it, or by founding the
-    /// game anew where nobody is left who could be joined.
+    /// To be in a game again as a new peer, as a member of the session of this pass: by joining it, or by founding the
+    /// game anew if no member is left to join.
     Rejoin(GameCode, PeerPass),
 }
 
-/// How to reach a peer, or the relay, by data channels. What is for a peer the relay passes on and does not read.
+/// A step in opening data channels to a peer, or to the relay. The relay passes on signals between peers unread.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Signal {
     /// A session description that opens a connection; `attempt` pairs it with its answer.
@@ -146,7 +147,7 @@ pub enum Signal {
     Answer(u32, String),
 }
 
-/// What the directory shows of a game.
+/// The directory's entry of a game.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Listing {
     /// Members now.
@@ -164,35 +165,36 @@ pub struct Listing {
 pub enum FromRelay {
     /// Answers [`Enter`].
     Entered(Entered),
-    /// Answers [`Enter`]; the connection closes behind it.
+    /// Answers [`Enter`]; the relay then closes the connection.
     Refused(Refusal),
     /// From another member, or from the relay itself by [`PeerId::RELAY`].
     Signal(PeerId, Signal),
-    /// A term has a host: to the claimant, and to every member connected.
+    /// A term has a host: to the claimant, and to every connected member.
     Issued(Warrant),
     /// Answers a claim: not granted.
     Denied(Term, Denial),
-    /// Are you alive? Answer with this number.
+    /// Asks whether the peer is alive; the answer repeats the number.
     Probe(u64),
     /// That member's connection to the relay closed.
     Gone(PeerId),
     /// The relay lives. Sent every two seconds, because a page does not see a WebSocket's own pings.
     Pulse,
-    /// The relay stops in so many seconds at the latest, and founds no game any more.
+    /// The relay stops within this many seconds, and founds no more games.
     Draining(u16),
-    /// The host's connection closed: whoever misses the host, too, lives under this warrant. It counts for nothing before.
+    /// The host's connection closed. A receiver that misses the host, too, adopts this warrant; before that it counts
+    /// for nothing.
     Successor(Warrant),
-    /// Offers to [`PeerId::RELAY`] are answered: packets can take data channels to the relay. Sent once, behind
+    /// The relay answers offers to [`PeerId::RELAY`]: packets can take data channels to it. Sent once, after
     /// [`FromRelay::Entered`].
     Reachable,
 }
 
-/// You are in the game as far as the relay is concerned; the host admits.
+/// The relay has let the peer into the game; the host still has to admit it.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Entered {
     /// The game's code.
     pub code: GameCode,
-    /// Who you are.
+    /// The peer's pass.
     pub pass: PeerPass,
     /// The key that verifies warrants and passes.
     pub key: [u8; 32],
@@ -209,21 +211,21 @@ pub enum Refusal {
     UnknownGame,
     /// The code to create is in use.
     CodeTaken,
-    /// The host says that no seat is free.
+    /// The host reports that no seat is free.
     Full,
-    /// The host admits nobody.
+    /// The host admits no newcomers.
     Closed,
     /// Another protocol version; the relay speaks this one.
     Version(u16),
-    /// Another game or other parameters.
+    /// Another game, or other parameters.
     Parameters,
     /// The pass or warrant is not the relay's.
     BadPass,
-    /// The relay holds as many games, or this game as many connections, as it takes.
+    /// The relay has as many games, or the game as many connections, as allowed.
     Busy,
     /// A message that breaks the protocol.
     Misbehaved,
-    /// The relay is about to stop: it founds no game any more.
+    /// The relay is about to stop: it founds no more games.
     Draining,
     /// The game's host has barred the peer, or newcomers from its address.
     Barred,
@@ -236,9 +238,9 @@ pub enum Refusal {
 pub enum Denial {
     /// The host answered the relay's probe.
     HostIsAlive,
-    /// Somebody else has the term already, and its warrant was sent before this; or the claim was withdrawn.
+    /// Another member has the term already, and its warrant was sent before this; or the claim was withdrawn.
     Stale,
-    /// The claimant is no member by the host's word, or the host's heir is none or not connected.
+    /// The claimant is no member by the host's report; or the host has no heir, or its heir is not connected.
     NotAMember,
 }
 

@@ -1,18 +1,18 @@
-//! Chance that replays from a seed, for simulations, tests and the whims of robots; never for keys, ids or tickets.
+//! Random numbers that replay from a seed, for simulations, tests and robots; never for keys, ids or tickets.
 
-/// SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, with the
-/// constants of S. Vigna's public domain `splitmix64.c`. Equal seeds give equal sequences on every platform.
+/// SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, with
+/// the constants of S. Vigna's public domain `splitmix64.c`. Equal seeds give equal sequences on every platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// The generator of a seed; every seed is as good as any other.
+    /// The generator of a seed; all seeds are equally good.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The seed of a generator that goes on where this one is.
+    /// The seed of a generator that continues this sequence.
     #[must_use]
     pub const fn state(&self) -> u64 {
         self.0
@@ -27,23 +27,23 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `sides`, or 0 when that is 0. Small numbers are likelier by `sides` in 2^64.
+    /// A number below `sides`, or 0 if `sides` is 0. Small numbers are likelier by `sides` in 2^64.
     pub const fn roll(&mut self, sides: u64) -> u64 {
         let number = self.number();
         if sides == 0 { 0 } else { number % sides }
     }
 
-    /// An index into something of so many parts; 0 of none.
+    /// An index below `parts`; 0 if there are none.
     pub const fn index(&mut self, parts: usize) -> usize {
         self.roll(parts as u64) as usize
     }
 
-    /// Whether something happens that does so `times` in `of` tries.
+    /// True with a probability of `times` in `of`.
     pub const fn chance(&mut self, times: u64, of: u64) -> bool {
         self.roll(of) < times
     }
 
-    /// One of several, each as likely as the others; `None` of none.
+    /// One element, each as likely as the others; `None` of an empty list.
     pub fn pick<T: Clone>(&mut self, among: &[T]) -> Option<T> {
         among.get(self.index(among.len())).cloned()
     }

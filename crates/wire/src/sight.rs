@@ -1,12 +1,12 @@
-//! What a member wants to see, and what it is shown of it (PROTOCOL §4.9).
+//! A member's area of interest, and its owners' answers (PROTOCOL §4.9).
 
 use crate::{DecodeError, ObjectId, Reader, Stamp, Writer};
 
 /// Most entries of one SIGHT.
 pub const SIGHTS_MAX: usize = 64;
 
-/// A ball in the game's world: what a member wants to be kept up to date about. A place of two numbers has the third
-/// at zero.
+/// A ball in the game's world, in which a member wants to be kept up to date. A place of two numbers has zero as the
+/// third.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Focus {
     /// Its centre, in the unit of the places.
@@ -16,13 +16,13 @@ pub struct Focus {
 }
 
 impl Focus {
-    /// Whether all of it are numbers, and the radius is not negative.
+    /// Whether all numbers are finite, and the radius is not negative.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.center.iter().all(|number| number.is_finite()) && self.radius.is_finite() && self.radius >= 0.0
     }
 
-    /// Appends the body of FOCUS; `None` is a member that wants to see everything.
+    /// Appends the body of FOCUS; `None` for a member that wants to see everything.
     pub fn encode(focus: Option<&Self>, out: &mut Writer<'_>) {
         out.u8(u8::from(focus.is_some()));
         if let Some(focus) = focus {
@@ -51,19 +51,19 @@ impl Focus {
     }
 }
 
-/// An entry of SIGHT: whether the receiver is told how an object changes from now on.
+/// An entry of SIGHT: whether the receiver is told the object's changes from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
     /// The object, which the sender owns.
     pub id: ObjectId,
-    /// Under which ownership.
+    /// The ownership.
     pub stamp: Stamp,
     /// Whether it is kept up to date.
     pub current: bool,
 }
 
 impl Sight {
-    /// Appends one entry of a SIGHT, whose number of entries stands before them in a byte.
+    /// Appends one entry of a SIGHT; a byte with their number stands before the first.
     pub fn encode(&self, out: &mut Writer<'_>) {
         out.object_id(self.id);
         out.stamp(self.stamp);

@@ -1,13 +1,14 @@
-//! A map and a set of few entries, kept sorted in a vector: in order like the standard library's, at a tenth of its
-//! machine code for each type of entry. Tens of such types are in a page whose size counts.
+//! A map and a set of few entries, sorted in a vector: ordered like the standard library's, at a tenth of the machine
+//! code per type. A page has tens of such types, and its size counts.
 //!
-//! Inserting and removing cost in proportion to the entries behind; a microsecond or so among thousands; for more take a `BTreeMap`.
+//! Inserting and removing cost in proportion to the entries behind: about a microsecond among thousands. For more
+//! entries take a `BTreeMap`.
 
 use core::borrow::Borrow;
 use core::mem;
 
-/// Sorts a short list by insertion, and keeps the order of equals: the standard library's sorts are faster on long ones,
-/// and cost kilobytes of machine code for each type.
+/// Sorts a short list by insertion, and keeps the order of equals. The standard library's sorts are faster on long
+/// lists, and cost kilobytes of machine code per type.
 pub fn sort_by_key<T, K: Ord>(list: &mut [T], mut key: impl FnMut(&T) -> K) {
     for end in 1..list.len() {
         let mut place = end;
@@ -18,7 +19,7 @@ pub fn sort_by_key<T, K: Ord>(list: &mut [T], mut key: impl FnMut(&T) -> K) {
     }
 }
 
-/// A map whose entries are in the order of their keys.
+/// A map in the order of its keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SortedMap<K, V>(Vec<(K, V)>);
 
@@ -42,13 +43,13 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.0.binary_search_by(|(known, _)| known.borrow().cmp(key))
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no entries.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -63,7 +64,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.find(key).ok().map(|at| &self.0[at].1)
     }
 
-    /// The value of a key, to be changed.
+    /// The value of a key, mutable.
     pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -80,7 +81,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.find(key).is_ok()
     }
 
-    /// Gives a key a value; the one that it had.
+    /// Sets the value of a key; the value before.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {
             Ok(at) => Some(mem::replace(&mut self.0[at].1, value)),
@@ -91,7 +92,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
     }
 
-    /// Takes a key out; the value that it had.
+    /// Removes a key; its value.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -99,12 +100,12 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.find(key).ok().map(|at| self.0.remove(at).1)
     }
 
-    /// The entry of a key, to be made when there is none.
+    /// The entry of a key, which may be empty.
     pub const fn entry(&mut self, key: K) -> Entry<'_, K, V> {
         Entry { map: self, key }
     }
 
-    /// Takes out the entries for which `is_out` says so.
+    /// Removes and returns the entries for which `is_out` is true.
     pub fn extract_if(&mut self, mut is_out: impl FnMut(&K, &mut V) -> bool) -> Vec<(K, V)> {
         self.0.extract_if(.., |(key, value)| is_out(key, value)).collect()
     }
@@ -114,7 +115,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.0.iter().map(|(key, value)| (key, value))
     }
 
-    /// The entries, their values to be changed.
+    /// The entries, with mutable values.
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&K, &mut V)> + ExactSizeIterator {
         self.0.iter_mut().map(|(key, value)| (&*key, value))
     }
@@ -129,17 +130,17 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.0.iter().map(|(_, value)| value)
     }
 
-    /// The values, to be changed.
+    /// The values, mutable.
     pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> + ExactSizeIterator {
         self.0.iter_mut().map(|(_, value)| value)
     }
 
-    /// Keeps the entries for which `keep` says so.
+    /// Keeps the entries for which `keep` is true.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         self.0.retain_mut(|(key, value)| keep(key, value));
     }
 
-    /// Takes everything out.
+    /// Removes all entries.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -156,19 +157,19 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.0.last().map(|(key, value)| (key, value))
     }
 
-    /// Takes the first entry out.
+    /// Removes the first entry.
     pub fn pop_first(&mut self) -> Option<(K, V)> {
         if self.0.is_empty() { None } else { Some(self.0.remove(0)) }
     }
 
-    /// The first entry behind this key, and round to the first of all.
+    /// The first entry after this key; after the last, the first of all.
     #[must_use]
     pub fn next_after(&self, key: &K) -> Option<(&K, &V)> {
         let at = self.find(key).map_or_else(|at| at, |at| at + 1);
         self.0.get(at).or(self.0.first()).map(|(key, value)| (key, value))
     }
 
-    /// The entries whose keys are in a range.
+    /// The entries with keys from `from` to `to`, both included.
     pub fn range(&self, from: &K, to: &K) -> impl DoubleEndedIterator<Item = (&K, &V)> + use<'_, K, V> {
         let start = self.find(from).unwrap_or_else(|at| at);
         let end = self.find(to).map_or_else(|at| at, |at| at + 1).max(start);
@@ -184,7 +185,7 @@ pub struct Entry<'a, K, V> {
 }
 
 impl<'a, K: Ord, V> Entry<'a, K, V> {
-    /// Its value, which is made when there is none.
+    /// The value; `make` makes it if there is none.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> &'a mut V {
         let entries = &mut self.map.0;
         let at = match entries.binary_search_by(|(known, _)| known.cmp(&self.key)) {
@@ -197,12 +198,12 @@ impl<'a, K: Ord, V> Entry<'a, K, V> {
         &mut entries[at].1
     }
 
-    /// Its value, which is this one when there is none.
+    /// The value; `value` if there is none.
     pub fn or_insert(self, value: V) -> &'a mut V {
         self.or_insert_with(|| value)
     }
 
-    /// Its value, which is its type's usual one when there is none.
+    /// The value; the type's default if there is none.
     pub fn or_default(self) -> &'a mut V
     where
         V: Default,
@@ -255,7 +256,7 @@ impl<'a, K, V> IntoIterator for &'a mut SortedMap<K, V> {
     }
 }
 
-/// A set whose members are in order.
+/// A set in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SortedSet<T>(Vec<T>);
 
@@ -272,25 +273,25 @@ impl<T: Ord> SortedSet<T> {
         Self(Vec::new())
     }
 
-    /// How many members there are.
+    /// The number of members.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no members.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether something is a member.
+    /// Whether the set contains a member.
     #[must_use]
     pub fn contains(&self, member: &T) -> bool {
         self.0.binary_search(member).is_ok()
     }
 
-    /// Makes something a member; whether it was none.
+    /// Adds a member; whether it was new.
     pub fn insert(&mut self, member: T) -> bool {
         match self.0.binary_search(&member) {
             Ok(_) => false,
@@ -301,7 +302,7 @@ impl<T: Ord> SortedSet<T> {
         }
     }
 
-    /// Takes a member out; whether it was one.
+    /// Removes a member; whether it was there.
     pub fn remove(&mut self, member: &T) -> bool {
         self.0.binary_search(member).is_ok_and(|at| {
             self.0.remove(at);
@@ -320,17 +321,17 @@ impl<T: Ord> SortedSet<T> {
         self.0.first()
     }
 
-    /// Takes the first member out.
+    /// Removes the first member.
     pub fn pop_first(&mut self) -> Option<T> {
         if self.0.is_empty() { None } else { Some(self.0.remove(0)) }
     }
 
-    /// Keeps the members for which `keep` says so.
+    /// Keeps the members for which `keep` is true.
     pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
         self.0.retain(keep);
     }
 
-    /// Takes everything out.
+    /// Removes all members.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -380,7 +381,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn it_is_what_the_standard_librarys_are() {
+    fn map_and_set_behave_as_the_standard_librarys() {
         let mut dice = Entropy::new([5; 32]);
         let (mut map, mut plain) = (SortedMap::new(), BTreeMap::new());
         let (mut set, mut plain_set) = (SortedSet::new(), BTreeSet::new());

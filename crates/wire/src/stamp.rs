@@ -1,14 +1,14 @@
-//! The stamp of an ownership: how new it is.
+//! The stamp of an ownership: its age relative to others.
 
 use crate::Term;
 
 /// `(term, counter)`, compared in that order (PROTOCOL §4.2).
 ///
-/// The source has the counter alone (docs/sources.md, "Bitsquid"); the term is what stops two hosts that each count
-/// to one from naming two owners.
+/// The source has the counter alone (docs/sources.md, "Bitsquid"). The term keeps two hosts that each count to one from
+/// naming two owners.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
-    /// The reign in which this ownership began.
+    /// The term in which this ownership began.
     pub term: Term,
     /// Grows at each ownership change; the host counts.
     pub counter: u32,

@@ -1,21 +1,21 @@
-//! Symbols whose frequencies are learned while they are coded, and whole numbers as symbols (PROTOCOL §1.4).
+//! Symbols whose frequencies are learned while they are coded, and whole numbers coded as symbols (PROTOCOL §1.4).
 //!
 //! The model of sixteen symbols follows F. Giesen's adaptive nibbles ("Mixing discrete probability distributions",
-//! 2015): all cumulative frequencies move a step towards the symbol that came, and none can fall to zero.
+//! 2015): each symbol moves all cumulative frequencies a step towards itself, and no frequency falls to zero.
 
 use crate::range_coder::{RangeDecoder, RangeEncoder};
 
-/// How many symbols a model knows.
+/// The number of symbols of a model.
 pub const SYMBOLS: usize = 16;
 
 /// Frequencies are parts of 2 to this power.
 const BITS: u32 = 15;
 const TOTAL: u16 = 1 << BITS;
 
-/// Where the cumulative frequencies would be if only this symbol ever came again.
+/// The limit of the cumulative frequencies if only this symbol came again and again.
 const TARGETS: [[u16; SYMBOLS]; SYMBOLS] = targets();
 
-/// How slowly the next symbol is learned from, by how many came before; then always as slowly as the last.
+/// The shift of a learning step, by the number of symbols before; the last value stays.
 const PACE: [u32; 17] = [3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5];
 
 const fn targets() -> [[u16; SYMBOLS]; SYMBOLS] {
@@ -32,20 +32,20 @@ const fn targets() -> [[u16; SYMBOLS]; SYMBOLS] {
     targets
 }
 
-/// The frequencies of sixteen symbols, as far as they are known.
+/// The frequencies of sixteen symbols, as learned so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Model {
-    /// The frequency of everything below each symbol, and of all.
+    /// The frequency of all symbols below each one, and of all.
     below: [u16; SYMBOLS + 1],
-    /// How many symbols came, as far as that matters.
+    /// The number of symbols so far, up to the length of `PACE`.
     seen: u8,
 }
 
 impl Model {
-    /// Symbols of which each is half as likely as the one before it.
+    /// The start with each symbol half as likely as the one before it.
     pub const FALLING: Self = Self { below: falling(), seen: 0 };
 
-    /// The classes of whole numbers whose size is, on average, what `scale` says, from 0 to 15.
+    /// The start for classes of whole numbers with the mean size of `scale`, from 0 to 15.
     #[must_use]
     pub const fn of_scale(scale: u8) -> Self {
         Self { below: SCALES[(scale & 15) as usize], seen: 0 }
@@ -84,7 +84,7 @@ impl Model {
         symbol
     }
 
-    /// Codes a whole number: its class by this model, the rest of it as it is.
+    /// Codes a whole number: its class by this model, its other bits unchanged.
     pub fn encode_number(&mut self, number: i32, out: &mut RangeEncoder<'_>) {
         let size = number.unsigned_abs();
         let class = class_of(size);
@@ -95,7 +95,7 @@ impl Model {
         let (first, bits) = CLASSES[class];
         let sign = u32::from(number < 0);
         if class < ESCAPE {
-            // The sign and what the class leaves open are one step of the coder.
+            // One step of the coder takes the sign and the bits below the class.
             out.bits(sign << bits | (size - first), bits + 1);
         } else {
             out.bits(sign, 1);
@@ -120,7 +120,7 @@ impl Model {
     }
 }
 
-/// Codes any number of 32 bits: how many bits it has, then those.
+/// Codes any number of 32 bits: its length in bits, then the bits.
 pub fn encode_wide(number: u32, out: &mut RangeEncoder<'_>) {
     let len = u32::BITS - number.leading_zeros();
     out.bits(len, 6);
@@ -129,7 +129,7 @@ pub fn encode_wide(number: u32, out: &mut RangeEncoder<'_>) {
     }
 }
 
-/// Reads what [`encode_wide`] coded; what it cannot have coded counts as the largest number.
+/// Reads a number that [`encode_wide`] coded; a code that it cannot have written counts as the largest number.
 pub fn decode_wide(from: &mut RangeDecoder<'_>) -> u32 {
     match from.bits(6) {
         0 => 0,
@@ -139,10 +139,10 @@ pub fn decode_wide(from: &mut RangeDecoder<'_>) -> u32 {
     }
 }
 
-/// The class that is open upwards.
+/// The class without an upper end.
 const ESCAPE: usize = 15;
 
-/// The smallest size in each class, and how many bits it leaves open.
+/// The smallest size of each class, and the number of bits below it.
 const CLASSES: [(u32, u32); SYMBOLS] = [
     (0, 0),
     (1, 0),
@@ -175,7 +175,7 @@ const fn class_of(size: u32) -> usize {
     if class < ESCAPE as u32 { class as usize } else { ESCAPE }
 }
 
-/// The mean sizes of the scales: each is nine fifths of the one before, from a twentieth on.
+/// The start frequencies of the scales. Their mean sizes begin at 1/20; each is 9/5 of the one before.
 const SCALES: [[u16; SYMBOLS + 1]; SYMBOLS] = scales();
 
 const fn scales() -> [[u16; SYMBOLS + 1]; SYMBOLS] {
@@ -189,7 +189,7 @@ const fn scales() -> [[u16; SYMBOLS + 1]; SYMBOLS] {
         while class < SYMBOLS {
             let above = power(ratio, CLASSES[class].0);
             let free = TOTAL as u128 - SYMBOLS as u128;
-            // Each class keeps one part of its own, so that none is impossible.
+            // Each class keeps one part of its own, so that none becomes impossible.
             scales[scale][class] = ((((1 << 32) - above) * free) >> 32) as u16 + class as u16;
             class += 1;
         }
@@ -227,10 +227,10 @@ const fn falling() -> [u16; SYMBOLS + 1] {
     below
 }
 
-/// The scale whose numbers are, on average, nearest to `mean` sixteenths in size.
+/// The scale whose mean size is nearest to `mean` sixteenths.
 #[must_use]
 pub const fn scale_of(mean: u32) -> u8 {
-    // The borders between two scales are at their geometric means.
+    // The border between two scales is their geometric mean.
     let mut border: u64 = 16 * 1_342 / 20;
     let mut scale = 0;
     while scale < 15 && (mean as u64) * 1_000 > border {

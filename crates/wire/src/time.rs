@@ -2,7 +2,7 @@
 
 use core::ops::{Add, AddAssign, Sub};
 
-/// A point in time, in microseconds from an origin that only its driver knows.
+/// A point in time, in microseconds from an origin that only the driver knows.
 ///
 /// Local time and session time are both `Time`; a session converts between them (`Session::session_time`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,7 @@ impl Time {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// `self` moved by a signed number of microseconds, held within the range of `Time`.
+    /// `self` moved by a signed number of microseconds, kept within the range of `Time`.
     #[must_use]
     pub const fn offset(self, micros: i64) -> Self {
         Self(self.0.saturating_add_signed(micros))

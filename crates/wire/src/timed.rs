@@ -1,17 +1,17 @@
-//! Messages in time-stamp order, and the promises that let them be delivered (PROTOCOL §4.14).
+//! Messages in time-stamp order, and the promises that make them deliverable (PROTOCOL §4.14).
 
 use crate::limits::{MESSAGE_MAX, TIMED_HELD_MAX, TIMED_MAX};
 use crate::{DecodeError, PeerId, Reader, Time, Writer};
 
-/// Promises are stated in so many microseconds, rounded down.
+/// The unit of promises in microseconds; they are rounded down.
 pub const PROMISE_UNIT: u64 = 128;
 
-/// A lower bound: the sender will say nothing older. It rides in packets that go anyway.
+/// A lower bound: the sender will send nothing older. It rides in packets that go anyway.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Promise {
     /// The earliest session time that a later message of the sender can have.
     pub until: Time,
-    /// How many messages the sender has sent to the receiver before; without them the promise means nothing.
+    /// The number of messages that the sender has sent to the receiver before; without them the promise does not count.
     pub sent: u64,
 }
 
@@ -35,9 +35,9 @@ impl Promise {
 /// A message in time-stamp order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Timed {
-    /// When what it tells of happens, in session time.
+    /// The session time of the event that it tells of.
     pub time: Time,
-    /// Which of its sender's it is, from 1.
+    /// Its number among its sender's, from 1.
     pub number: u64,
     /// The game's own.
     pub bytes: Vec<u8>,
@@ -58,15 +58,15 @@ impl Timed {
 /// The body of TIMED.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimedMessage {
-    /// What the sender says to the receiver begins behind its message with this number.
+    /// The sender's messages to the receiver begin after the one with this number.
     Begin(u64),
     /// A message of the sender.
     Own(Timed),
-    /// What the sender has received of a member that is gone.
+    /// The messages that the sender has received from a member that is gone.
     Gone {
-        /// Who is gone.
+        /// The member that is gone.
         peer: PeerId,
-        /// Whether more of it follows.
+        /// Whether more of its messages follow.
         more: bool,
         /// In the order of their numbers.
         messages: Vec<Timed>,

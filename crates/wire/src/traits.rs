@@ -1,8 +1,8 @@
-//! What the creator of an object decides once, in one byte (PROTOCOL §4.2).
+//! The choices of an object's creator, made once, in one byte (PROTOCOL §4.2).
 
 use crate::{DecodeError, Kind};
 
-/// What becomes of an object when its owner goes.
+/// An object's fate when its owner goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Orphan {
     /// The host takes it.
@@ -16,37 +16,37 @@ pub enum Orphan {
     Freeze,
 }
 
-/// Who may ask for an object.
+/// The members that may ask for an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
-    /// Nobody: it moves when its owner gives it away, or when the host's game grants it.
+    /// None: it moves when its owner gives it away, or when the host's game grants it.
     #[default]
     Exclusive,
-    /// Anybody, while the host owns it.
+    /// All, while the host owns it.
     Free,
-    /// Anybody at any time: a thing to be touched.
+    /// All at any time: a thing to be touched.
     Shared,
 }
 
-/// What the creator of an object decides once.
+/// The choices of an object's creator, made once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Traits {
-    /// What it is.
+    /// The kind of the object.
     pub kind: Kind,
     /// Changes travel on the reliable lane, each set of them atomically, instead of in datagrams.
     pub reliable: bool,
-    /// What becomes of it when its owner goes.
+    /// The object's fate when its owner goes.
     pub orphan: Orphan,
-    /// Who may ask for it.
+    /// The members that may ask for it.
     pub access: Access,
-    /// While nobody in particular owns it, the host may give it to whoever manages few objects.
+    /// While no member in particular owns it, the host may give it to a member that manages few objects.
     pub balanced: bool,
-    /// It belongs to whoever hosts: a new host takes it over, though its owner is still there.
+    /// It belongs to the host: a new host takes it over, even if its owner is still there.
     pub with_host: bool,
 }
 
 impl Traits {
-    /// Of an object that changes by datagrams, goes to the host when its owner goes, and that nobody may ask for.
+    /// An object that changes by datagrams, goes to the host when its owner goes, and that no member may ask for.
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
         Self {

@@ -11,70 +11,71 @@ use crate::{DecodeError, PeerId, SeatId, TicketHash};
 pub struct ViewHeader {
     /// Grows with every change of the view.
     pub number: u64,
-    /// The number of the view with which members or backups changed last: what orders go by (PROTOCOL §4.13).
+    /// The number of the view in which members or backups last changed; orders go by it (PROTOCOL §4.13).
     pub roll: u64,
-    /// Who takes over first, and who next; both hold what was accepted.
+    /// The backups in the order of succession; each holds what the host has accepted.
     pub backups: Vec<PeerId>,
     /// Members at most.
     pub capacity: u8,
     /// The number of the next new seat.
     pub next_seat: u16,
-    /// Whose votes make a host when the relay is away (PROTOCOL §4.10).
+    /// The members that elect a host while the relay is away (PROTOCOL §4.10).
     pub electorate: Electorate,
-    /// Whether members that may choose are to have direct paths with the host and its backups only, and what they say to each
-    /// other is to be carried by these (PROTOCOL §2.6).
+    /// Whether members that may choose have direct paths with the host and its backups only, which then carry packets
+    /// between the others (PROTOCOL §2.6).
     pub by_host: bool,
 }
 
-/// Those whose votes count. It changes by one peer at a time, and only when most of those before know of it, so that
-/// any two majorities of what members may know have a voter in common; at a witnessed term it begins anew.
+/// The members whose votes count. It changes by one peer at a time, and only when most of its previous members know of
+/// it. So any two majorities of the electorates that members may know have a voter in common. At a witnessed term it
+/// begins anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Electorate {
     /// Grows with each change.
     pub number: u64,
-    /// In ascending order.
+    /// The peers in ascending order.
     pub peers: Vec<PeerId>,
 }
 
-/// A bit of a member's attributes that is not the game's own: the member only watches, or keeps the game as its host,
-/// and is not counted among the players that the relay lists.
+/// A bit of a member's attributes that is not the game's own: the member only watches, or only hosts, and does not
+/// count among the players that the relay lists.
 pub const SPECTATOR: u32 = 1 << 31;
 
-/// A bit of a seat's attributes that the host sets: whoever sat there has left for good. Its ticket still opens the seat,
-/// as long as seats wait.
+/// A bit of a seat's attributes that the host sets: its member has left for good. Its ticket still opens the seat while
+/// seats wait.
 pub const LEFT: u32 = 1 << 30;
 
-/// A bit of a seat's attributes that the host sets beside [`LEFT`]: it has put out whoever sat there, and no ticket opens
-/// the seat.
+/// A bit of a seat's attributes that the host sets beside [`LEFT`]: it has put the member out, and no ticket opens the
+/// seat.
 pub const PUT_OUT: u32 = 1 << 29;
 
-/// A further field of the session object: one seat. An empty field is no seat.
+/// A further field of the session object: one seat. An empty field stands for no seat.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct SeatRecord {
-    /// Which seat.
+    /// The seat's number.
     pub seat: SeatId,
-    /// Who sits on it; nobody while its member is away.
+    /// The peer on the seat; `None` while its member is away.
     pub peer: Option<PeerId>,
     /// The member's name.
     pub name: String,
-    /// The application's own bits, [`SPECTATOR`], [`LEFT`] and [`PUT_OUT`].
+    /// The game's own bits, [`SPECTATOR`], [`LEFT`] and [`PUT_OUT`].
     pub attributes: u32,
-    /// How fit it is to host.
+    /// The member's fitness to host.
     pub standing: Standing,
-    /// What its ticket must hash to.
+    /// The hash of its ticket.
     pub ticket: TicketHash,
-    /// Session time in microseconds at which the member was lost or came.
+    /// Session time in microseconds at which the member last came or was lost.
     pub since: u64,
 }
 
 impl SeatRecord {
-    /// Whether nobody sits there because its member left for good.
+    /// Whether the seat is empty because its member left for good.
     #[must_use]
     pub const fn has_left(&self) -> bool {
         self.peer.is_none() && self.attributes & LEFT != 0
     }
 
-    /// Whether nobody sits there because the host put its member out.
+    /// Whether the seat is empty because the host put its member out.
     #[must_use]
     pub const fn was_put_out(&self) -> bool {
         self.has_left() && self.attributes & PUT_OUT != 0
@@ -111,7 +112,7 @@ macro_rules! field_codec {
                 decode::<Self, FIELD_MAX>(bytes)
             }
 
-            /// The field's bytes; never more than `FIELD_MAX` for a record that passes its own check.
+            /// The field's bytes; at most `FIELD_MAX` for a record that passes its own check.
             #[must_use]
             pub fn encode(&self) -> Vec<u8> {
                 let mut bytes = Vec::new();

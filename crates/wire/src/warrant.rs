@@ -1,4 +1,4 @@
-//! What the relay signs (PROTOCOL §6).
+//! The relay's signed statements (PROTOCOL §6).
 
 use bincode::{Decode, Encode};
 
@@ -14,17 +14,16 @@ impl core::fmt::Debug for Signature {
     }
 }
 
-/// The proof that entitles a peer to be host of a term (PROTOCOL §4.3): the relay gives it to the first claim of that
-/// term.
+/// The proof that a peer may be the host of a term (PROTOCOL §4.3): the relay gives it to the first claim of that term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Warrant {
-    /// The session it is about.
+    /// The session.
     pub session: SessionId,
-    /// The reign it opens.
+    /// The term that it opens.
     pub term: Term,
     /// The peer that may host.
     pub host: PeerId,
-    /// Over [`Warrant::signed_bytes`].
+    /// The signature over [`Warrant::signed_bytes`].
     pub signature: Signature,
 }
 
@@ -40,14 +39,14 @@ impl Warrant {
     }
 }
 
-/// The relay's word that a connection is this peer; with it a peer is itself again after the relay restarted.
+/// The relay's signature on a peer's id: with it a peer is the same again after the relay restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct PeerPass {
-    /// The session it is about.
+    /// The session.
     pub session: SessionId,
-    /// The peer it names.
+    /// The peer.
     pub peer: PeerId,
-    /// Over [`PeerPass::signed_bytes`].
+    /// The signature over [`PeerPass::signed_bytes`].
     pub signature: Signature,
 }
 

@@ -11,10 +11,10 @@ const MICRO: &str = "micro";
 /// The name that stands for the relay under load, which is a bench of the relay's own.
 const RELAY: &str = "relay";
 
-/// Builds the benches in release and runs them; the arguments go to the runner as they are.
+/// Builds the benches in release and runs them, with the arguments unchanged.
 ///
 /// # Errors
-/// When they do not compile or the runner does not know an argument.
+/// They do not compile, or the runner does not know an argument.
 pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<()> {
     if let [first, rest @ ..] = arguments
         && first == RELAY
@@ -24,14 +24,14 @@ pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<()> {
         return process::run(command.args(rest));
     }
     let manifest = manifest(repo);
-    // Beside the game's own builds: what the peers depend on shares nothing with it.
+    // Beside the game's own builds: the peers' dependencies share nothing with it.
     let target = repo.target.join("bench");
     let (subcommand, rest) = match arguments {
         [first, rest @ ..] if first == MICRO => ("bench", rest),
         _ => ("run", arguments),
     };
     let mut command = repo.cargo(subcommand);
-    // Not `--locked`: what the game's crates depend on changes without the benches' lock file. The peers are pinned.
+    // Not `--locked`: the game's dependencies change without the benches' lock file. The peers are pinned.
     command.arg("--quiet").arg("--manifest-path").arg(manifest);
     command.arg("--target-dir").arg(target);
     match subcommand {
@@ -41,20 +41,20 @@ pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<()> {
     process::run(command.arg("--").args(rest))
 }
 
-/// Fails when the benches do not compile or clippy has a word on them.
+/// Checks that the benches compile and pass clippy.
 ///
 /// # Errors
-/// When it does.
+/// They do not.
 pub(crate) fn check(repo: &Repo) -> Result<()> {
     let mut clippy = repo.cargo("clippy");
     clippy.arg("--manifest-path").arg(manifest(repo)).arg("--target-dir").arg(repo.target.join("bench"));
     process::run(clippy.args(["--all-targets", "--", "-D", "warnings"]))
 }
 
-/// Fails when the formatter would change a file of the benches.
+/// Checks the format of the benches.
 ///
 /// # Errors
-/// When it would.
+/// The formatter would change a file.
 pub(crate) fn check_format(repo: &Repo) -> Result<()> {
     process::run(repo.cargo("fmt").arg("--manifest-path").arg(manifest(repo)).arg("--check"))
 }

@@ -1,7 +1,7 @@
 //! `test` and `prove`: the checks of the project, each tier in one order, cheapest first.
 //!
-//! `test` is what every change needs: it gives the same answer whenever it is run on the same tree. `prove` looks for
-//! what nobody has seen yet, with fresh seeds and for as long as it is told to; it always goes on to its end.
+//! `test` has the checks for every change: they give the same answer on the same tree. `prove` searches for unknown
+//! bugs, with fresh seeds and for a given time; it always goes on to its end.
 
 mod binaries;
 pub(crate) mod browser;
@@ -23,19 +23,19 @@ use crate::repo::Repo;
 use crate::tools::Toolbox;
 use times::Times;
 
-/// Which checks are wanted.
+/// The wanted checks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Tier {
-    /// What every change needs.
+    /// The checks for every change.
     Test,
-    /// What nobody has seen yet.
+    /// The search for unknown bugs.
     Prove {
-        /// How long the steps run together, without what has to be built for them.
+        /// The time of all steps together, without the builds for them.
         minutes: f64,
     },
 }
 
-/// What is asked of a tier.
+/// The order for a tier.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Order {
     /// Names of steps; empty means all.
@@ -44,18 +44,18 @@ pub(crate) struct Order {
     pub(crate) keep_going: bool,
 }
 
-/// What the steps work on.
+/// The context of a step.
 struct Context<'a> {
     repo: &'a Repo,
     toolbox: Toolbox<'a>,
-    /// How long all steps of `prove` run together, in minutes.
+    /// The time of all steps of `prove` together, in minutes.
     minutes: f64,
 }
 
-/// How a step that did not fail ended.
+/// The end of a step that did not fail.
 enum Outcome {
     Done,
-    /// Something that the step can do without is not there.
+    /// A part that the step can do without is missing.
     Skipped(&'static str),
 }
 
@@ -63,7 +63,7 @@ enum Outcome {
 struct Step {
     name: &'static str,
     about: &'static str,
-    /// Minutes that it takes on two cores when everything for it has to be fetched and compiled; measured.
+    /// Minutes on two cores when all its parts have to be fetched and compiled; measured.
     first: f64,
     run: fn(&Context<'_>) -> Result<Outcome>,
 }
@@ -76,7 +76,7 @@ impl Tier {
         }
     }
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Test => "test",
@@ -147,7 +147,7 @@ fn chosen(tier: Tier, only: &[String]) -> Result<Vec<&'static Step>> {
     Ok(steps.iter().filter(is_wanted).collect())
 }
 
-/// Says beforehand how long each step will take.
+/// Prints beforehand how long each step will take.
 fn announce(steps: &[&Step], times: &Times) {
     println!("What takes how long, by the last run here or, for a first one, on two cores:");
     let mut total = 0.0;

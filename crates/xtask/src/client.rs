@@ -8,10 +8,10 @@ use crate::process::{self, Explain, Failure, Result};
 use crate::repo::{Repo, WASM};
 use crate::tools::{Tool, Toolbox};
 
-/// Builds the example `client` of the driver for pages as the page is built, and says what a browser downloads of it.
+/// Builds the example `client` of the driver for pages as the page is built; the sizes that a browser downloads.
 ///
 /// # Errors
-/// When a tool is missing or the build fails.
+/// A tool is missing, or the build fails.
 pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<Sizes> {
     println!("Building a client alone: a minute or two.");
     let mut build = repo.cargo("build");
@@ -42,7 +42,7 @@ pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<Sizes> {
     Ok(total)
 }
 
-/// What the page asks of wasm-opt.
+/// The page's settings for wasm-opt.
 fn optimisations(repo: &Repo) -> Result<String> {
     let file = repo.root.join("web/index.html");
     let page = std::fs::read_to_string(&file).explain(file.display())?;

@@ -12,12 +12,12 @@ use crate::process::{Explain, Result};
 const QUALITY: i32 = 11;
 /// Two to this power bytes of window, the largest that every browser accepts.
 const WINDOW: i32 = 24;
-/// What the encoder looks at in one go is 64 KB, by its binary logarithm: 0.2 % of a module less than as much as it likes.
+/// The encoder looks at 64 KB in one go, by its binary logarithm: 0.2 % less of a module than without this limit.
 const BLOCK: i32 = 16;
-/// How many of the nearest distances have a symbol of their own. Which is best no rule tells.
+/// The number of nearest distances with a symbol of their own. No rule tells the best one.
 const DIRECT_DISTANCES: [u32; 3] = [15, 12, 8];
 
-/// The size of one file of the page as it travels.
+/// The size of one file of the page before and after compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
     /// Bytes of the file itself.
@@ -36,7 +36,7 @@ pub(crate) fn compressed_form(file: &Path) -> PathBuf {
 /// Writes the compressed form beside a file, unless the file is packed already and would grow.
 ///
 /// # Errors
-/// When the file cannot be read or its directory not be written.
+/// The file cannot be read, or its directory not be written.
 pub(crate) fn compress(file: &Path) -> Result<()> {
     let plain = fs::read(file).explain(file.display())?;
     let small = brotli(&plain).explain(file.display())?;
@@ -47,15 +47,15 @@ pub(crate) fn compress(file: &Path) -> Result<()> {
 /// Measures a file by its compressed form, or by itself when it has none.
 ///
 /// # Errors
-/// When the file is not there.
+/// The file does not exist.
 pub(crate) fn sizes(file: &Path) -> Result<Sizes> {
     let plain = file.metadata().explain(file.display())?.len();
     let sent = compressed_form(file).metadata().map_or(plain, |small| small.len());
     Ok(Sizes { plain, sent })
 }
 
-/// The shortest of some: by contexts that the encoder chooses, which suits text, or by the upper bits of the last byte (RFC 7932
-/// §7.1), which tell one operation of a module from another and spare 1.4 % of it.
+/// The shortest of several: by contexts that the encoder chooses, which suits text, or by the upper bits of the last
+/// byte (RFC 7932 §7.1), which tell one operation of a module from another and save 1.4 % of it.
 fn brotli(plain: &[u8]) -> io::Result<Vec<u8>> {
     let modes = [Mode::BROTLI_MODE_GENERIC, Mode::BROTLI_FORCE_MSB_PRIOR];
     let tries = modes.into_iter().flat_map(|mode| DIRECT_DISTANCES.map(|direct| (mode, direct)));

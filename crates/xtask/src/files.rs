@@ -8,7 +8,7 @@ use crate::process::{Explain, Result};
 /// Every file below a directory, sorted. Hidden entries are left out: they are scratch files of editors and trunk.
 ///
 /// # Errors
-/// When a directory cannot be read.
+/// A directory cannot be read.
 pub(crate) fn below(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut directories = vec![directory.to_owned()];

@@ -1,8 +1,8 @@
 //! `fuzz`: hostile bytes for every decoder and state machine, guided by coverage.
 //!
-//! The program in `fuzz/` is built by this very toolchain: the compiler's coverage counters, which libFuzzer reads, need
-//! no nightly. Address sanitising would, and finds nothing in code that forbids `unsafe`; the bound on memory is kept by
-//! an allocator that counts.
+//! This toolchain builds the program in `fuzz/`: the compiler's coverage counters, which libFuzzer reads, need no
+//! nightly. Address sanitising would, and finds nothing in code that forbids `unsafe`; a counting allocator checks the
+//! bound on memory.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
 
-/// How long each target runs unless told otherwise.
+/// The default time of each target, in seconds.
 pub(crate) const SECONDS: u32 = 60;
 
-/// What `cargo fuzz` tells the compiler, without its sanitizer.
+/// The compiler flags of `cargo fuzz`, without its sanitizer.
 const FLAGS: [&str; 6] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -25,13 +25,13 @@ const FLAGS: [&str; 6] = [
     "-Ccodegen-units=1",
 ];
 
-/// The longest input: more than a packet, less than what only fills space.
+/// The longest input: more than a packet, and short enough to be useful.
 const LENGTH_MAX: u32 = 4_096;
 
 /// The compiler for libFuzzer itself, which is C++.
 const COMPILERS: [&str; 3] = ["c++", "g++", "clang++"];
 
-/// Whether the fuzzer can be built on this machine; the reason when it cannot.
+/// The reason why the fuzzer cannot be built on this machine; `None` if it can.
 pub(crate) fn obstacle() -> Option<&'static str> {
     let is_supported = cfg!(any(target_os = "linux", target_os = "macos"));
     let has_compiler = std::env::var_os("CXX").is_some()
@@ -43,7 +43,7 @@ pub(crate) fn obstacle() -> Option<&'static str> {
     }
 }
 
-/// Runs all targets so that it takes so many minutes together, a second each at least.
+/// Runs all targets for this many minutes together, at least a second each.
 ///
 /// # Errors
 /// As [`fuzz`].
@@ -58,10 +58,10 @@ fn workers(targets: usize) -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(targets)
 }
 
-/// Runs one target, or all of them one after the other, each for so many seconds.
+/// Runs one target, or all of them one after the other, each for this many seconds.
 ///
 /// # Errors
-/// When it cannot be built, no target has this name, or a target fails: its input is kept and named.
+/// It cannot be built, no target has this name, or a target fails: its input is kept and named.
 pub(crate) fn fuzz(repo: &Repo, target: Option<&str>, seconds: u32) -> Result<()> {
     if let Some(obstacle) = obstacle() {
         return Err(Failure::new(obstacle));
@@ -93,7 +93,7 @@ pub(crate) fn fuzz(repo: &Repo, target: Option<&str>, seconds: u32) -> Result<()
     })
 }
 
-/// One failure that tells of all.
+/// One failure with the texts of all.
 fn all_held(failures: Vec<Failure>) -> Result<()> {
     let texts: Vec<_> = failures.iter().map(ToString::to_string).collect();
     if texts.is_empty() { Ok(()) } else { Err(Failure::new(texts.join("\n\n"))) }
@@ -102,7 +102,7 @@ fn all_held(failures: Vec<Failure>) -> Result<()> {
 /// Compiles the program and returns where it is.
 fn build(repo: &Repo) -> Result<PathBuf> {
     let target = repo.target.join("fuzz");
-    // Named for its own sake: with it, build scripts and macros are compiled without counters.
+    // Named explicitly: then build scripts and macros are compiled without counters.
     let host = host()?;
     let mut cargo = repo.cargo("build");
     cargo.current_dir(repo.root.join("fuzz")).args(["--locked", "--target", &host]);
@@ -114,10 +114,10 @@ fn build(repo: &Repo) -> Result<PathBuf> {
     Ok(target.join(host).join("debug/samovar-fuzz"))
 }
 
-/// Fails when the fuzzer does not compile or clippy has a word on it.
+/// Checks that the fuzzer compiles and passes clippy.
 ///
 /// # Errors
-/// When it does.
+/// It does not.
 pub(crate) fn check(repo: &Repo) -> Result<()> {
     let mut clippy = repo.cargo("clippy");
     clippy.current_dir(repo.root.join("fuzz")).arg("--target-dir").arg(repo.target.join("fuzz"));
@@ -143,7 +143,7 @@ fn named(source: &str) -> Vec<String> {
     source.lines().filter_map(first).collect()
 }
 
-/// What was interesting is kept below the build directory, so that the next run begins where this one ended.
+/// Interesting inputs are kept below the build directory, so that the next run begins where this one ended.
 fn run(repo: &Repo, program: &Path, target: &str, seconds: u32) -> Result<()> {
     let place = |folder: &str| repo.target.join("fuzz").join(folder);
     let (corpus, failures, log) =
@@ -179,7 +179,7 @@ fn end(log: &str) -> String {
     lines[panic.unwrap_or(lines.len().saturating_sub(20))..].join("\n")
 }
 
-/// How many inputs there were and how much of the code they reached: libFuzzer's last line of status.
+/// The number of inputs and the code that they reached: libFuzzer's last line of status.
 fn summary(log: &str) -> &str {
     log.lines().rev().find(|line| line.contains("DONE")).map_or("no status", str::trim)
 }

@@ -1,8 +1,9 @@
-//! The developer's commands: `cargo xtask play | test | prove | person | fuzz | bench | mutants | size | tools`.
+//! The developer's commands: `cargo xtask play | test | prove | person | picture | fuzz | bench | mutants | size |
+//! tools`.
 //!
-//! Every command fetches what it needs first and starts no step before the former one has succeeded. What this
-//! crate refuses: to change anything outside the build directories and its own cache of tools, and to install
-//! system packages without being root.
+//! Every command first fetches the tools that it needs, and starts no step before the previous one has succeeded. This
+//! crate never changes anything outside the build directories and its own cache of tools, and never installs system
+//! packages without being root.
 
 mod bench;
 mod check;
@@ -15,6 +16,7 @@ mod fuzz;
 mod mutants;
 mod page;
 mod person;
+mod picture;
 mod play;
 mod process;
 mod repo;
@@ -24,14 +26,15 @@ mod tools;
 
 use std::process::ExitCode;
 
+use check::Tier;
+use clap::Parser as _;
 use cli::Task;
 use process::Result;
 use repo::Repo;
 use tools::Toolbox;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match cli::parse(&arguments).and_then(perform) {
+    match perform(Task::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("xtask: {failure}");
@@ -42,24 +45,38 @@ fn main() -> ExitCode {
 
 fn perform(task: Task) -> Result<()> {
     match task {
-        Task::Help => {
-            print!("{}", cli::HELP);
-            Ok(())
-        }
         Task::Play { port, open } => play::play(&Repo::locate()?, port, open),
-        Task::Announce { port, relay, open } => play::announce(port, relay, open),
-        Task::Check { tier, order } => check::run(&Repo::locate()?, tier, &order),
-        Task::ListSteps(tier) => {
-            check::list(tier);
+        Task::Announce { port, relay, open } => play::announce(port, relay, open.is_some()),
+        Task::Test { list: true, .. } => {
+            check::list(Tier::Test);
             Ok(())
         }
-        Task::Person(order) => {
+        Task::Test { only, keep_going, .. } => {
+            check::run(&Repo::locate()?, Tier::Test, &check::Order { only, keep_going })
+        }
+        Task::Prove { list: true, minutes, .. } => {
+            check::list(Tier::Prove { minutes });
+            Ok(())
+        }
+        Task::Prove { minutes, only, .. } => {
+            // The search for unknown bugs does not stop at the first one.
+            check::run(&Repo::locate()?, Tier::Prove { minutes }, &check::Order { only, keep_going: true })
+        }
+        Task::Person { seed, minutes } => {
             let repo = Repo::locate()?;
-            person::walk(&repo, &Toolbox::new(&repo)?, order)
+            person::walk(&repo, &Toolbox::new(&repo)?, person::Order { seed, minutes })
+        }
+        Task::Picture => {
+            let repo = Repo::locate()?;
+            picture::take(&repo, &Toolbox::new(&repo)?)
         }
         Task::Fuzz { target, seconds } => fuzz::fuzz(&Repo::locate()?, target.as_deref(), seconds),
         Task::Bench { arguments } => bench::bench(&Repo::locate()?, &arguments),
-        Task::Mutants { order } => mutants::mutants(&Repo::locate()?, &order),
+        Task::Mutants { check: true, .. } => mutants::mutants(&Repo::locate()?, &mutants::Order::Check),
+        Task::Mutants { list: true, .. } => mutants::mutants(&Repo::locate()?, &mutants::Order::List),
+        Task::Mutants { names, seeds, .. } => {
+            mutants::mutants(&Repo::locate()?, &mutants::Order::Find { only: names, seeds })
+        }
         Task::Size => size::size(&Repo::locate()?),
         Task::Tools => Toolbox::new(&Repo::locate()?)?.print_path(),
     }

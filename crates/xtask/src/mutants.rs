@@ -1,8 +1,8 @@
-//! `mutants`: bugs that are planted on purpose, one at a time, and what finds each (docs/recovery.md).
+//! `mutants`: bugs that are planted on purpose, one at a time, and the checks that find them (docs/recovery.md).
 //!
-//! A copy of the tree below the build directory is changed, never the tree itself. A bug counts as found when the
-//! simulator breaks a promise that the sound program keeps in that scenario, or when the named test fails. One that
-//! nothing finds is a rule that nothing guards: the command fails.
+//! The command changes a copy of the tree below the build directory, never the tree itself. A bug counts as found when
+//! the simulator breaks a promise that the sound program keeps in that scenario, or when the named test fails. A bug
+//! that no check finds shows an unguarded rule: the command fails.
 
 mod list;
 mod pattern;
@@ -23,15 +23,15 @@ use tree::{Place, Tree};
 
 /// Seeds within which the simulator has to find a bug.
 pub(crate) const SEEDS: u64 = 1_000;
-/// Seeds of a scenario that the sound program is looked at for, and more where a bug is found by a later one.
+/// Seeds of a scenario in which the sound program is checked, and more if a bug is found by a later one.
 const SOUND_SEEDS: u64 = 100;
-/// What found each bug when it was last looked for, below the root: lines of a name and a text.
+/// The last finding of each bug, below the root: lines of a name and a text.
 const FOUND: &str = "crates/xtask/src/mutants/found.txt";
 
-/// What to do with the planted bugs.
+/// An order about the planted bugs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Look for each, or for the named ones, within so many seeds.
+    /// Look for each, or for the named ones, within this many seeds.
     Find {
         /// Names; empty means all.
         only: Vec<String>,
@@ -44,16 +44,16 @@ pub(crate) enum Order {
     List,
 }
 
-/// What became of a planted bug.
+/// The fate of a planted bug.
 enum Outcome {
     Found(String),
     Survived(String),
 }
 
-/// Does what is ordered.
+/// Carries out an order.
 ///
 /// # Errors
-/// When a bug can no longer be planted or does not compile, and when one survives.
+/// A bug can no longer be planted or does not compile, or one survives.
 pub(crate) fn mutants(repo: &Repo, order: &Order) -> Result<()> {
     match order {
         Order::Find { only, seeds } => find(repo, only, *seeds),
@@ -62,10 +62,10 @@ pub(crate) fn mutants(repo: &Repo, order: &Order) -> Result<()> {
     }
 }
 
-/// Checks that the pattern of each planted bug fits exactly one place, and that the test that has to notice it exists.
+/// Checks that the pattern of each planted bug fits exactly one place, and that its test exists.
 ///
 /// # Errors
-/// Names those of which that is not so.
+/// Names the bugs for which that is not so.
 pub(crate) fn check(repo: &Repo) -> Result<()> {
     let tests = tests(repo)?;
     let wrong = all().flat_map(|mutant| {
@@ -99,7 +99,7 @@ fn tests(repo: &Repo) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Cargo calls it a success when no test has the name that it is given.
+/// Cargo succeeds when no test has the given name.
 fn without_test(mutant: &Mutant, tests: &BTreeSet<String>) -> Option<String> {
     let (Finder::Model(arguments) | Finder::Test(arguments)) = mutant.finder else { return None };
     let name = name_of(arguments).rsplit("::").next().unwrap_or_default();
@@ -138,7 +138,8 @@ fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
     find_of(&Tree::copy(repo, true)?, repo, &chosen.collect::<Vec<_>>(), seeds, || false)
 }
 
-/// Looks for planted bugs, one after another from one that `start` chooses, until the minutes are over; at least for one.
+/// Looks for planted bugs, one after another from one that `start` chooses, until the minutes are over; at least for
+/// one.
 ///
 /// # Errors
 /// As [`mutants`].
@@ -150,7 +151,7 @@ pub(crate) fn find_for(repo: &Repo, start: u64, minutes: f64) -> Result<()> {
     find_of(&Tree::copy(repo, false)?, repo, &bugs, SEEDS, || watch.elapsed().as_secs_f64() > minutes * 60.0)
 }
 
-/// Looks for the chosen ones, until `is_over` says so.
+/// Looks for the chosen ones, until `is_over`.
 fn find_of(
     tree: &Tree,
     repo: &Repo,
@@ -189,7 +190,7 @@ fn find_of(
                 survivors.push(mutant.name);
                 note_found(&repo.root, mutant, &text)?;
             }
-            // One that does not compile hides no other.
+            // A bug that does not compile hides no other.
             Err(failure) => {
                 println!("{}", failure.during(mutant.name));
                 survivors.push(mutant.name);
@@ -215,12 +216,12 @@ impl Runs {
 /// The simulator without a planted bug.
 struct Sound {
     program: PathBuf,
-    /// Where it was seen to keep its promises, and in how many seeds.
+    /// The runs in which it was seen to keep its promises, and the number of seeds.
     keeps: BTreeMap<Runs, u64>,
 }
 
 impl Sound {
-    /// What breaks by itself says nothing about a planted bug.
+    /// A promise that breaks without the bug proves nothing about the bug.
     fn keeps_its_promises(&mut self, runs: Runs, seeds: u64) -> Result<()> {
         if self.keeps.get(&runs).is_some_and(|&seen| seen >= seeds) {
             return Ok(());
@@ -236,7 +237,8 @@ impl Sound {
     }
 }
 
-/// Runs the changed simulator until it breaks a promise, all of which the sound one keeps in this scenario up to there.
+/// Runs the changed simulator until it breaks a promise; the sound one must keep all of them in this scenario up to
+/// there.
 fn simulate(tree: &Tree, sound: &mut Sound, runs: Runs, seeds: u64) -> Result<Outcome> {
     let simulator = tree.build_simulator()?;
     let Some(broken) = first_violation(&simulator, runs, seeds)? else {
@@ -259,7 +261,7 @@ impl Violation {
     }
 }
 
-/// Runs seeds until a promise is broken: where, and which. With several workers it need not be the lowest seed.
+/// Runs seeds until a promise is broken: the seed and the promise. With several workers it need not be the lowest seed.
 fn first_violation(program: &Path, runs: Runs, seeds: u64) -> Result<Option<Violation>> {
     let mut command = Command::new(program);
     command.args(["soak", "--seeds", &format!("0..{seeds}"), "--scenario", runs.scenario]);
@@ -279,7 +281,7 @@ fn first_violation(program: &Path, runs: Runs, seeds: u64) -> Result<Option<Viol
     Ok(None)
 }
 
-/// `chaos seed 7: one-host`, as the simulator tells of a broken promise.
+/// A broken promise in the simulator's notation, like `chaos seed 7: one-host`.
 fn violation(scenario: &str, line: &str) -> Option<Violation> {
     let (seed, promise) = line.strip_prefix(scenario)?.strip_prefix(" seed ")?.split_once(": ")?;
     Some(Violation { seed: seed.parse().ok()?, promise: promise.to_owned() })
@@ -287,7 +289,7 @@ fn violation(scenario: &str, line: &str) -> Option<Violation> {
 
 fn test(tree: &Tree, arguments: &[&'static str], model: &str) -> Result<Outcome> {
     let name = name_of(arguments);
-    // What does not compile is not found.
+    // A bug that does not compile is not found.
     process::run(tree.cargo("test").args(["--quiet", "--no-run"]).args(&arguments[..arguments.len() - 1]))?;
     let code = process::code(tree.cargo("test").args(arguments).env("SAMOVAR_MODEL", model));
     Ok(match code {
@@ -303,7 +305,7 @@ fn read_found(root: &Path) -> Result<BTreeMap<String, String>> {
     Ok(lines.map(|(name, result)| (name.to_owned(), result.to_owned())).collect())
 }
 
-/// Writes down what became of a bug, beside what became of the others when they were last looked for.
+/// Writes down the fate of a bug, beside the last findings of the others.
 fn note_found(root: &Path, mutant: &Mutant, result: &str) -> Result<()> {
     let mut found = read_found(root)?;
     found.insert(mutant.name.to_owned(), result.to_owned());

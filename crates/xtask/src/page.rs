@@ -13,17 +13,17 @@ use crate::repo::Repo;
 use crate::seam;
 use crate::tools::{PAGE_TOOLS, Tool, Toolbox};
 
-/// Everything that a build of the page reads, below the root. The native crates among them cost a build too many
-/// at times; a list of those that count would have to be kept right by hand.
+/// All inputs of a build of the page, below the root. The native crates among them sometimes cost a needless build; a
+/// list of the relevant ones would have to be maintained by hand.
 const INPUTS: [&str; 7] =
     ["web", "crates", "Cargo.toml", "Cargo.lock", "Trunk.toml", "rust-toolchain.toml", ".cargo/config.toml"];
 
-/// Whether a page that wasm-opt has not made smaller is good enough.
+/// Whether a page without wasm-opt is good enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Optimised {
     /// No: its size is measured.
     Always,
-    /// Yes, when wasm-opt is not to be had: the page is bigger and works.
+    /// Yes, if wasm-opt is unavailable: the page is bigger and works.
     IfPossible,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn directory(repo: &Repo) -> PathBuf {
 /// Brings `dist/` up to date, with a `.br` file beside every file that shrinks.
 ///
 /// # Errors
-/// When a tool is missing or the build fails.
+/// A tool is missing, or the build fails.
 pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>, optimised: Optimised) -> Result<()> {
     let state = State::of(repo);
     if state.is_current(optimised)? {
@@ -57,7 +57,7 @@ pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>, optimised: Optimised) ->
     state.remember(taken)
 }
 
-/// Takes what nobody reads out of what trunk wrote: long names between module and script, and indentation.
+/// Removes unread parts of trunk's output: long names between module and script, and indentation.
 fn shorten(repo: &Repo) -> Result<()> {
     let files = files_of(repo)?;
     let of_kind = |kind: &str| {
@@ -82,7 +82,7 @@ fn shorten(repo: &Repo) -> Result<()> {
 /// Every file of the page that a browser downloads, without the compressed forms.
 ///
 /// # Errors
-/// When `dist/` cannot be read.
+/// `dist/` cannot be read.
 pub(crate) fn files_of(repo: &Repo) -> Result<Vec<PathBuf>> {
     let mut files = files::below(&directory(repo))?;
     files.retain(|file| file.extension().is_none_or(|extension| extension != "br"));
@@ -101,8 +101,8 @@ fn trunk(repo: &Repo, toolbox: &Toolbox<'_>, optimised: Optimised) -> Result<Opt
             (without, Optimised::IfPossible)
         }
     };
-    // Trunk asks the network for nothing when it finds every tool in its version on PATH. Its `--offline` would
-    // forbid Cargo the network, too, and so the first build after a clone.
+    // Trunk asks the network for nothing if it finds every tool in its version on PATH. Its `--offline` would forbid
+    // Cargo the network, too, and so the first build after a clone.
     let mut build = Command::new(program("trunk", &path));
     build.arg("build");
     match taken {
@@ -116,12 +116,12 @@ fn trunk(repo: &Repo, toolbox: &Toolbox<'_>, optimised: Optimised) -> Result<Opt
     Ok(taken)
 }
 
-/// A program's file on that `PATH`: a changed `PATH` of a child does not change where the child itself is found.
+/// A program's file on that `PATH`: a child's changed `PATH` does not decide where the child itself is found.
 pub(crate) fn program(name: &str, path: &std::ffi::OsStr) -> PathBuf {
     process::find_in(path, name).unwrap_or_else(|| name.into())
 }
 
-/// What is known of the last build, kept outside `dist/` so that it is not served.
+/// The record of the last build, kept outside `dist/` so that it is not served.
 struct State<'a> {
     repo: &'a Repo,
     file: PathBuf,

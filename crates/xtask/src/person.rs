@@ -7,19 +7,19 @@ use crate::process::Result;
 use crate::repo::Repo;
 use crate::tools::Toolbox;
 
-/// Which walk, and how long.
+/// The seed and the length of a walk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
     /// Chooses every action.
     pub(crate) seed: u64,
-    /// How long they act, in minutes.
+    /// The time for which they act, in minutes.
     pub(crate) minutes: f64,
 }
 
 /// Builds what is out of date and walks.
 ///
 /// # Errors
-/// When a page complains, stands still or loses its seat: the seed is printed with all that was done.
+/// A page complains, stands still or loses its seat: the seed is printed with all acts.
 pub(crate) fn walk(repo: &Repo, toolbox: &Toolbox<'_>, order: Order) -> Result<()> {
     let Order { seed, minutes } = order;
     println!("`cargo xtask person --seed {seed} --minutes {minutes}` does the same again.");

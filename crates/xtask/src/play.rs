@@ -12,14 +12,14 @@ use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
 use crate::tools::Toolbox;
 
-/// How long the relay may take to answer its first request.
+/// The longest time until the relay answers its first request.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 const ASK_EVERY: Duration = Duration::from_millis(30);
 
 /// Builds what is out of date, then becomes the relay, which serves until Ctrl-C.
 ///
 /// # Errors
-/// When the port is taken, a build fails, or the relay does.
+/// The port is taken, a build fails, or the relay does.
 pub(crate) fn play(repo: &Repo, port: u16, open: bool) -> Result<()> {
     require_free(port)?;
     println!("play: builds the page, then the relay: 5 to 15 minutes the first time, seconds after that");
@@ -40,7 +40,7 @@ pub(crate) fn play(repo: &Repo, port: u16, open: bool) -> Result<()> {
 /// Compiles the relay in release and returns its program.
 ///
 /// # Errors
-/// When it does not compile.
+/// It does not compile.
 pub(crate) fn build_relay(repo: &Repo) -> Result<PathBuf> {
     process::run(repo.cargo("build").args(["--release", "--locked", "--package", "samovar-relay"]))?;
     Ok(repo.target.join("release").join(format!("samovar-relay{}", std::env::consts::EXE_SUFFIX)))
@@ -49,7 +49,7 @@ pub(crate) fn build_relay(repo: &Repo) -> Result<PathBuf> {
 /// Waits until the relay answers, then prints its address and opens a browser if that is wanted.
 ///
 /// # Errors
-/// When the relay does not answer in time. None when it is gone: it has told why itself.
+/// The relay does not answer in time. No error if it is gone: it has printed the reason itself.
 pub(crate) fn announce(port: u16, relay: u32, open: bool) -> Result<()> {
     let watch = Stopwatch::start();
     while !is_healthy(port) {
@@ -97,7 +97,7 @@ fn start_announcer(port: u16, open: bool) -> Result<()> {
     Ok(())
 }
 
-/// Replaces this process, so that whatever ends it, by Ctrl-C or by its id, ends the relay.
+/// Replaces this process, so that Ctrl-C or a signal to its id ends the relay.
 #[cfg(unix)]
 fn become_program(command: &mut Command) -> Result<()> {
     use std::os::unix::process::CommandExt;
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn healthy_is_who_answers_200() {
+    fn a_server_that_answers_200_is_healthy() {
         for (answer, healthy) in [("HTTP/1.1 200 OK\r\n\r\n", true), ("HTTP/1.1 503 Busy\r\n\r\n", false)] {
             let listener = TcpListener::bind(address(0)).unwrap();
             let port = listener.local_addr().unwrap().port();

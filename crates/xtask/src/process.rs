@@ -1,14 +1,14 @@
-//! Running other programs: their failure is ours, with their exit code.
+//! Runs other programs: their failure is this program's, with their exit code.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The result of everything that can stop a command.
+/// The result of a step that can stop a command.
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
-/// Why the command stops: a text for the person who ran it and the exit code to end with.
+/// The reason why the command stops: a text for the person who ran it, and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -26,7 +26,7 @@ impl Failure {
         self.code
     }
 
-    /// The same failure with what was going on put before its text.
+    /// The same failure with `what` before its text.
     pub(crate) fn during(self, what: &str) -> Self {
         Self { message: format!("{what}: {}", self.message), ..self }
     }
@@ -38,7 +38,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Turns an error of the operating system into a [`Failure`] that names the file or deed.
+/// Turns an error of the operating system into a [`Failure`] that names the file or act.
 pub(crate) trait Explain<T> {
     /// Puts `what` before the error's own text.
     fn explain(self, what: impl fmt::Display) -> Result<T>;
@@ -53,13 +53,13 @@ impl<T, E: fmt::Display> Explain<T> for std::result::Result<T, E> {
 /// Runs a program to its end with our own standard streams.
 ///
 /// # Errors
-/// When it cannot be started or does not succeed; its exit code is passed on.
+/// It cannot be started or does not succeed; its exit code is passed on.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().explain(shown(command))?;
     outcome(command, status)
 }
 
-/// Runs a program and returns what it wrote to standard output; its errors go to ours.
+/// Runs a program and returns its standard output; its error output goes to ours.
 ///
 /// # Errors
 /// As [`run`].
@@ -89,7 +89,7 @@ fn outcome(command: &Command, status: std::process::ExitStatus) -> Result<()> {
     if status.success() {
         return Ok(());
     }
-    // A program that was ended by a signal has no code; 1 says no more than "failed".
+    // A program that was ended by a signal has no code; 1 means only "failed".
     let code = status.code().and_then(|code| u8::try_from(code).ok()).filter(|&code| code != 0).unwrap_or(1);
     Err(Failure { message: format!("`{}` failed: {status}", shown(command)), code })
 }
@@ -122,7 +122,7 @@ pub(crate) fn is_program(file: &Path) -> bool {
     metadata.is_file()
 }
 
-/// Whether we run with all rights; asked of `id`, because the standard library does not know.
+/// Whether this process is root; `id` tells, because the standard library does not.
 pub(crate) fn is_root() -> bool {
     let output = Command::new("id").arg("-u").stderr(Stdio::null()).output();
     output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")

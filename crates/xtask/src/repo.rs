@@ -1,4 +1,4 @@
-//! What the repository says about itself: where it is, its packages, the versions in `Cargo.lock`.
+//! The repository's facts: its place, its packages, the versions in `Cargo.lock`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::process::{self, Explain, Failure, Result};
 
-/// The target of everything that runs in a browser.
+/// The target of all code for browsers.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
-/// The packages that only mean something in a browser.
+/// The packages that make sense only in a browser.
 pub(crate) const BROWSER_PACKAGES: [&str; 2] = ["samovar-web", "samovar-peer-web"];
 
 /// One selection for every native build: Cargo unifies features over the selected packages, so that any other
@@ -22,7 +22,7 @@ pub(crate) const NATIVE: [&str; 5] =
 pub(crate) struct Repo {
     /// The workspace's root directory.
     pub(crate) root: PathBuf,
-    /// Where Cargo builds; not always below the root.
+    /// Cargo's build directory; not always below the root.
     pub(crate) target: PathBuf,
     /// The workspace's own packages.
     pub(crate) packages: Vec<Package>,
@@ -33,7 +33,7 @@ pub(crate) struct Repo {
 pub(crate) struct Package {
     /// The package's name, as in `samovar-wire`.
     pub(crate) name: String,
-    /// Names of what it depends on, for any target; dev-dependencies are left out.
+    /// Names of its dependencies, for any target; dev-dependencies are left out.
     pub(crate) dependencies: Vec<String>,
     /// Names of its `[[test]]` targets.
     pub(crate) tests: Vec<String>,
@@ -43,7 +43,7 @@ impl Repo {
     /// Asks Cargo about the workspace that this program belongs to.
     ///
     /// # Errors
-    /// When Cargo cannot be run or a manifest is broken.
+    /// Cargo cannot be run, or a manifest is broken.
     pub(crate) fn locate() -> Result<Self> {
         // `cargo run` sets the variable; two clones may share one target directory and so this very program.
         let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
@@ -72,8 +72,8 @@ impl Repo {
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
         let mut command = Command::new(cargo());
         command.arg(subcommand).current_dir(&self.root);
-        // `cargo run` describes this very program so. Build scripts that look there (ring's) would run once more at
-        // each change between a call from here and one from a shell, and half the dependencies after them.
+        // `cargo run` describes this program by these variables. Build scripts that read them (ring's) would run once
+        // more at each change between a call from here and one from a shell, and half the dependencies after them.
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(describes_a_package) {
                 command.env_remove(name);
@@ -90,7 +90,7 @@ impl Repo {
     /// The one version of a package in `Cargo.lock`.
     ///
     /// # Errors
-    /// When the file cannot be read, or the package is in it not at all or more than once.
+    /// The file cannot be read, or the package is not in it, or more than once.
     pub(crate) fn locked_version(&self, package: &str) -> Result<String> {
         let file = self.root.join("Cargo.lock");
         let lock = std::fs::read_to_string(&file).explain(file.display())?;
@@ -112,7 +112,7 @@ impl Package {
     }
 }
 
-/// Whether Cargo sets the variable to what it builds or runs, and does not read it.
+/// Whether Cargo sets the variable for the programs that it builds or runs, and does not read it.
 fn describes_a_package(variable: &str) -> bool {
     variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_")
 }

@@ -1,5 +1,5 @@
 //! The seam between the page's module and its script: hundreds of names that wasm-bindgen makes long and unlike, each
-//! in both files, and nobody reads. Here they become short, and the script loses its indentation: 10 KB of Brotli.
+//! in both files and read by no person. Here they become short, and the script loses its indentation: 10 KB of Brotli.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,9 +15,9 @@ const NOTES: u8 = 0;
 const IMPORTS: u8 = 2;
 /// The kind of an import that is a function.
 const FUNCTION: u8 = 0;
-/// What the script calls the module that it gives to the other one; wasm-bindgen takes the file's name.
+/// The script's name for the module that it gives to the other one; wasm-bindgen takes the file's name.
 const GIVER: &str = "b";
-/// What wasm-bindgen's script calls in many places, and nobody else knows.
+/// Helpers that wasm-bindgen's script calls in many places, and no other code knows.
 const HELPERS: [&str; 8] = [
     "getDataViewMemory0",
     "passStringToWasm0",
@@ -32,7 +32,7 @@ const HELPERS: [&str; 8] = [
 /// Shortens the names between a module and the script that loads it, in both files.
 ///
 /// # Errors
-/// When a file cannot be read or written, or is not what wasm-bindgen writes.
+/// A file cannot be read or written, or is not in wasm-bindgen's form.
 pub(crate) fn shorten(module: &Path, script: &Path) -> Result<()> {
     let bytes = fs::read(module).explain(module.display())?;
     let text = fs::read_to_string(script).explain(script.display())?;
@@ -50,13 +50,13 @@ fn not_expected(file: &Path) -> Failure {
 /// The imports of a module under their long names.
 #[derive(Debug, Default)]
 struct Names {
-    /// The one module that they are from.
+    /// The one module that they come from.
     giver: String,
     /// Short names by the long ones.
     short: BTreeMap<String, String>,
 }
 
-/// The module with short names. `None` when it imports anything but functions, or from several modules.
+/// The module with short names. `None` if it imports anything but functions, or from several modules.
 fn renamed(module: &[u8]) -> Option<(Vec<u8>, Names)> {
     let (mut renamed, mut rest) = (module.get(..HEAD)?.to_vec(), module.get(HEAD..)?);
     let mut names = Names::default();
@@ -104,7 +104,7 @@ fn imports(mut body: &[u8], names: &mut Names) -> Option<Vec<u8>> {
     body.is_empty().then_some(shorter)
 }
 
-/// `i`, which no word of the script's language is with two letters of this kind behind it, and the number to base 26.
+/// `i`, which begins no word of the script's language with two more letters of this kind, and the number to base 26.
 fn short_name(number: usize) -> String {
     let letter = |digit: usize| char::from(b'a' + (digit % 26) as u8);
     let mut name = String::from("i");
@@ -117,8 +117,8 @@ fn short_name(number: usize) -> String {
     name
 }
 
-/// The script with short names: where it says what it gives. What it takes from the module stands behind a point.
-/// `None` when a name of the module is not in it.
+/// The script with short names, in its list of exports. Its imports from the module stand after a point. `None` if a
+/// name of the module is not in it.
 fn rewritten(script: &str, names: &Names) -> Option<String> {
     let mut found = 0;
     let rewritten = with_words(script, |before, word, out| {
@@ -131,7 +131,7 @@ fn rewritten(script: &str, names: &Names) -> Option<String> {
     is_whole.then(|| rewritten.replace(&giver, GIVER))
 }
 
-/// A script with other words: for each, `put` is told what stands before it and the word, and appends another.
+/// A script with other words: `put` gets the text before each word and the word, and appends another.
 fn with_words(script: &str, mut put: impl FnMut(&str, &str, &mut String)) -> String {
     let mut out = String::with_capacity(script.len());
     let mut rest = script;
@@ -150,7 +150,8 @@ fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_' || letter == '$'
 }
 
-/// A script, a style sheet or a document without indentation, empty lines and lines of comment. One whose texts go over several lines stays as it is.
+/// A script, a style sheet or a document without indentation, empty lines and lines of comment. One with texts over
+/// several lines stays unchanged.
 pub(crate) fn compact(script: &str) -> String {
     if script.lines().any(|line| line.matches('`').count() % 2 == 1) {
         return script.to_owned();
@@ -168,8 +169,8 @@ pub(crate) fn compact(script: &str) -> String {
     compact
 }
 
-/// A compact script whose functions return what they named only to return it, are methods where they are fields, and
-/// have short names where they are called often.
+/// A compact script whose functions return a value directly instead of naming it first, are methods where they are
+/// fields, and have short names where they are called often.
 fn abridged(script: &str) -> String {
     let mut parts = script.split("\nconst ret = ");
     let mut short = parts.next().unwrap_or_default().to_owned();
@@ -183,7 +184,7 @@ fn abridged(script: &str) -> String {
     ('a'..).zip(HELPERS).fold(short, |short, (letter, helper)| short.replace(helper, &format!("{letter}1")))
 }
 
-/// A script whose arguments, and what is computed of them, have short names; the letters are none of the helpers'.
+/// A script whose arguments, and the values computed from them, have short names; no helper has these letters.
 fn with_short_locals(script: &str) -> String {
     with_words(script, |_, word, out| {
         let (name, number) = word.split_at(word.find(|c: char| c.is_ascii_digit()).unwrap_or(word.len()));
@@ -198,7 +199,7 @@ fn with_short_locals(script: &str) -> String {
     })
 }
 
-/// A compact script without the blanks and ends of lines that mean nothing. Lines with texts keep their blanks.
+/// A compact script without meaningless blanks and line ends. Lines with texts keep their blanks.
 fn tightened(script: &str) -> String {
     let mut tight = String::with_capacity(script.len());
     for line in script.lines() {
@@ -217,7 +218,7 @@ fn tightened(script: &str) -> String {
     tight.replace("\n}", "}").replace(";}", "}")
 }
 
-/// A style sheet without the blanks that mean nothing, too.
+/// A style sheet without meaningless blanks, too.
 pub(crate) fn compact_style(style: &str) -> String {
     let mut short = String::with_capacity(style.len());
     for (index, part) in compact(style).split('"').enumerate() {
@@ -288,7 +289,7 @@ mod tests {
         assert_eq!(tight, "f(x0,x1){const r=x0+x1;if (r===z0){throw 'a = b, c'}}\nlet args=target;");
     }
 
-    /// A module that imports two functions, with a section of another kind behind, and notes before it was shortened.
+    /// A module that imports two functions, with a section of another kind after it, and notes before it was shortened.
     fn module(giver: &str, functions: [&str; 2], kind: u8) -> Vec<u8> {
         let mut body = vec![2];
         for function in functions {
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn a_module_of_another_form_is_refused() {
         let functions = ["__wbg_log_0123", "__wbg_new_4567"];
         assert!(renamed(&module("./a_bg.js", functions, FUNCTION + 1)).is_none(), "a table");
         let whole = module("./a_bg.js", functions, FUNCTION);
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_only_to_be_returned_is_returned() {
+    fn a_value_named_only_to_be_returned_is_returned_directly() {
         let named = "a: function(b) {\nconst ret = b.c();\nreturn ret;\n},\n";
         assert_eq!(abridged(named), "a(b) {\nreturn b.c();\n},\n");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What a browser downloads to show the page, against the budget.
+//! The page's download size, against the budget.
 
 use std::fmt::Write;
 
@@ -14,10 +14,10 @@ const BUDGET: u64 = 305_000;
 /// Bytes that a client alone may take: its module and its script.
 const CLIENT_BUDGET: u64 = 150_000;
 
-/// Builds the page if it must and prints its size.
+/// Builds the page if needed and prints its size.
 ///
 /// # Errors
-/// When the build fails or the page is above the budget.
+/// The build fails, or the page is above the budget.
 pub(crate) fn size(repo: &Repo) -> Result<()> {
     let toolbox = Toolbox::new(repo)?;
     page::build(repo, &toolbox, Optimised::Always)?;
@@ -30,10 +30,10 @@ pub(crate) fn size(repo: &Repo) -> Result<()> {
     within(client.sent, CLIENT_BUDGET, "a client alone")
 }
 
-/// Prints the size of the page as it lies in `dist/`.
+/// Prints the size of the page in `dist/`.
 ///
 /// # Errors
-/// When there is no page or it is above the budget.
+/// There is no page, or it is above the budget.
 pub(crate) fn measure(repo: &Repo) -> Result<()> {
     let mut files = Vec::new();
     for file in page::files_of(repo)? {

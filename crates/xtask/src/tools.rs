@@ -1,9 +1,9 @@
-//! The build tools: which ones, in which version, and where they are.
+//! The build tools, their versions and their places.
 //!
-//! A tool of the right version is taken from the cache, then from `PATH`; otherwise it is fetched into the
-//! cache from a package registry, and no byte of it is run that the registry's index or this repository does not vouch for. The cache is
-//! `$SAMOVAR_TOOLS`, `$XDG_CACHE_HOME/samovar/tools` or `~/.cache/samovar/tools`, one folder
-//! `<package>-<version>` for each tool with its programs in `bin/`. A folder appears only when it is complete.
+//! A tool of the right version is taken from the cache, then from `PATH`; otherwise it is fetched into the cache from a
+//! package registry. No byte of it runs that the registry's index or this repository does not vouch for. The cache is
+//! `$SAMOVAR_TOOLS`, `$XDG_CACHE_HOME/samovar/tools` or `~/.cache/samovar/tools`, one folder `<package>-<version>` for
+//! each tool with its programs in `bin/`. A folder appears only when it is complete.
 
 pub(crate) mod chromium;
 mod debian;
@@ -24,7 +24,8 @@ use crate::repo::Repo;
 pub(crate) enum Tool {
     /// Builds the page.
     Trunk,
-    /// Writes the glue between wasm and JavaScript, and runs tests in a browser; as old as the crate in the lock.
+    /// Writes the glue between wasm and JavaScript, and runs tests in a browser; its version is that of the crate in
+    /// the lock.
     WasmBindgen,
     /// Makes wasm smaller.
     WasmOpt,
@@ -32,7 +33,7 @@ pub(crate) enum Tool {
     Deny,
 }
 
-/// What every release build of the page needs.
+/// The tools of every release build of the page.
 pub(crate) const PAGE_TOOLS: [Tool; 2] = [Tool::Trunk, Tool::WasmBindgen];
 
 /// Newer versions of trunk need a newer Rust.
@@ -42,11 +43,11 @@ const DENY: &str = "0.18.9";
 /// The same number is in `Trunk.toml`. Version 108, which Debian has, corrupts the module silently.
 const BINARYEN: &str = "132";
 
-/// How one tool is called, found and fetched.
+/// The way to call, find and fetch one tool.
 struct Recipe {
     package: &'static str,
     version: String,
-    /// What `--version` of the first program prints among other words.
+    /// A word in the first program's output of `--version`.
     printed: String,
     programs: &'static [&'static str],
 }
@@ -85,7 +86,7 @@ impl Recipe {
         })
     }
 
-    /// Whether the first such program on `PATH`, the one that would be run, is of the right version.
+    /// Whether the first such program on `PATH`, the one that would run, has the right version.
     fn is_on_path(&self) -> bool {
         let found = process::find(self.programs[0]);
         found
@@ -95,17 +96,17 @@ impl Recipe {
     }
 }
 
-/// The tools of this repository, fetched when they are first asked for.
+/// The tools of this repository, fetched at first use.
 pub(crate) struct Toolbox<'a> {
     repo: &'a Repo,
     cache: PathBuf,
 }
 
 impl<'a> Toolbox<'a> {
-    /// A toolbox; nothing is looked for yet.
+    /// A toolbox; it does not look for tools yet.
     ///
     /// # Errors
-    /// When the machine names no home for a cache.
+    /// The machine has no home for a cache.
     pub(crate) fn new(repo: &'a Repo) -> Result<Self> {
         let variable =
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -115,7 +116,7 @@ impl<'a> Toolbox<'a> {
                 Some(variable("HOME").or_else(|| variable("USERPROFILE"))?.join(".cache/samovar/tools"))
             })
             .ok_or_else(|| Failure::new("no place for tools: set SAMOVAR_TOOLS to a directory"))?;
-        // Programs that run in other directories get it as part of their PATH.
+        // Programs in other directories get it as part of their PATH.
         let cache = std::path::absolute(&cache).explain(cache.display())?;
         Ok(Self { repo, cache })
     }
@@ -123,7 +124,7 @@ impl<'a> Toolbox<'a> {
     /// Makes sure that Rust can compile for the browser, with the linter and the formatter when `checks` is set.
     ///
     /// # Errors
-    /// When a part is missing and rustup is not there or fails.
+    /// A part is missing, and rustup is missing or fails.
     pub(crate) fn rust(&self, checks: bool) -> Result<()> {
         rust::ensure_wasm_target(self.repo)?;
         if checks {
@@ -136,7 +137,7 @@ impl<'a> Toolbox<'a> {
     /// A `PATH` on which exactly the right versions of `tools` come first.
     ///
     /// # Errors
-    /// When a tool is not there and cannot be fetched.
+    /// A tool is missing and cannot be fetched.
     pub(crate) fn path_with(&self, tools: &[Tool]) -> Result<OsString> {
         let mut directories = Vec::new();
         for &tool in tools {
@@ -180,7 +181,7 @@ impl<'a> Toolbox<'a> {
         Ok(Some(bin))
     }
 
-    /// One process at a time fetches; the others then find what it has fetched.
+    /// One process at a time fetches; the others then find its tools.
     fn lock(&self) -> Result<File> {
         let file = self.cache.join(".lock");
         let lock = File::create(&file).explain(file.display())?;

@@ -1,4 +1,4 @@
-//! One client's end of a path, without anything that waits: it takes what is there, and sends what fits.
+//! One client's end of a path, without waiting: it takes the bytes that are there, and sends those that fit.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
@@ -31,16 +31,16 @@ pub(crate) enum Client {
     Turn(Turn),
 }
 
-/// A WebSocket whose handshake is over. Its frames are masked with zeros, which costs the relay as much as any other mask.
+/// A WebSocket after its handshake. Its frames are masked with zeros, which costs the relay as much as any other mask.
 pub(crate) struct Plain {
     stream: TcpStream,
-    /// The part of a frame that has come.
+    /// The part of a frame that has arrived.
     rest: Vec<u8>,
-    /// What the system has not taken yet.
+    /// Bytes that the system has not taken yet.
     unsent: Vec<u8>,
 }
 
-/// Data channels that are open, and the WebSocket beside them.
+/// Open data channels, and the WebSocket beside them.
 pub(crate) struct Channels {
     rtc: Rtc,
     socket: UdpSocket,
@@ -51,14 +51,14 @@ pub(crate) struct Channels {
     beside: Plain,
 }
 
-/// A client of TURN with one channel, and the peer at that one's other end.
+/// A client of TURN with one channel, and the peer at the channel's other end.
 pub(crate) struct Turn {
     pub(crate) client: UdpSocket,
     pub(crate) peer: UdpSocket,
 }
 
 impl Client {
-    /// Takes what has come: how many packets.
+    /// Takes the arrived packets: their number.
     pub(crate) fn take(&mut self, buffer: &mut [u8]) -> usize {
         match self {
             Self::WebSocket(plain) => plain.take(buffer),
@@ -67,7 +67,7 @@ impl Client {
         }
     }
 
-    /// Sends a packet to each of them: how many it could.
+    /// Sends a packet to each receiver: the number sent.
     pub(crate) fn send(&mut self, to: impl Iterator<Item = PeerId>, payload: &[u8]) -> usize {
         match self {
             Self::WebSocket(plain) => plain.send(to, payload),
@@ -79,7 +79,7 @@ impl Client {
         }
     }
 
-    /// Has nothing to say, but stays.
+    /// Stays alive without sending packets.
     pub(crate) fn stay(&mut self) {
         if let Self::Channels(channels) = self {
             channels.send(std::iter::once(channels.me), &[]);
@@ -88,7 +88,7 @@ impl Client {
 }
 
 impl Plain {
-    /// Of a member that knows whatever the relay has said so far.
+    /// The client of a member that has read all messages of the relay so far.
     pub(crate) fn new(peer: Peer) -> Self {
         let mut socket = peer.socket;
         while socket.next().now_or_never().is_some() {}
@@ -126,7 +126,7 @@ impl Plain {
     fn send(&mut self, to: impl Iterator<Item = PeerId>, payload: &[u8]) -> usize {
         self.flush();
         if !self.unsent.is_empty() {
-            // The relay does not read any more: what waits would be stale.
+            // The relay does not read any more: waiting packets would be stale.
             return 0;
         }
         let mut sent = 0;
@@ -150,7 +150,7 @@ impl Plain {
     }
 }
 
-/// Writes a frame of a client.
+/// Writes a client's frame.
 fn frame(kind: u8, payload: &[u8], out: &mut Vec<u8>) {
     out.push(kind);
     if payload.len() <= SHORT {
@@ -163,7 +163,8 @@ fn frame(kind: u8, payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
-/// Reads whole frames of the relay, and answers its pings: how many forwarded packets there are, and where they end.
+/// Reads the relay's whole frames, and answers its pings: the number of forwarded packets, and the end of the last
+/// frame.
 fn frames(bytes: &[u8], answers: &mut Vec<u8>) -> (usize, usize) {
     let (mut packets, mut at) = (0, 0);
     while let [kind, length, rest @ ..] = &bytes[at..] {
@@ -201,7 +202,7 @@ impl Channels {
         while let Ok((length, from)) = self.socket.recv_from(buffer) {
             if let Ok(receive) = Receive::new(Protocol::Udp, from, self.address, &buffer[..length]) {
                 self.rtc.handle_input(Input::Receive(now, receive)).expect("takes it");
-                // It keeps no more than a few that nobody has polled.
+                // str0m keeps only a few unpolled ones.
                 heard += self.poll();
             }
         }
@@ -218,7 +219,7 @@ impl Channels {
             let took = channel.write(true, &Addressed { peer, payload }.encode());
             sent += usize::from(took.expect("writes"));
         }
-        // What it hears now it has heard.
+        // All arrivals have been taken before.
         let heard = self.poll();
         debug_assert_eq!(heard, 0, "nothing has come");
         sent

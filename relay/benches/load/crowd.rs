@@ -1,5 +1,5 @@
-//! The clients, all in one thread, each with a tick of its own as a game has it: it takes what has come since its last tick, and
-//! sends a packet to everybody else of its game in one go. Nobody is woken up by what comes, so they cost little.
+//! The clients, all in one thread, each with its own tick, as in a game. In a tick a client takes its arrivals, and
+//! sends a packet to all others of its game. No arrival wakes it up, so clients cost little.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,14 +13,14 @@ use samovar_wire::PeerId;
 
 use crate::client::Client;
 
-/// How often somebody looks who is not told to send: the relay takes the silent for gone from their channels.
+/// The tick of a client without a rate: the relay takes a silent client's channels for closed.
 const IDLE_EVERY: Duration = Duration::from_millis(100);
 
-/// What everybody does, and has done.
+/// The orders to all clients, and their counts.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
     rate: AtomicU32,
-    /// How many of the others somebody sends to in a tick, in turn.
+    /// The number of others that each client sends to in a tick, in turn.
     burst: usize,
     ends: AtomicBool,
     pub(crate) sent: Count,
@@ -46,19 +46,19 @@ impl Orders {
         Self { burst, ..Self::default() }
     }
 
-    /// How many ticks a second each has; with none it only stays alive.
+    /// Sets the ticks a second of each client; with 0 it only stays alive.
     pub(crate) fn set_rate(&self, rate: u32) {
         self.rate.store(rate, Ordering::Relaxed);
     }
 
-    /// The time between two ticks, if anybody sends in them.
+    /// The time between two ticks; `None` at a rate of 0.
     pub(crate) fn period(&self) -> Option<Duration> {
         let rate = self.rate.load(Ordering::Relaxed);
         (rate > 0).then(|| Duration::from_secs(1) / rate)
     }
 }
 
-/// One of the crowd.
+/// One client of the crowd.
 pub(crate) struct Player {
     pub(crate) client: Client,
     pub(crate) others: Vec<PeerId>,
@@ -82,7 +82,7 @@ impl Player {
     }
 }
 
-/// The thread.
+/// The crowd's thread.
 pub(crate) struct Crowd {
     orders: Arc<Orders>,
     door: Sender<Player>,
@@ -97,7 +97,7 @@ impl Crowd {
         Self { orders, door, thread }
     }
 
-    /// Somebody joins it.
+    /// Adds a player.
     pub(crate) fn enter(&self, player: Player) {
         self.door.send(player).expect("the thread runs");
     }
@@ -140,8 +140,8 @@ fn run(orders: &Orders, coming: &Receiver<Player>, bytes: usize) {
     }
 }
 
-/// When somebody's next tick is: everybody's is somewhere else in the period, whatever that is, and who is late has missed some. Otherwise
-/// all would tick at once some day, and the relay have all of the load in a part of the time.
+/// The time of a client's next tick. Each client has its own place in the period, and a late one skips ticks. Otherwise
+/// all would some day tick at once and load the relay in a part of the time only.
 fn next_tick(now: Duration, period: Duration, index: usize) -> Duration {
     // The golden section spreads any number of them.
     let first = period.mul_f64((index as f64 * 0.618_034).fract());

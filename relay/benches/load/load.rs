@@ -1,4 +1,4 @@
-//! One load, and what it has cost.
+//! One load, and its costs.
 
 use std::time::{Duration, Instant};
 
@@ -9,23 +9,23 @@ use crate::probe::{Latency, Probe};
 use crate::process::RelayProcess;
 use crate::usage::Usage;
 
-/// How long everybody is left alone before memory is read, and before a load is measured.
+/// The quiet time before memory is read, and before a load is measured.
 pub(crate) const SETTLE: Duration = Duration::from_millis(1_500);
 
-/// What a process has used and counted until a moment.
+/// The usage and the counts of a process up to a moment.
 pub(crate) struct Snapshot {
     pub(crate) usage: Usage,
     pub(crate) counts: Option<Counts>,
 }
 
-/// What the relay itself has counted.
+/// The relay's own counts.
 pub(crate) struct Counts {
     dropped: f64,
-    /// Messages that spent no longer in it than so many seconds.
+    /// Messages that spent at most this many seconds in it.
     within: Vec<(f64, f64)>,
 }
 
-/// What one load has cost.
+/// The costs of one load.
 pub(crate) struct Load {
     seconds: f64,
     sent: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Load {
     own: Option<Own>,
 }
 
-/// What the relay itself says of it.
+/// The relay's own figures for it.
 struct Own {
     dropped: u64,
     /// Bounds of the time between reading a message and having written it, at p50 and p99.
@@ -72,7 +72,7 @@ impl Counts {
     }
 }
 
-/// Everybody has so many ticks a second, for so long; `snapshot` is of the process between them.
+/// Runs a load of this many ticks a second for this long; `snapshot` reads the process between the clients.
 pub(crate) async fn load_of(
     snapshot: &impl AsyncFn() -> Snapshot,
     orders: &Orders,

@@ -1,7 +1,9 @@
-//! The relay under load, as a process: what a forwarded packet, a join and a member cost it, and how long packets take.
+//! The relay under load, as a process: the costs of a forwarded packet, a join and a member, and the time that packets
+//! take.
 //!
-//! `cargo xtask bench relay [--json] [--games N] [--members N] [--rate HZ] [--burst N] [--bytes N] [--seconds N] [--path websocket|webrtc]
-//! [--alone]`. The clients run on the same machine: a figure of CPU is the relay's own, from `/proc`, and one of latency is what it adds to a
+//! `cargo xtask bench relay [--json] [--games N] [--members N] [--rate HZ] [--burst N] [--bytes N] [--seconds N]
+//! [--path websocket|webrtc] [--alone]`. The clients run on the same machine: a figure of CPU is the relay's own, from
+//! `/proc`, and one of latency is what it adds to a
 //! packet between two clients that have nothing else to do.
 
 #[path = "../../tests/relay/caller.rs"]
@@ -22,10 +24,10 @@ mod probe;
 mod process;
 mod usage;
 
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clap::Parser as _;
 use crowd::{Crowd, Orders};
 use futures_util::StreamExt as _;
 use futures_util::stream::iter;
@@ -39,10 +41,10 @@ use usage::Usage;
 
 /// Joins at once: as many as wait for each other in a storm.
 const STORM: usize = 64;
-/// Data channels that open at once: the clients are one thread, and each handshake is to be over in time.
+/// Data channels that open at the same time: the clients are one thread, and each handshake has to end in time.
 const HANDSHAKES: usize = 8;
 
-/// What one path has cost.
+/// The figures of one path.
 struct Figures {
     path: PathWord,
     joins: usize,
@@ -54,23 +56,16 @@ struct Figures {
     half: Load,
 }
 
-fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(options) => options,
-        Err(message) => {
-            eprintln!("load: {message}");
-            return ExitCode::FAILURE;
-        }
-    };
+fn main() {
+    let options = Options::parse();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    for &path in &options.paths {
+    for path in options.paths() {
         let figures = runtime.block_on(measure(path, &options));
-        print!("{}", if options.is_json { figures.json(&options) } else { figures.text(&options) });
+        print!("{}", if options.json { figures.json(&options) } else { figures.text(&options) });
     }
-    if options.compares {
+    if !options.alone {
         print!("{}", runtime.block_on(others::compare(&options)));
     }
-    ExitCode::SUCCESS
 }
 
 async fn measure(path: PathWord, options: &Options) -> Figures {

@@ -11,17 +11,17 @@ use crate::options::PathWord;
 use crate::peer::{Peer, code};
 use crate::process::RelayProcess;
 
-/// Somebody who has joined.
+/// A member that has joined.
 pub(crate) struct Member {
     peer: Peer,
     id: PeerId,
     others: Vec<PeerId>,
-    /// Whether it says who is a member: who is not has less from the relay.
+    /// Whether it names the members: other members get less from the relay.
     hosts: bool,
 }
 
 impl Member {
-    /// Founds a game, and everybody else joins it.
+    /// Founds a game, and the other members join it.
     pub(crate) async fn found(relay: &RelayProcess, game: usize, members: usize) -> Vec<Self> {
         let name = format!("GAME-{game}");
         let (peer, entered) = Peer::create(relay, &name).await;
@@ -38,7 +38,7 @@ impl Member {
         all.into_iter().map(member).collect()
     }
 
-    /// Is ready to play.
+    /// Makes the member ready to play.
     pub(crate) async fn play(self, path: PathWord) -> Player {
         let Self { mut peer, id, others, hosts } = self;
         if hosts {

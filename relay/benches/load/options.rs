@@ -1,9 +1,14 @@
 //! The command line.
 
-/// By which way packets go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use clap::builder::TypedValueParser;
+use clap::{Parser, ValueEnum};
+
+/// The path of the packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PathWord {
+    #[value(name = "websocket")]
     WebSocket,
+    #[value(name = "webrtc")]
     WebRtc,
 }
 
@@ -16,29 +21,46 @@ impl PathWord {
     }
 }
 
-/// What is to be run.
-#[derive(Clone, Debug)]
+/// Measures a relay under load, beside others that forward packets
+#[derive(Clone, Debug, Parser)]
+#[command(name = "cargo xtask bench relay")]
 pub(crate) struct Options {
+    /// 64 by WebSocket and 16 by data channels unless told: as many as the one thread carries that the relay has for them
+    #[arg(long, value_parser = count(1))]
     games: Option<usize>,
+    #[arg(long, default_value = "8", value_parser = count(2))]
     pub(crate) members: usize,
-    /// Ticks a second of each member.
+    /// Ticks a second of each member
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(2..=1_000))]
     pub(crate) rate: u32,
+    /// To how many of the others each member sends a packet in a tick, in turn; to all unless told
+    #[arg(long, value_parser = count(1))]
     burst: Option<usize>,
+    /// Bytes of a packet
+    #[arg(long, default_value = "120", value_parser = count(16))]
     pub(crate) bytes: usize,
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub(crate) seconds: u64,
-    pub(crate) paths: Vec<PathWord>,
-    pub(crate) is_json: bool,
-    /// Whether others are measured as well.
-    pub(crate) compares: bool,
+    /// One way only
+    #[arg(long)]
+    path: Option<PathWord>,
+    /// Print lines of JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Measure no others
+    #[arg(long)]
+    pub(crate) alone: bool,
+    /// Added by cargo itself.
+    #[arg(long = "bench", hide = true)]
+    _bench: bool,
 }
 
 impl Options {
-    /// How many of the others each member sends a packet to in a tick, in turn.
+    /// To how many of the others each member sends a packet in a tick, in turn.
     pub(crate) fn burst(&self) -> usize {
         self.burst.unwrap_or(self.members - 1)
     }
 
-    /// How many games, unless told: of data channels as many as the one thread carries that the relay has for them.
     pub(crate) fn games(&self, path: PathWord) -> usize {
         self.games.unwrap_or(match path {
             PathWord::WebSocket => 64,
@@ -46,48 +68,11 @@ impl Options {
         })
     }
 
-    /// Reads the arguments.
-    pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self {
-            games: None,
-            members: 8,
-            rate: 60,
-            burst: None,
-            bytes: 120,
-            seconds: 10,
-            paths: vec![PathWord::WebSocket, PathWord::WebRtc],
-            is_json: false,
-            compares: true,
-        };
-        let mut rest = arguments.into_iter();
-        while let Some(argument) = rest.next() {
-            let mut value = || rest.next().ok_or_else(|| format!("{argument} needs a value"));
-            match argument.as_str() {
-                "--json" => options.is_json = true,
-                "--alone" => options.compares = false,
-                // What cargo adds by itself.
-                "--bench" => {}
-                "--games" => options.games = Some(number(&value()?, 1)?),
-                "--members" => options.members = number(&value()?, 2)?,
-                "--rate" => options.rate = number(&value()?, 2)? as u32,
-                "--burst" => options.burst = Some(number(&value()?, 1)?),
-                "--bytes" => options.bytes = number(&value()?, 16)?,
-                "--seconds" => options.seconds = number(&value()?, 1)? as u64,
-                "--path" => {
-                    options.paths = match value()?.as_str() {
-                        "websocket" => vec![PathWord::WebSocket],
-                        "webrtc" => vec![PathWord::WebRtc],
-                        other => return Err(format!("{other:?} is no path")),
-                    };
-                }
-                _ => return Err(format!("unknown option {argument}")),
-            }
-        }
-        Ok(options)
+    pub(crate) fn paths(&self) -> Vec<PathWord> {
+        self.path.map_or_else(|| PathWord::value_variants().to_vec(), |path| vec![path])
     }
 }
 
-fn number(text: &str, least: usize) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|&number| (least..=1_000).contains(&number));
-    number.ok_or_else(|| format!("{text:?} is no number from {least} to 1000"))
+fn count(least: i64) -> impl TypedValueParser<Value = usize> {
+    clap::value_parser!(u32).range(least..=1_000).map(|number| number as usize)
 }

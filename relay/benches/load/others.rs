@@ -1,5 +1,5 @@
-//! What others need for the same, in the same run: matchbox's signalling server for joins and memory, coturn for
-//! forwarding. Each is measured when its program is installed, and said not to be when it is not.
+//! The costs of other programs for the same, in the same run: matchbox's signalling server for joins and memory, coturn
+//! for forwarding. Each is measured if it is installed, and reported as missing otherwise.
 
 mod coturn;
 mod matchbox;
@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use crate::options::Options;
 
-/// How long a program may take until it answers.
+/// The longest time until a program answers.
 pub(crate) const STARTS_WITHIN: Duration = Duration::from_secs(10);
 
 /// A program that ends with the bench.
 pub(crate) struct Other(Child);
 
 impl Other {
-    /// Starts one that is on the PATH.
+    /// Starts a program on the PATH.
     fn start(command: &mut Command) -> Option<Self> {
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         quiet.spawn().ok().map(Self)
@@ -35,9 +35,9 @@ impl Drop for Other {
     }
 }
 
-/// A port that nobody had a moment ago.
+/// A port that was free a moment ago.
 fn free_port() -> u16 {
-    // One of both kinds: coturn listens at both.
+    // Free for UDP and TCP: coturn listens at both.
     (0..100)
         .find_map(|_| {
             let port = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
@@ -46,12 +46,12 @@ fn free_port() -> u16 {
         .expect("a port")
 }
 
-/// Measures those that are installed, and says what there is to say, one line for each.
+/// Measures the installed programs: one line of text for each.
 pub(crate) async fn compare(options: &Options) -> String {
     let matchbox = matchbox::measure(options).await;
     let coturn = coturn::measure(options).await;
     let line = |name: &str, json: Option<String>, text: Option<String>| {
-        if options.is_json {
+        if options.json {
             let figures = json.map_or_else(
                 || "\"installed\":false".to_owned(),
                 |json| format!("\"installed\":true,{json}"),

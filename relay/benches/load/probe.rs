@@ -1,5 +1,5 @@
-//! What a forwarder adds to a packet's way, under whatever load: two clients of its own, in a thread of their own, send each other a packet
-//! by it and then one without it, in turn, so that what the machine does to both is in both.
+//! The time that a forwarder adds to a packet's way under any load. Two clients in a thread of their own send each
+//! other a packet through it and then one without it, in turn, so that the machine's own delays are in both.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,12 +17,12 @@ use crate::options::PathWord;
 use crate::peer::{Heard, Peer, code};
 use crate::process::RelayProcess;
 
-/// Between two packets.
+/// The time between two packets.
 const EVERY: Duration = Duration::from_millis(2);
-/// What has not come by then is lost, and not counted.
+/// A packet that takes longer is lost, and not counted.
 const LOST_AFTER: Duration = Duration::from_secs(1);
 
-/// Two clients, and their way to each other.
+/// Two clients, and their path to each other.
 pub(crate) enum Pair {
     WebSocket {
         from: Peer,
@@ -35,27 +35,27 @@ pub(crate) enum Pair {
         receiver: PeerId,
         beside: [Peer; 2],
     },
-    /// From a client of TURN, whose channel is so addressed, to its peer.
+    /// From a client of TURN, by its channel, to its peer.
     Turn {
         client: UdpSocket,
         peer: UdpSocket,
     },
 }
 
-/// The same without anybody between them.
+/// The same without a forwarder.
 enum Direct {
     Tcp(TcpStream, TcpStream),
     Udp(UdpSocket, UdpSocket),
 }
 
-/// How long packets took, in microseconds.
+/// The times of packets, in microseconds.
 #[derive(Debug, Default)]
 struct Times {
     by_it: Vec<u32>,
     without: Vec<u32>,
 }
 
-/// Half of them took no longer than the first, and of a hundred but one no longer than the second.
+/// The 50th and the 99th percentile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Latency {
     pub(crate) by_it: [u32; 2],
@@ -84,7 +84,7 @@ impl Pair {
         }
     }
 
-    /// Sends one, and waits until it is there.
+    /// Sends one packet, and waits for it.
     async fn send(&mut self, payload: &[u8]) {
         match self {
             Self::WebSocket { from, to, receiver } => {
@@ -92,7 +92,7 @@ impl Pair {
                 while !is(&to.hear().await, payload) {}
             }
             Self::Channels { from, to, receiver, beside } => {
-                // Whom the relay hears nothing of has the WebSocket for its way.
+                // The relay reaches a member that it does not hear on channels by the WebSocket.
                 to.say(*receiver, Mode::Unreliable, &[]);
                 from.say(*receiver, Mode::Unreliable, payload);
                 loop {
@@ -100,9 +100,9 @@ impl Pair {
                     tokio::select! {
                         (_, _, heard) = to.next() => if heard == payload { return },
                         () = from.step() => {}
-                        // Their pings are answered.
+                        // Answers their pings.
                         _ = first.hear() => {}
-                        // The first, before the relay has heard the receiver on its channels.
+                        // The first packet, from before the relay has heard the receiver on its channels.
                         heard = second.hear() => if is(&heard, payload) { return },
                     }
                 }
@@ -149,14 +149,14 @@ impl Direct {
     }
 }
 
-/// Waits for a datagram, and no earlier one.
+/// Waits for this datagram, and ignores earlier ones.
 async fn hear(socket: &UdpSocket, payload: &[u8]) {
     let mut buffer = [0; 2_048];
     while !matches!(socket.recv(&mut buffer).await, Ok(length) if buffer[..length].ends_with(payload)) {}
 }
 
 impl Probe {
-    /// Starts; `pair` is made in its thread.
+    /// Starts the probe; `pair` is made in its thread.
     pub(crate) fn start<F: Future<Output = Pair>>(pair: impl FnOnce() -> F + Send + 'static) -> Self {
         let (times, ends) = (Arc::<Mutex<Times>>::default(), Arc::<AtomicBool>::default());
         let (own_times, own_ends) = (Arc::clone(&times), Arc::clone(&ends));
@@ -167,12 +167,12 @@ impl Probe {
         Self { times, ends, thread: Some(thread) }
     }
 
-    /// Forgets what it has seen.
+    /// Forgets the measured times.
     pub(crate) fn reset(&self) {
         *self.times.lock().expect("no panic") = Times::default();
     }
 
-    /// What it has seen since.
+    /// The times since then.
     pub(crate) fn latency(&self) -> Latency {
         let times = std::mem::take(&mut *self.times.lock().expect("no panic"));
         Latency { by_it: percentiles(times.by_it), without: percentiles(times.without) }
@@ -219,7 +219,7 @@ fn percentiles(mut micros: Vec<u32>) -> [u32; 2] {
 }
 
 impl Latency {
-    /// What it adds at these places.
+    /// The added time at these percentiles.
     pub(crate) fn added(&self) -> [u32; 2] {
         [0, 1].map(|place| self.by_it[place].saturating_sub(self.without[place]))
     }

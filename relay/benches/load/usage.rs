@@ -1,18 +1,18 @@
-//! What a process has used, as Linux says it.
+//! The usage of a process, from Linux.
 
 use std::fs;
 use std::time::Duration;
 
-/// Bytes of a page, and ticks of its clock in a second: both are so on every Linux that this runs on.
+/// Bytes of a page, and ticks of the clock in a second: the same on every Linux that this runs on.
 const PAGE: usize = 4_096;
 const TICKS: u64 = 100;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) cpu: Duration,
-    /// That part of it which the system has taken for it.
+    /// The part that the system used on its behalf.
     pub(crate) system: Duration,
-    /// What it holds in memory.
+    /// The memory that it holds.
     pub(crate) memory: usize,
 }
 
@@ -21,7 +21,7 @@ impl Usage {
         let read =
             |name: &str| fs::read_to_string(format!("/proc/{process}/{name}")).expect("Linux, and it runs");
         let stat = read("stat");
-        // Behind the program's name, which is in parentheses, come the state and then numbers.
+        // After the program's name in parentheses come the state and then numbers.
         let (_, fields) = stat.rsplit_once(") ").expect("a name");
         let field = |index: usize| -> u64 {
             fields.split(' ').nth(index).and_then(|text| text.parse().ok()).expect("a number")

@@ -1,4 +1,4 @@
-//! What each address has open and has spent, and each network of addresses.
+//! The connections and the spending of each address, and of each network of addresses.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,29 +12,29 @@ use crate::limits::{Bucket, Limits, Network};
 use crate::metrics::Turned;
 use crate::network::masked;
 
-/// Addresses between two looks for those that can be forgotten, beside as many as were left at the last.
+/// New addresses between two sweeps, beside as many as were left after the last.
 const SWEEP_AFTER: usize = 64;
 
-/// Of what a relay has left of places, and of connections that it opens in a second, one address may have this part (the dynamic
-/// threshold of Choudhury and Hahne, 1998): however many addresses an attacker has, something is left for others.
+/// One address may have this fraction of the relay's free places, and of the connections that it opens in a second (the
+/// dynamic threshold of Choudhury and Hahne, 1998). So an attacker with any number of addresses leaves some for others.
 const LEFT: u64 = 16;
-/// So many places it may have at least.
+/// The least number of places of an address.
 const PLACES_MIN: u64 = 4;
-/// And so many new connections in a second: what a browser opens at once to load a page.
+/// The least number of new connections of an address in a second: as many as a browser opens at once to load a page.
 const OPENS_MIN: u64 = 8;
 
-/// The networks that have a connection, or had one a moment ago. Limits nest: of IPv6 a network of 64 bits counts as one
-/// address, because that is what one customer has at least; one of 56 bits may have four times as much, and one of 48
-/// sixteen times; of IPv4 one of 24 bits four times.
+/// The networks with a connection now, or a moment ago. Limits nest. In IPv6 a network of 64 bits counts as one
+/// address, because one customer has at least that; one of 56 bits may have four times as much, and one of 48 bits
+/// sixteen times. In IPv4 one of 24 bits may have four times as much.
 #[derive(Debug, Default)]
 pub(crate) struct Addresses {
     table: Mutex<Table>,
-    /// Opened by all of them.
+    /// Connections opened by all of them.
     opens: Bucket,
     origins: OriginKey,
 }
 
-/// What makes an [`Origin`] of an address: the same after a restart, and no address can be found by it without the key.
+/// Makes the [`Origin`] of an address: the same after a restart, and without the key no address can be found from it.
 #[derive(Clone, Default)]
 pub(crate) struct OriginKey([u8; 32]);
 
@@ -44,10 +44,10 @@ struct Table {
     sweep_at: usize,
 }
 
-/// The first bits of an address, and how many.
+/// The first bits of an address, and their number.
 type Key = (IpAddr, u8);
 
-/// One connection's place at its address; free again when the last clone is gone.
+/// One connection's place at its address; free again when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct AddressPlace(Arc<Taken>);
 
@@ -58,7 +58,7 @@ struct Taken {
 }
 
 impl OriginKey {
-    /// The key of the relay whose signing key this is.
+    /// The key of the relay with this signing key.
     pub(crate) fn of(secret: &[u8; 32]) -> Self {
         Self(digest(&[b"samovar origins 1", secret]))
     }
@@ -84,10 +84,10 @@ impl Addresses {
         Self { origins, ..Self::default() }
     }
 
-    /// Takes a place, of so many that the relay has left.
+    /// Takes a place; `left` is the number of the relay's free places.
     ///
     /// # Errors
-    /// When the address, or a network that it is in, has too many connections, or opens them too fast.
+    /// The address, or a network that it is in, has too many connections, or opens them too fast.
     pub(super) fn place(
         &self,
         address: IpAddr,
@@ -98,7 +98,7 @@ impl Addresses {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         table.sweep(now);
         let networks = table.networks(address);
-        // Under the lock, so that nobody else takes the last place meanwhile.
+        // Under the lock, so that no other connection takes the last place meanwhile.
         let places = (limits.address_connections as u64).min((left as u64 / LEFT).max(PLACES_MIN));
         if !networks.iter().all(|network| network.has_place(places)) {
             return Err(Turned::AddressConnections);
@@ -119,7 +119,7 @@ impl Addresses {
         Ok(AddressPlace(Arc::new(Taken { networks, origin })))
     }
 
-    /// The networks of an address, whose purses pay for what it is answered.
+    /// The networks of an address, whose budgets pay for its answers.
     pub(super) fn networks(&self, address: IpAddr, now: u64) -> Vec<Arc<Network>> {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         table.sweep(now);
@@ -128,12 +128,12 @@ impl Addresses {
 }
 
 impl AddressPlace {
-    /// The networks that it is in, the narrowest first.
+    /// The networks of the address, the narrowest first.
     pub(crate) fn networks(&self) -> &[Arc<Network>] {
         &self.0.networks
     }
 
-    /// What the directory tells addresses apart by.
+    /// The directory's key for the address.
     pub(crate) fn origin(&self) -> Origin {
         self.0.origin
     }
@@ -155,8 +155,8 @@ impl Table {
         keys(address).map(entry).collect()
     }
 
-    /// Forgets networks of which there is nothing to know. Whoever comes pays for that once in as many comings as there
-    /// are networks, so the table is never more than twice what it must be.
+    /// Forgets networks without any state. A new address pays for it only once per as many new addresses as there are
+    /// networks, so the table is at most twice the needed size.
     fn sweep(&mut self, now: u64) {
         if self.networks.len() < self.sweep_at {
             return;
@@ -169,7 +169,7 @@ impl Table {
     }
 }
 
-/// The networks of an address, the narrowest first, and how many times as much as one address each may have.
+/// The networks of an address, the narrowest first, and how many times the limits of one address each has.
 fn keys(address: IpAddr) -> impl Iterator<Item = (Key, u64)> {
     let nested: &[(u8, u64)] = match address {
         IpAddr::V4(_) => &[(32, 1), (24, 4)],
@@ -178,7 +178,7 @@ fn keys(address: IpAddr) -> impl Iterator<Item = (Key, u64)> {
     nested.iter().map(move |&(prefix, width)| ((masked(address, prefix), prefix), width))
 }
 
-/// What counts as one address in a game: of IPv6 what one customer has at most.
+/// The part of an address that counts as one address in a game: in IPv6 the most that one customer has.
 fn origin(address: IpAddr) -> IpAddr {
     masked(address, if address.is_ipv4() { 32 } else { 48 })
 }
@@ -189,7 +189,7 @@ mod tests {
     use crate::settings::Settings;
 
     #[test]
-    fn a_crowd_that_left_is_forgotten_and_who_is_in_debt_is_not() {
+    fn a_crowd_that_left_is_forgotten_but_no_debt_is() {
         let settings: Settings = toml::from_str("data = \"d\"").expect("settings");
         let limits = settings.resolve().expect("complete").0.limits;
         let addresses = Addresses::default();
@@ -215,7 +215,7 @@ mod tests {
         (Addresses::default(), settings.resolve().expect("complete").0.limits)
     }
 
-    /// The places that there are for whoever has all these addresses.
+    /// The number of places for the owner of all these addresses.
     fn places(text: &str, left: usize, address: impl Fn(u128) -> IpAddr) -> usize {
         let (addresses, limits) = with(text);
         let taken = (0..2_000).map_while(|n| addresses.place(address(n), &limits, left, 1).ok());
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn however_many_connections_are_opened_others_may_open_some() {
+    fn a_crowd_of_openers_leaves_some_openings_to_others() {
         let (addresses, limits) = with("");
         let mut opened = 0;
         // Each of 64 addresses opens as many as it can, for ten seconds.

@@ -15,21 +15,21 @@ use super::Caller;
 use crate::metrics::Turned;
 use crate::refusals::Refusals;
 
-/// Bytes of a request, or of several at once, before something is answered. Nobody uploads anything here, and what a
-/// request holds in memory is bounded by it.
+/// Bytes of a request, or of several at once, before an answer. Clients upload nothing here, and this bounds a
+/// request's memory.
 const REQUEST_MAX: usize = 16 * 1_024;
 
-/// A stream that fails when nothing could be written to it for the patience it was given: because its other end does not
-/// say what it wants, one byte a second or not at all, or does not take what it is sent; or when it says too much. A WebSocket is left alone.
+/// A stream that fails after a time without a write: its other end does not finish its request, or does not take the
+/// answer. It also fails when the other end sends too much. A WebSocket is exempt.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     stream: TcpStream,
     caller: Caller,
     patience: Duration,
     over: Pin<Box<Sleep>>,
-    /// It has had an answer: to be cut is the end of a kept connection, not a refusal.
+    /// It has had an answer: cutting it ends a kept connection and is no refusal.
     is_answered: bool,
-    /// Bytes that were read since something was written.
+    /// Bytes read since the last write.
     unanswered: usize,
     refusals: Arc<Refusals>,
 }
@@ -52,7 +52,7 @@ impl Guarded {
         }
     }
 
-    /// An error when the patience is over.
+    /// An error when the time is over.
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         if self.is_upgraded() || self.over.as_mut().poll(cx).is_pending() {
             return Ok(());
@@ -64,7 +64,7 @@ impl Guarded {
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    /// An error when so many bytes more are too much for a request.
+    /// An error when another `bytes` bytes are too much for a request.
     fn read(&mut self, bytes: usize) -> io::Result<()> {
         self.unanswered = self.unanswered.saturating_add(bytes);
         if self.unanswered <= REQUEST_MAX || self.is_upgraded() {

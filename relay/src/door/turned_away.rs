@@ -1,7 +1,7 @@
-//! The last words to a connection that is refused at the door, before it was handed to the server.
+//! The answer to a connection that is refused at the door, before the server has it.
 //!
-//! Its request is read first, as far as it comes at once: a connection that is closed with something unread in it is reset, and
-//! its other end may not hear the answer.
+//! The request is read first, as far as it arrives at once: closing a connection with unread bytes resets it, and its
+//! other end may miss the answer.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// As much of a request is read.
+/// Bytes of a request that are read at most.
 const REQUEST_MAX: usize = 4 * 1_024;
-/// The request that says whether the process lives.
+/// The request that asks whether the process lives.
 const HEALTH: &[u8] = b"GET /healthz ";
 
-/// Answers a connection with a status and a text, and closes it; all of that takes no longer than `within`. Whoever asks whether
-/// the process lives hears that it does, if `is_healthy`.
+/// Answers a connection with a status and a text, and closes it, all within `within`. A health request is told that the
+/// process lives, if `is_healthy`.
 pub(super) async fn answer(
     mut stream: TcpStream,
     (status, text): (StatusCode, String),
@@ -42,7 +42,7 @@ pub(super) async fn answer(
     drop(timeout(within, said).await);
 }
 
-/// What comes of a request's head.
+/// The part of a request's head that arrives.
 async fn read_head(stream: &mut TcpStream, within: Duration) -> Vec<u8> {
     let mut head = Vec::with_capacity(REQUEST_MAX);
     let is_whole = |head: &[u8]| head.windows(4).any(|end| end == b"\r\n\r\n");
@@ -55,7 +55,7 @@ async fn read_head(stream: &mut TcpStream, within: Duration) -> Vec<u8> {
             }
         }
     };
-    // Who is slow hears the answer all the same.
+    // A slow client gets the answer as well.
     drop(timeout(within, read).await);
     head
 }

@@ -1,4 +1,4 @@
-//! One member's connection: a state machine of str0m, its two channels, and where its datagrams may go.
+//! One member's connection: a state machine of str0m, its two channels, and the addresses of its datagrams.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -19,34 +19,34 @@ use super::wire::{Batch, Datagram, Wire};
 use crate::line::Line;
 use crate::outbox::{Next, Waiting};
 
-/// How long a connection may take to open.
+/// The longest time until a connection is open.
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
-/// How long an open connection may be silent.
+/// The longest silence of an open connection.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
-/// Addresses from which it takes checks, as long as it lives: str0m forgets none. A browser with several networks has a few, and one
-/// more whenever its NAT takes another port.
+/// Addresses from which it takes checks in its whole life: str0m forgets none. A browser with several networks has a
+/// few, and one more whenever its NAT changes the port.
 const SOURCES_MAX: usize = 32;
-/// Datagrams that it takes without being polled, which costs as much as all of them.
+/// Datagrams that it takes without a poll, which costs as much as all of them.
 const UNPOLLED_MAX: usize = 8;
-/// Bytes that the unreliable channel takes beyond what has left; what else there is waits where the oldest is dropped.
+/// Bytes that the unreliable channel takes beyond those sent; further messages wait in the queue that drops the oldest.
 const LOSSY_AHEAD: usize = 16 * 1_024;
 /// The same of the reliable channel.
 const STEADY_AHEAD: usize = 64 * 1_024;
-/// The longest message of either channel is far below; SCTP holds no longer one.
+/// The longest message of either channel is far shorter; SCTP takes no longer one.
 const MESSAGE_MAX: u32 = 64 * 1_024;
 
-/// Why a connection ends, for the log.
+/// The reason for a connection's end, for the log.
 #[derive(Debug)]
 pub(super) enum End {
-    /// Its state machine says so.
+    /// Its state machine failed.
     Failed(RtcError),
     /// The other end closed it, or a channel.
     Closed,
-    /// A third channel, text, or a message that is none.
+    /// A third channel, a text, or an invalid message.
     Misbehaved,
-    /// It did not open, or was silent, for too long.
+    /// It did not open in time, or was silent for too long.
     Silent,
-    /// Too much that must arrive waits for it.
+    /// Too many messages that must arrive wait for it.
     TooSlow,
     /// Its state machine panicked.
     Panicked,
@@ -71,46 +71,46 @@ impl fmt::Display for End {
     }
 }
 
-/// What all connections have in common.
+/// The values that all connections share.
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) provider: Arc<CryptoProvider>,
     pub(super) certificate: DtlsCert,
-    /// Where the relay is reached.
+    /// The addresses at which the relay is reached.
     pub(super) addresses: Vec<SocketAddr>,
 }
 
 #[derive(Debug)]
 pub(super) struct Association {
     pub(super) line: Arc<Line>,
-    /// The relay's own user name fragment, by which its checks are recognised.
+    /// The relay's own user name fragment, by which it recognises checks for this connection.
     pub(super) ufrag: String,
     rtc: Rtc,
     offer: Offer,
     channels: [(ChannelId, bool); 2],
     paths: Paths,
-    /// Where checks came from.
+    /// The sources of checks.
     sources: Vec<SocketAddr>,
     pub(super) born: Instant,
-    /// When a datagram came last that belongs to it.
+    /// When the last datagram of this connection arrived.
     came: Instant,
     /// A message came on a channel.
     pub(super) is_heard: bool,
     pub(super) timeout: Instant,
-    /// Datagrams since it was polled.
+    /// Datagrams since the last poll.
     unpolled: usize,
-    /// When a timer fires for it.
+    /// The time of its timer.
     pub(super) armed: Instant,
 }
 
-/// A message that came on a channel.
+/// A message from a channel.
 pub(super) type Message = (Mode, Vec<u8>);
 
 impl Association {
     /// Answers an offer.
     ///
     /// # Errors
-    /// When the state machine does not take it.
+    /// The state machine refuses it.
     pub(super) fn answer(
         now: Instant,
         identity: &Identity,
@@ -123,7 +123,7 @@ impl Association {
         let mut rtc = Rtc::builder()
             .set_crypto_provider(Arc::clone(&identity.provider))
             .set_dtls_cert(identity.certificate.clone())
-            // It waits to be found, and dials nobody.
+            // It waits to be contacted, and dials no address.
             .set_ice_lite(true)
             .set_local_ice_credentials(creds)
             .set_sctp_max_message_size(MESSAGE_MAX)
@@ -169,7 +169,7 @@ impl Association {
         Ok((association, answer))
     }
 
-    /// Whether checks from this address are looked at.
+    /// Whether to look at checks from this address.
     pub(super) fn takes_checks_from(&mut self, address: SocketAddr) -> bool {
         let is_known = self.sources.contains(&address);
         let takes = is_known || self.sources.len() < SOURCES_MAX;
@@ -179,12 +179,12 @@ impl Association {
         takes
     }
 
-    /// Whether the member has proven that it is at this address.
+    /// Whether the member has proved that it is at this address.
     pub(super) fn is_at(&self, address: SocketAddr) -> bool {
         self.paths.is_proven(address)
     }
 
-    /// A datagram came. What it makes of it is polled later.
+    /// Takes a datagram; its effects are polled later.
     pub(super) fn receive(
         &mut self,
         now: Instant,
@@ -205,24 +205,24 @@ impl Association {
             self.check(now, from, wire);
         }
         let Some(destination) = wire.address_for(from) else { return Ok(()) };
-        // What is neither STUN nor DTLS is dropped here.
+        // Drops datagrams that are neither STUN nor DTLS.
         let Ok(receive) = Receive::new(Protocol::Udp, from, destination, bytes) else { return Ok(()) };
         self.came = now;
         self.unpolled += 1;
         Ok(self.rtc.handle_input(Input::Receive(now, receive))?)
     }
 
-    /// Whether a datagram came at all.
+    /// Whether any datagram came.
     pub(super) fn is_reached(&self) -> bool {
         self.came > self.born
     }
 
-    /// Whether it must be polled before it takes another datagram: what DTLS has not handed on is bounded.
+    /// Whether it must be polled before the next datagram: this bounds the data that DTLS has not handed on.
     pub(super) const fn is_due(&self) -> bool {
         self.unpolled >= UNPOLLED_MAX
     }
 
-    /// Asks whoever is at an address to prove that it is.
+    /// Asks the host at an address to prove that it is there.
     fn check(&mut self, now: Instant, at: SocketAddr, wire: &Wire<'_>) {
         let mut transaction = [0; 12];
         if getrandom::fill(&mut transaction).is_err() {
@@ -236,7 +236,7 @@ impl Association {
         }
     }
 
-    /// Time has passed.
+    /// Lets time pass.
     pub(super) fn pass_time(&mut self, now: Instant) -> Result<(), End> {
         Ok(self.rtc.handle_input(Input::Timeout(now))?)
     }
@@ -247,8 +247,8 @@ impl Association {
         if is_late || now >= self.came + SILENCE_MAX { Err(End::Silent) } else { Ok(()) }
     }
 
-    /// Sends what there is to send, and gathers the messages that came. Of the addresses that str0m has answered by STUN,
-    /// and therefore knows to be the member's, the last is returned.
+    /// Sends its datagrams, and gathers the arrived messages. Returns the last address that str0m has answered by STUN,
+    /// which it therefore knows as the member's.
     pub(super) fn poll(
         &mut self,
         wire: &Wire<'_>,
@@ -315,7 +315,7 @@ impl Association {
         }
     }
 
-    /// Puts what waits on the channels, as long as they take it; `sent` is told of each message that they took.
+    /// Moves waiting messages to the channels, as long as these take them; `sent` is called for each.
     pub(super) fn fill(&mut self, mut sent: impl FnMut(&Waiting)) -> Result<(), End> {
         let line = Arc::clone(&self.line);
         let outbox = &line.channels.outbox;
@@ -340,7 +340,7 @@ impl Association {
         }
     }
 
-    /// Tells the other end that it is over.
+    /// Tells the other end that the connection is over.
     pub(super) fn close(&mut self, wire: &Wire<'_>) -> Result<(), End> {
         self.rtc.close()?;
         self.poll(wire, &mut Vec::new()).map(drop)

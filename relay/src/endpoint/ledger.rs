@@ -1,18 +1,19 @@
-//! What strangers who ask for their address have sent, so that they are never sent more.
+//! The bytes that strangers sent with requests for their address, so that they are never sent more.
 //!
-//! A plain binding request has 20 bytes and its answer 32, so a first request is not answered unless it is larger; browsers
-//! repeat it after a quarter of a second, and then both together pay for the answer.
+//! A plain binding request has 20 bytes and its answer 32. So a first request is answered only if it is larger;
+//! browsers repeat it after a quarter of a second, and both together pay for the answer.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 use std::net::SocketAddr;
 
-/// Addresses that are remembered.
+/// Remembered addresses.
 const PLACES: usize = 4_096;
-/// What an address may save up: the answers of a second, and not of a day.
+/// The most that an address may save up: the answers of a second, not of a day.
 const CREDIT_MAX: u32 = 1_000;
 
-/// Credit of addresses, in bytes. Two that fall on one place take it from each other, which only means that they ask again.
+/// Credit of addresses, in bytes. Two addresses with the same place take it from each other; they then only have to ask
+/// again.
 #[derive(Debug)]
 pub(super) struct Ledger {
     places: Vec<Option<(SocketAddr, u32)>>,
@@ -26,7 +27,7 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// So many bytes came from an address, which shall get so many: whether that is covered, and is paid then.
+    /// Credits `came` bytes from an address. Whether they cover an answer of `goes` bytes; if so, it is paid.
     pub(super) fn pays(&mut self, from: SocketAddr, came: usize, goes: usize) -> bool {
         let place = (self.keys.hash_one(from) % PLACES as u64) as usize;
         let place = &mut self.places[place];
@@ -43,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_sent_more_than_came_from_there() {
+    fn no_address_is_sent_more_than_came_from_it() {
         let mut ledger = Ledger::default();
         let from = "192.0.2.1:5000".parse().expect("an address");
         let answered = (0..16).filter(|_| ledger.pays(from, 20, 32)).count();

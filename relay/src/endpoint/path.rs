@@ -1,8 +1,8 @@
-//! Where a connection's datagrams come from, and what may be sent there.
+//! The source addresses of a connection's datagrams, and the limits on sending there.
 //!
-//! A source address can be forged, and who asked for a connection may forge somebody else's. So nothing leaves for an address
-//! but answers to STUN and the relay's own check, and of these never more bytes than came from there, until
-//! whoever is there has answered that check, whose transaction only it can know. What DTLS wants to send meanwhile waits.
+//! A source address can be forged, and a peer may ask for a connection with a forged one. So only answers to STUN and
+//! the relay's own check leave for an address, and never more bytes than came from there, until the host there has
+//! answered that check, whose transaction only it can know. DTLS datagrams wait meanwhile.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -15,7 +15,7 @@ use super::wire::Datagram;
 const PATHS_MAX: usize = 8;
 /// Datagrams that wait for a proof: a flight of DTLS is one or two.
 const HELD_MAX: usize = 8;
-/// How long a check waits for its answer before the next.
+/// The time between two checks without an answer.
 const CHECK_EVERY: Duration = Duration::from_millis(200);
 
 /// The addresses of one connection.
@@ -28,8 +28,8 @@ pub(super) struct Paths {
 #[derive(Debug)]
 struct Path {
     address: SocketAddr,
-    /// Which of the host's own addresses the datagrams come to: answers must leave from it. What is proven stays, because a forged
-    /// datagram can come to any.
+    /// The host's own address that the datagrams come to: answers must leave from it. It is fixed once proved, because
+    /// a forged datagram can come to any.
     own: Option<IpAddr>,
     received: usize,
     sent: usize,
@@ -45,7 +45,7 @@ enum Proof {
 }
 
 impl Paths {
-    /// A datagram came.
+    /// Notes a datagram.
     pub(super) fn received(&mut self, now: Instant, datagram: Datagram<'_>) {
         let (from, own, bytes) = (datagram.from, datagram.to, datagram.bytes.len());
         if let Some(path) = self.all.iter_mut().find(|path| path.address == from) {
@@ -64,17 +64,17 @@ impl Paths {
         self.all.push(path);
     }
 
-    /// From which of the host's addresses something goes to this one.
+    /// The host's own address for sending to this one.
     pub(super) fn own_address(&self, to: SocketAddr) -> Option<IpAddr> {
         self.all.iter().find(|path| path.address == to)?.own
     }
 
-    /// Whether this address is proven: nothing is held back from it.
+    /// Whether this address is proved, so that no datagram is held back.
     pub(super) fn is_proven(&self, address: SocketAddr) -> bool {
         self.all.iter().any(|path| path.address == address && matches!(path.proof, Proof::Given))
     }
 
-    /// Whether a datagram may go to an address now. One that may later is kept.
+    /// Whether a datagram may go to an address now. One that may go later is kept.
     pub(super) fn admits(&mut self, to: SocketAddr, bytes: &[u8]) -> bool {
         let Some(path) = self.all.iter_mut().find(|path| path.address == to) else { return false };
         if matches!(path.proof, Proof::Given) {
@@ -90,7 +90,7 @@ impl Paths {
         path.pays(bytes.len())
     }
 
-    /// Whether an address shall be checked now, with a message of so many bytes and this transaction.
+    /// Whether to check an address now, with a message of `bytes` bytes and this transaction.
     pub(super) fn checks(&mut self, now: Instant, at: SocketAddr, bytes: usize, by: Transaction) -> bool {
         let Some(path) = self.all.iter_mut().find(|path| path.address == at) else { return false };
         let is_due = match path.proof {
@@ -105,14 +105,14 @@ impl Paths {
         goes
     }
 
-    /// A check was answered: whether it was one of these, so that the address is proven, and what has waited for that may go.
+    /// Takes the answer to a check. Whether it proves the address, so that the held datagrams may go.
     pub(super) fn prove(&mut self, from: SocketAddr, transaction: Transaction) -> bool {
         let asked = |path: &Path| matches!(path.proof, Proof::Asked(by, _) if by == transaction);
         let path = self.all.iter_mut().find(|path| path.address == from && asked(path));
         path.map(|path| path.proof = Proof::Given).is_some()
     }
 
-    /// What has waited until an address was proven.
+    /// The datagrams that were held for this address.
     pub(super) fn release(&mut self, address: SocketAddr) -> Vec<Vec<u8>> {
         let (free, held) = std::mem::take(&mut self.held).into_iter().partition(|(to, _)| *to == address);
         self.held = held;
@@ -139,13 +139,13 @@ mod tests {
         ([192, 0, 2, 1], port).into()
     }
 
-    /// A datagram of so many bytes to one of this host's addresses.
+    /// A datagram of `bytes` bytes to one of this host's addresses.
     fn came(paths: &mut Paths, now: Instant, port: u16, bytes: usize, own: u8) {
         let to = Some([10, 0, 0, own].into());
         paths.received(now, Datagram { from: address(port), to, bytes: &vec![0; bytes] });
     }
 
-    /// A message of STUN of so many bytes.
+    /// A STUN message of `bytes` bytes.
     fn stun_of(bytes: usize) -> Vec<u8> {
         let mut message = stun::answer([0; 12], address(1));
         message.resize(bytes, 0);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_bytes_leave_for_an_address_than_came_from_there_until_it_answers() {
+    fn an_unproved_address_gets_no_more_bytes_than_it_sent() {
         let (mut paths, now) = (Paths::default(), Instant::now());
         assert!(!paths.admits(address(1), &stun_of(32)), "nobody is there");
         came(&mut paths, now, 1, 100, 1);

@@ -1,5 +1,5 @@
-//! The few messages of STUN (RFC 8489) that the relay reads and writes itself: plain binding requests, by which browsers ask
-//! for their address, and its own checks of whether somebody is where datagrams say.
+//! The few STUN messages (RFC 8489) that the relay itself reads and writes: plain binding requests, by which browsers
+//! ask for their address, and its own checks of a source address.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,24 +15,24 @@ const XOR_MAPPED_ADDRESS: u16 = 0x0020;
 const FINGERPRINT: u16 = 0x8028;
 const PRIORITY: u16 = 0x0024;
 const ICE_CONTROLLED: u16 = 0x8029;
-/// Of a peer-reflexive candidate (RFC 8445 §5.1.2.1), which is what the relay is to whoever it asks.
+/// The priority of a peer-reflexive candidate (RFC 8445 §5.1.2.1), which the relay is to the checked host.
 const PRFLX_PRIORITY: u32 = (110 << 24) + (65_535 << 8) + 255;
 const FINGERPRINT_XOR: u32 = 0x5354_554E;
 
-/// What pairs a response with its request.
+/// Pairs a response with its request.
 pub(super) type Transaction = [u8; 12];
 
-/// Whether a datagram may be a message of STUN at all.
+/// Whether a datagram may be a STUN message at all.
 pub(super) fn is_stun(bytes: &[u8]) -> bool {
     bytes.len() >= HEADER && bytes[0] < 2 && bytes[4..8] == MAGIC
 }
 
-/// The transaction of a binding request that is whole.
+/// The transaction of a whole binding request.
 pub(super) fn request(bytes: &[u8]) -> Option<Transaction> {
     transaction(bytes, BINDING_REQUEST)
 }
 
-/// The transaction of a response that says a binding request succeeded.
+/// The transaction of a success response to a binding request.
 pub(super) fn success(bytes: &[u8]) -> Option<Transaction> {
     transaction(bytes, BINDING_SUCCESS)
 }
@@ -44,7 +44,8 @@ fn transaction(bytes: &[u8], kind: [u8; 2]) -> Option<Transaction> {
     is_whole.then(|| *head.last_chunk().expect("the header has twenty bytes"))
 }
 
-/// Whom a message is for and from: its first USERNAME (RFC 8489 §14.3), the receiver's fragment before the colon.
+/// The receiver and the sender of a message: its first USERNAME (RFC 8489 §14.3), with the receiver's fragment before
+/// the colon.
 pub(super) fn username(bytes: &[u8]) -> Option<&str> {
     let mut rest = bytes.get(HEADER..).filter(|_| is_stun(bytes))?;
     loop {
@@ -58,7 +59,7 @@ pub(super) fn username(bytes: &[u8]) -> Option<&str> {
     }
 }
 
-/// The answer to a plain binding request: the address that it came from.
+/// The answer to a plain binding request, with the address that the request came from.
 pub(super) fn answer(transaction: Transaction, from: SocketAddr) -> Vec<u8> {
     let mut key = [0; 16];
     key[..4].copy_from_slice(&MAGIC);
@@ -75,7 +76,8 @@ pub(super) fn answer(transaction: Transaction, from: SocketAddr) -> Vec<u8> {
     bytes
 }
 
-/// A binding request that only who knows this password answers, with what agents of ICE want to see in one (RFC 8445 §7.1).
+/// A binding request that only the owner of this password can answer, with the attributes that ICE agents require (RFC
+/// 8445 §7.1).
 pub(super) fn check(
     transaction: Transaction,
     username: &str,
@@ -86,7 +88,7 @@ pub(super) fn check(
     attribute(&mut bytes, USERNAME, username.as_bytes());
     attribute(&mut bytes, PRIORITY, &PRFLX_PRIORITY.to_be_bytes());
     attribute(&mut bytes, ICE_CONTROLLED, &transaction[..8]);
-    // Both sums are taken as if the message ended with them.
+    // Both sums are computed as if the message ended with them.
     lengthen(&mut bytes, 4 + 20);
     let sum = hmac.sha1_hmac(password.as_bytes(), &[&bytes]);
     lengthen(&mut bytes, 0);
@@ -115,13 +117,13 @@ fn attribute(bytes: &mut Vec<u8>, kind: u16, value: &[u8]) {
     lengthen(bytes, 0);
 }
 
-/// Says in the header how long the message is, with so many bytes to come.
+/// Writes the length of the message into the header, with `more` bytes still to come.
 fn lengthen(bytes: &mut [u8], more: usize) {
     let length = u16::try_from(bytes.len() - HEADER + more).expect("what the relay writes is short");
     bytes[2..4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// CRC-32 as in ISO/IEC 8802-3; not often enough for a table.
+/// CRC-32 as in ISO/IEC 8802-3; too rare for a table.
 fn crc(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };
     !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
@@ -173,7 +175,7 @@ mod tests {
         for length in 0..whole.len() {
             assert_eq!(username(&whole[..length]), (length >= end).then_some("them:us"), "{length}");
         }
-        // An attribute before it, one that is longer than the message, a value that is no text, and nothing at all.
+        // An attribute before it, one longer than the message, a value that is no text, and an empty message.
         let with = |attributes: &[u8]| [&whole[..HEADER], attributes].concat();
         assert_eq!(
             username(&with(&[0x80, 0x22, 0, 1, 7, 0, 0, 0, 0, 6, 0, 3, b'a', b':', b'b', 0])),

@@ -1,8 +1,8 @@
-//! The one socket, as all connections use it.
+//! The one socket of all connections.
 //!
-//! A host has several addresses, and who asked one of them takes no answer from another. So each datagram comes with the address
-//! that it was sent to, and goes from the one that is given; `quinn-udp` moves both between the system and here, and takes and
-//! hands over several datagrams at once.
+//! A host has several addresses, and a client that asked one of them takes no answer from another. So each datagram
+//! arrives with its destination address, and leaves from a given one. `quinn-udp` moves both between the system and
+//! this module, several datagrams at a time.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
@@ -14,23 +14,23 @@ use tokio::net::UdpSocket;
 
 use crate::metrics::{Metrics, Undelivered};
 
-/// Bytes that the system shall keep of what was not read yet.
+/// Bytes of unread datagrams that the system shall keep.
 const RECEIVE_BUFFER: usize = 4 * 1_024 * 1_024;
-/// Places that are filled at once.
+/// Slots that are filled at once.
 const SLOTS: usize = 8;
-/// Bytes of a place: as much as the system joins of datagrams of one sender.
+/// Bytes of a slot: the most that the system joins of one sender's datagrams.
 const SLOT: usize = 64 * 1_024;
 /// Bytes of datagrams that are handed over at once; the system takes no more.
 const JOINED_MAX: usize = 60_000;
 
-/// A socket that is bound, with what is known of its system.
+/// A bound socket, with the properties of its system.
 #[derive(Debug)]
 pub(super) struct Bound {
     socket: std::net::UdpSocket,
     state: UdpSocketState,
 }
 
-/// The socket at work.
+/// The socket in use.
 #[derive(Debug)]
 pub(super) struct Socket {
     socket: UdpSocket,
@@ -38,19 +38,19 @@ pub(super) struct Socket {
     is_v6: bool,
 }
 
-/// Where datagrams are put that come.
+/// The buffer for arriving datagrams.
 pub(super) struct Inbox {
     bytes: Vec<u8>,
     metas: [RecvMeta; SLOTS],
     filled: usize,
 }
 
-/// A datagram that came.
+/// A datagram that arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Datagram<'a> {
-    /// Who sent it, or so it says.
+    /// The sender's address, which may be forged.
     pub(super) from: SocketAddr,
-    /// Which of the host's addresses it came to, if the system says so.
+    /// The host's address that it came to, if the system tells.
     pub(super) to: Option<IpAddr>,
     pub(super) bytes: &'a [u8],
 }
@@ -63,7 +63,7 @@ pub(super) struct Wire<'a> {
     pub(super) metrics: &'a Metrics,
 }
 
-/// Datagrams of one size, and a shorter one at the end, that go together.
+/// Datagrams of one size, and a shorter one at the end, that are sent together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     way: Option<(SocketAddr, Option<IpAddr>)>,
@@ -73,14 +73,14 @@ pub(super) struct Batch {
 }
 
 impl Bound {
-    /// A socket at this address, with large buffers where the system lets it have them.
+    /// A socket at this address, with large buffers if the system allows.
     pub(super) fn bind(address: SocketAddr) -> io::Result<Self> {
         use socket2::{Domain, Protocol, Socket, Type};
         let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
         if address.is_ipv6() && address.ip().is_unspecified() {
             socket.set_only_v6(false)?;
         }
-        // Less is enough for all but a crowd.
+        // Smaller ones are enough for all but a crowd.
         drop(socket.set_recv_buffer_size(RECEIVE_BUFFER));
         drop(socket.set_send_buffer_size(RECEIVE_BUFFER));
         socket.set_nonblocking(true)?;
@@ -93,7 +93,7 @@ impl Bound {
         self.socket.local_addr()
     }
 
-    /// To be called within the runtime of who uses it.
+    /// The socket for use. To be called within the runtime of its user.
     pub(super) fn into_socket(self) -> io::Result<Socket> {
         let is_v6 = self.address()?.is_ipv6();
         Ok(Socket { socket: UdpSocket::from_std(self.socket)?, state: self.state, is_v6 })
@@ -101,12 +101,12 @@ impl Bound {
 }
 
 impl Socket {
-    /// Waits until something may have come.
+    /// Waits until datagrams may have arrived.
     pub(super) async fn readable(&self) {
         drop(self.socket.readable().await);
     }
 
-    /// Takes what has come, as much as there is room for; whether there may be more.
+    /// Takes the arrived datagrams, as far as there is room; whether there may be more.
     pub(super) fn receive(&self, inbox: &mut Inbox) -> bool {
         inbox.filled = 0;
         let mut places = inbox.bytes.chunks_exact_mut(SLOT);
@@ -115,7 +115,7 @@ impl Socket {
         });
         let metas = &mut inbox.metas;
         let receive = || self.state.recv((&self.socket).into(), &mut slots, metas);
-        // An error is of an earlier datagram, whose receiver is gone; or there is nothing more.
+        // An error belongs to an earlier datagram, whose receiver is gone; or there are no more datagrams.
         inbox.filled = self.socket.try_io(Interest::READABLE, receive).unwrap_or(0);
         inbox.filled > 0
     }
@@ -131,7 +131,7 @@ impl Socket {
         self.socket.try_io(Interest::WRITABLE, || self.state.try_send((&self.socket).into(), &transmit))
     }
 
-    /// A socket of IPv6 reaches IPv4 by addresses of its own kind.
+    /// A socket of IPv6 reaches IPv4 by mapped addresses.
     fn system_address(&self, address: SocketAddr) -> SocketAddr {
         match address.ip() {
             IpAddr::V4(ip) if self.is_v6 => (ip.to_ipv6_mapped(), address.port()).into(),
@@ -145,7 +145,7 @@ impl Inbox {
         Self { bytes: vec![0; SLOTS * SLOT], metas: [RecvMeta::default(); SLOTS], filled: 0 }
     }
 
-    /// What was taken last. The system joins datagrams of one sender that have one size.
+    /// The datagrams of the last receive. The system joins a sender's datagrams of one size.
     pub(super) fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
         let filled = self.metas[..self.filled].iter().zip(self.bytes.chunks_exact(SLOT));
         filled.flat_map(|(meta, place)| {
@@ -157,12 +157,12 @@ impl Inbox {
 }
 
 impl Wire<'_> {
-    /// Sends one from this address of the host, or loses it when the system's buffer is full: it is a datagram.
+    /// Sends one datagram from this address of the host. A full system buffer loses it, as datagrams may be lost.
     pub(super) fn send(&self, to: SocketAddr, from: Option<IpAddr>, bytes: &[u8]) {
         self.hand_over(to, from, (bytes, bytes.len()));
     }
 
-    /// Which of the relay's addresses somebody has found it at.
+    /// The relay's address at which this sender has found it.
     pub(super) fn address_for(&self, from: SocketAddr) -> Option<SocketAddr> {
         self.addresses.iter().find(|address| address.is_ipv4() == from.is_ipv4()).copied()
     }
@@ -181,7 +181,7 @@ impl Wire<'_> {
 }
 
 impl Batch {
-    /// Sends a datagram, together with what comes next if that goes the same way.
+    /// Sends a datagram, together with the next ones if they go the same way.
     pub(super) fn send(&mut self, wire: &Wire<'_>, way: (SocketAddr, Option<IpAddr>), bytes: &[u8]) {
         let is_whole = self.bytes.len() == self.size * self.count;
         let fits = self.way == Some(way)
@@ -197,7 +197,7 @@ impl Batch {
         self.count += 1;
     }
 
-    /// Sends what has gathered.
+    /// Sends the gathered datagrams.
     pub(super) fn flush(&mut self, wire: &Wire<'_>) {
         if let Some((to, from)) = self.way.take() {
             wire.hand_over(to, from, (&self.bytes, self.size));

@@ -22,38 +22,38 @@ use crate::metrics::{Ended, Kind, Offered, Undelivered, Way};
 use crate::reach::{Reach, Task};
 use crate::seldom::Seldom;
 
-/// How often in a row the socket is read before what it brought is sent.
+/// Reads of the socket in a row before their results are sent.
 const READS: usize = 8;
-/// The largest datagram that is looked at: none of a member is larger.
+/// The largest datagram that is read: no member's is larger.
 const DATAGRAM_MAX: usize = 2_048;
-/// How often connections that were given up are looked for.
+/// The time between two searches for abandoned connections.
 const REVIEW_EVERY: Duration = Duration::from_secs(1);
 
-/// How long a connection must have been tried to count as one that cannot be opened.
+/// The least age of a connection that counts as one that cannot be opened.
 const TRIED_FOR: Duration = Duration::from_secs(2);
 
-/// Whoever is woken up again sooner than this lets datagrams gather for so long, and takes them together: to be woken up for
-/// one costs as much as to take several.
+/// If the thread is woken up again sooner than this, it lets datagrams gather for this long and takes them together:
+/// one wake-up costs as much as several datagrams.
 const GATHER: Duration = Duration::from_micros(200);
 
-/// Everything that the thread has.
+/// The thread's state.
 pub(super) struct Worker {
     socket: Socket,
     identity: Identity,
     reach: Arc<Reach>,
     hub: Arc<Hub>,
     associations: HashMap<u64, Association>,
-    /// Of each member the connection that carries, and a newer one that has not been heard yet.
+    /// Each member's current connection, and a newer one that has not been heard yet.
     members: HashMap<ConnId, Pair>,
     by_ufrag: HashMap<String, u64>,
     by_address: HashMap<SocketAddr, u64>,
     timers: BinaryHeap<Reverse<(Instant, u64)>>,
     ledger: Ledger,
     opened: u64,
-    /// Connections that have something to do, in this turn.
+    /// Connections with work in this turn.
     busy: Vec<u64>,
     reviewed: Instant,
-    /// Offers that led to no channels and were not logged yet.
+    /// Offers that led to no channels and are not logged yet.
     failed: [Seldom; 3],
     is_stopping: bool,
 }
@@ -85,7 +85,7 @@ impl Worker {
         }
     }
 
-    /// Works until it is told to stop.
+    /// Works until told to stop.
     pub(super) async fn run(mut self) {
         let mut inbox = Inbox::new();
         let mut rested = Instant::now();
@@ -99,7 +99,7 @@ impl Worker {
                 () = tokio::time::sleep_until(next.into()) => {}
             }
             if rested.elapsed() < GATHER {
-                // The thread has nothing else to do.
+                // The thread has no other work.
                 std::thread::sleep(GATHER);
             }
             self.read(&mut inbox);
@@ -108,7 +108,7 @@ impl Worker {
             self.settle();
             self.obey(now);
             self.review(now);
-            // Tasks are of other threads, too; they must not wait for a socket that is always readable.
+            // The runtime has other threads' tasks, too; they must not wait for a socket that is always readable.
             tokio::task::yield_now().await;
             rested = Instant::now();
         }
@@ -134,7 +134,8 @@ impl Worker {
         }
     }
 
-    /// Whose datagram it is. What is STUN says so; it comes from anywhere, so no library reads it before it is known whose it is.
+    /// The receiver of a datagram. STUN messages name it; they come from anywhere, so no library reads one before its
+    /// receiver is known.
     fn receiver(&self, Datagram { from, bytes, .. }: Datagram<'_>) -> Option<u64> {
         if bytes.len() > DATAGRAM_MAX {
             return None;
@@ -148,7 +149,7 @@ impl Worker {
         known.filter(|_| !stun::is_stun(bytes) || stun::success(bytes).is_some())
     }
 
-    /// Plain binding requests are answered, at nobody's expense; everything else is dropped.
+    /// Answers plain binding requests, each paid by its sender; drops all others.
     fn on_stranger(&mut self, Datagram { from, to, bytes }: Datagram<'_>) {
         let Some(transaction) = stun::request(bytes) else {
             return self.hub.metrics.undelivered(Undelivered::Unknown);
@@ -175,14 +176,14 @@ impl Worker {
         let is_due = stun::is_stun(bytes) || association.is_due();
         self.finish(id, done);
         if is_due {
-            // So that its answer is paid by this datagram, and the address known to the next.
+            // Polls at once, so that this datagram pays for its answer and the next one finds the address known.
             self.poll(id);
         } else {
             self.busy.push(id);
         }
     }
 
-    /// Lets those whose time has come act.
+    /// Runs the timers that are due.
     fn fire(&mut self, now: Instant) {
         while let Some(&Reverse((at, id))) = self.timers.peek()
             && at <= now
@@ -203,7 +204,7 @@ impl Worker {
         }
     }
 
-    /// Sends what this turn's datagrams and timers have brought about, and passes on what they brought.
+    /// Sends the results of this turn's datagrams and timers, and passes on their messages.
     fn settle(&mut self) {
         let mut busy = mem::take(&mut self.busy);
         busy.sort_unstable();
@@ -212,7 +213,7 @@ impl Worker {
         self.busy = busy;
     }
 
-    /// Does what others want done, and sends what waits.
+    /// Carries out other threads' tasks, and sends the waiting messages.
     fn obey(&mut self, now: Instant) {
         for task in self.reach.take() {
             match task {
@@ -253,7 +254,7 @@ impl Worker {
         self.hub.answer(line.conn, attempt, answer);
     }
 
-    /// An offer gets no answer.
+    /// Leaves an offer without an answer.
     fn refuse_offer(&self, line: &Line, reason: &str) {
         tracing::debug!(conn = line.conn.0, reason, "an offer of data channels is not answered");
         self.note_failure(
@@ -276,7 +277,7 @@ impl Worker {
         }
     }
 
-    /// A connection has ended without a word on its channels. One that ended soon may have had no time.
+    /// A connection has ended without a message on its channels. One that ended early may have had no time.
     fn on_unheard(&self, association: &Association) {
         if association.born.elapsed() < TRIED_FOR {
             return;
@@ -296,18 +297,18 @@ impl Worker {
         }
     }
 
-    /// Sends what waits for a member.
+    /// Sends the messages that wait for a member.
     fn send(&mut self, line: &Line) {
-        // Also when the channels have just ended: nothing else would tell of what waits for the next.
+        // Even if the channels have just ended: no other call would report the messages for the next ones.
         line.channels.answer_call();
         let Some(id) = self.members.get(&line.conn).and_then(|pair| pair.current) else { return };
-        // It may have been polled since, for what it sent itself.
+        // It may have been polled since, for a message of its own.
         if line.channels.outbox.depth().messages > 0 {
             self.poll(id);
         }
     }
 
-    /// Sends what one has to send, takes what came for it, and passes that on.
+    /// Polls a connection: sends its datagrams, takes its messages, and passes them on.
     fn poll(&mut self, id: u64) {
         let Some(association) = self.associations.get_mut(&id) else { return };
         let wire = wire(&self.socket, &self.identity, &self.hub);
@@ -331,7 +332,7 @@ impl Worker {
         });
         let line = Arc::clone(&association.line);
         let done = done.and_then(|known| {
-            // Whoever checks may have forged the address. A member's own newer connection takes it over.
+            // The sender of a check may have forged the address. A member's own newer connection takes it over.
             if let Some(address) = known
                 && !self.belongs_to_another(address, line.conn)
             {
@@ -343,13 +344,13 @@ impl Worker {
         self.arm(id);
     }
 
-    /// Whether another member has proven that it is at this address.
+    /// Whether another member has proved that it is at this address.
     fn belongs_to_another(&self, address: SocketAddr, conn: ConnId) -> bool {
         let holder = self.by_address.get(&address).and_then(|id| self.associations.get(id));
         holder.is_some_and(|holder| holder.line.conn != conn && holder.is_at(address))
     }
 
-    /// Messages of a member.
+    /// Handles messages of a member.
     fn take(&mut self, id: u64, line: &Arc<Line>, messages: Vec<Message>) -> Result<(), End> {
         if messages.is_empty() {
             return Ok(());
@@ -379,7 +380,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Makes sure that a connection's timer fires. Timers are never taken back: one that comes too early looks again.
+    /// Makes sure that a connection's timer fires. Timers are never cancelled: an early one looks again.
     fn arm(&mut self, id: u64) {
         let Some(association) = self.associations.get_mut(&id) else { return };
         if association.timeout < association.armed {
@@ -413,7 +414,7 @@ impl Worker {
         self.close(id);
     }
 
-    /// Says farewell to a connection, if it still can be told, and forgets it.
+    /// Closes a connection, tells its other end if possible, and forgets it.
     fn close(&mut self, id: u64) {
         let Some(mut association) = self.associations.remove(&id) else { return };
         if !association.is_heard {
@@ -437,7 +438,7 @@ fn wire<'a>(socket: &'a Socket, identity: &'a Identity, hub: &'a Hub) -> Wire<'a
     Wire { socket, addresses: &identity.addresses, provider: &identity.provider, metrics: &hub.metrics }
 }
 
-/// Steps a state machine. One that panics has ended, and nobody looks at it again.
+/// Steps a state machine. One that panics has ended, and is never stepped again.
 fn isolated<R>(step: impl FnOnce() -> Result<R, End>) -> Result<R, End> {
     catch_unwind(AssertUnwindSafe(step)).unwrap_or(Err(End::Panicked))
 }
@@ -447,7 +448,7 @@ mod tests {
     use super::*;
     use crate::endpoint::{Endpoint, UdpConfig};
 
-    /// The call that comes when the channels have just ended must not be the last one that is heard.
+    /// A call that comes when the channels have just ended must not be the last one that is heard.
     #[tokio::test]
     async fn a_call_for_channels_that_have_ended_is_answered() {
         let udp = UdpConfig { listen: "127.0.0.1:0".parse().expect("an address"), public: Vec::new() };
@@ -458,7 +459,7 @@ mod tests {
         let Endpoint { socket, identity, .. } = endpoint;
         let socket = socket.into_socket().expect("a socket");
         let mut worker = Worker::new(socket, identity, Arc::clone(&reach), hub);
-        // Another thread has just put something into the queue; the channels have ended in this turn.
+        // Another thread has just queued a message; the channels have ended in this turn.
         reach.call(&line);
         worker.obey(Instant::now());
         assert!(line.channels.call(), "the next call is heard");

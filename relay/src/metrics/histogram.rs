@@ -1,9 +1,9 @@
-//! How long things took, in buckets.
+//! Times in buckets.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Counts by `N` bounds; what is above the last is in none of the buckets.
+/// Counts by `N` bounds; times above the last bound are in none of the buckets.
 #[derive(Debug)]
 pub(super) struct Histogram<const N: usize> {
     buckets: [AtomicU64; N],
@@ -11,7 +11,7 @@ pub(super) struct Histogram<const N: usize> {
     nanos: AtomicU64,
 }
 
-/// What a histogram, or several, hold at a moment.
+/// The content of a histogram, or of several, at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Snapshot<const N: usize> {
     pub(super) buckets: [u64; N],
@@ -26,7 +26,7 @@ impl<const N: usize> Default for Histogram<N> {
 }
 
 impl<const N: usize> Histogram<N> {
-    /// Counts one, by bounds in microseconds that ascend and are always the same.
+    /// Counts one time, by ascending bounds in microseconds, always the same ones.
     pub(super) fn observe(&self, bounds: &[u64; N], time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let place = bounds.iter().position(|bound| nanos <= bound * 1_000);
@@ -34,7 +34,7 @@ impl<const N: usize> Histogram<N> {
         self.nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 
-    /// What several hold together.
+    /// The sum of several histograms.
     pub(super) fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Snapshot<N> {
         let mut sum = Snapshot { buckets: [0; N], above: 0, nanos: 0 };
         for one in all {

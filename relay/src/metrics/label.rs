@@ -1,11 +1,11 @@
-//! What is counted apart: each enum has a table of counters, and a label for each of its values.
+//! The labels of the counters: each enum has a table of counters, and a label for each of its values.
 
 use samovar_directory::HostChange;
 use samovar_wire::Mode;
 use samovar_wire::relay::{Refusal, RelayFrame};
 
 samovar_wire::counted! {
-    /// What a message is.
+    /// The kind of a message.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Kind {
         /// A forwarded packet, which may be dropped.
@@ -18,7 +18,7 @@ samovar_wire::counted! {
 }
 
 samovar_wire::counted! {
-    /// By which way a message comes or goes.
+    /// The way on which a message comes or goes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Way {
         /// A WebSocket.
@@ -29,12 +29,12 @@ samovar_wire::counted! {
 }
 
 samovar_wire::counted! {
-    /// Why a datagram was dropped, or not sent.
+    /// The reason why a datagram was dropped, or not sent.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Undelivered {
-        /// It is of no connection, and no request for an address.
+        /// It belongs to no connection, and is no request for an address.
         Unknown,
-        /// Its sender has not proven that it is where the datagram came from, and has had as many bytes as it sent.
+        /// Its sender has not proved that it is at the source address, and has got as many bytes as it sent.
         Unproven,
         /// Its member sends too many.
         Rate,
@@ -44,7 +44,7 @@ samovar_wire::counted! {
 }
 
 samovar_wire::counted! {
-    /// Why a packet was not passed on.
+    /// The reason why a packet was dropped.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Dropped {
         /// Its receiver's queue is full, and it was the oldest.
@@ -61,24 +61,24 @@ samovar_wire::counted! {
 }
 
 samovar_wire::counted! {
-    /// Why a connection was refused before it said what it wants.
+    /// The reason why a connection was refused before its request was heard.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Turned {
-        /// The relay has as many as it takes.
+        /// The relay has the most connections that it takes.
         Connections,
-        /// Its address has as many as it may.
+        /// Its address has the most connections allowed.
         AddressConnections,
         /// Its address opens too many in a second.
         AddressOpens,
-        /// Its address has had as many answers as it may.
+        /// Its address has had the most answers allowed.
         AddressRate,
-        /// It did not say what it wants in time.
+        /// It did not send its request in time.
         Handshake,
-        /// Its page is none that is let in.
+        /// Its page is not let in.
         Origin,
-        /// It said far more than a request needs.
+        /// It sent far more than a request needs.
         RequestSize,
-        /// It asked for a WebSocket without the lines that ask for one.
+        /// It asked for a WebSocket without the header lines for one.
         NoUpgrade,
         /// The system gives the process no more descriptors.
         Descriptors,
@@ -86,31 +86,31 @@ samovar_wire::counted! {
 }
 
 samovar_wire::counted! {
-    /// What became of an offer of data channels.
+    /// The outcome of an offer of data channels.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Offered {
-        /// It was none, or could not be answered.
+        /// It was invalid, or could not be answered.
         Refused,
-        /// Its channels carried.
+        /// Its channels worked.
         Opened,
         /// It was answered, and no datagram came.
         Unreached,
-        /// Datagrams came, and nothing on the channels.
+        /// Datagrams came, but no message on the channels.
         Unopened,
     }
 }
 
 samovar_wire::counted! {
-    /// Why a connection that was let in was closed by the relay without being refused.
+    /// The reason why the relay closed an admitted connection without refusing it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Ended {
-        /// Too much that must arrive waited for it.
+        /// Too many messages that must arrive waited for it.
         TooSlow,
         /// It answered no ping.
         Silent,
-        /// It never said who it wants to be.
+        /// It never sent its `Enter`.
         NoEnter,
-        /// Its peer came back by another.
+        /// Its peer came back on another connection.
         Replaced,
         /// No host had named it for long, and a newcomer came.
         GaveWay,
@@ -122,7 +122,7 @@ samovar_wire::counted! {
 }
 
 samovar_wire::counted! {
-    /// Why the directory refused somebody.
+    /// The reason why the directory refused a peer.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Refused {
         UnknownGame,
@@ -141,7 +141,7 @@ samovar_wire::counted! {
 }
 
 samovar_wire::counted! {
-    /// Why a session was given another host.
+    /// The reason for a change of host.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Changed {
         HandedOver,
@@ -153,7 +153,7 @@ samovar_wire::counted! {
 }
 
 impl Kind {
-    /// What a frame is.
+    /// The kind of a frame.
     pub(crate) const fn of(frame: &RelayFrame<'_>) -> Self {
         match frame {
             RelayFrame::Forward { mode, .. } => Self::of_mode(*mode),
@@ -161,7 +161,7 @@ impl Kind {
         }
     }
 
-    /// What is forwarded in a mode.
+    /// The kind of a forwarded payload in a mode.
     pub(crate) const fn of_mode(mode: Mode) -> Self {
         match mode {
             Mode::Unreliable => Self::Packet,
@@ -204,7 +204,7 @@ impl From<HostChange> for Changed {
 macro_rules! labels {
     ($($name:ident { $($variant:ident = $label:literal),+ $(,)? })+) => {
         $(impl $name {
-            /// What scrapes call it.
+            /// The label in scrapes.
             pub(crate) const fn label(self) -> &'static str {
                 match self {
                     $(Self::$variant => $label),+

@@ -1,5 +1,5 @@
-//! The text format of Prometheus (<https://prometheus.io/docs/instrumenting/exposition_formats/>), as far as the relay
-//! needs it. Names, labels and their values are constants of this program, so nothing is escaped.
+//! The part of Prometheus' text format (<https://prometheus.io/docs/instrumenting/exposition_formats/>) that the relay
+//! needs. Names, labels and their values are constants of this program, so nothing is escaped.
 
 use std::fmt::Write as _;
 

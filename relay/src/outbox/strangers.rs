@@ -1,4 +1,4 @@
-//! What strangers have for one receiver: little, the same for each of them, and whatever is too much is dropped.
+//! Strangers' messages for one receiver: few, equally many for each stranger, and dropped beyond that.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,11 +8,11 @@ use super::{OVERHEAD, Waiting};
 
 /// Messages of all strangers that wait.
 const MESSAGES_MAX: usize = 128;
-/// Their bytes.
+/// Bytes of these messages.
 const BYTES_MAX: usize = 256 * 1_024;
 /// Messages of one stranger that wait.
 const SENDER_MESSAGES_MAX: usize = 16;
-/// Their bytes: what a stranger needs to knock is less.
+/// Bytes of these messages: a join request needs less.
 const SENDER_BYTES_MAX: usize = 64 * 1_024;
 
 /// The strangers' part of a queue.
@@ -30,7 +30,7 @@ struct Held {
 }
 
 impl Strangers {
-    /// Queues a message; how many were dropped for it. Whoever has most waiting makes room.
+    /// Queues a message; the number of messages dropped for it. The stranger with the most waiting bytes makes room.
     pub(super) fn push(&mut self, sender: ConnId, message: Waiting, room: usize) -> usize {
         let held = self.senders.entry(sender).or_default();
         held.add(&message);
@@ -70,12 +70,12 @@ impl Strangers {
         self.all.bytes - self.all.messages * OVERHEAD
     }
 
-    /// What it costs.
+    /// Their cost in the shared room.
     pub(super) fn held(&self) -> usize {
         self.all.bytes
     }
 
-    /// Of those who have as many bytes waiting the one that came first.
+    /// The stranger with the most waiting bytes; among equals the one that came first.
     fn greediest(&self) -> Option<ConnId> {
         self.senders
             .iter()

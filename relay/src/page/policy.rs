@@ -1,4 +1,4 @@
-//! The content security policy: the page runs its own code and talks to relays, and to nothing else.
+//! The content security policy: the page runs only its own code and talks only to relays.
 
 use axum::http::HeaderValue;
 use base64::Engine as _;
@@ -7,9 +7,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::frames::FrameAncestors;
 
-/// The policy for a document. Its inline scripts (trunk writes one that starts the wasm) are allowed by their
-/// hashes; inline style is allowed, because it cannot run anything. The clock of a hidden page is a worker from a blob, which
-/// only a script that is allowed can make.
+/// The policy for a document. Its inline scripts (trunk writes one that starts the wasm) are allowed by their hashes;
+/// inline style is allowed, because it cannot run code. The clock of a hidden page is a worker from a blob, which only
+/// an allowed script can make.
 pub(super) fn for_document(html: &str, frames: &FrameAncestors) -> HeaderValue {
     let hashes: String = inline_scripts(html)
         .map(|script| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(script.as_bytes()))))

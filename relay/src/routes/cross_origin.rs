@@ -1,4 +1,4 @@
-//! Pages of other origins may ask `/api/*` what those of the relay's own may, if their peers are let in (`--origin`).
+//! Pages of other origins may use `/api/*` like the relay's own pages, if their peers are let in (`--origin`).
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -7,10 +7,10 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::House;
 
-/// How long a browser need not ask again whether it may ask, in seconds.
+/// The time for which a browser may cache the permission, in seconds.
 const REMEMBERED: &str = "600";
 
-/// Answers for the API whether a page may read what it asked for, and whether it may ask (the Fetch standard, §3.2).
+/// Answers for the API whether a page may read an answer, and whether it may ask (the Fetch standard, §3.2).
 pub(super) async fn share(State(house): State<House>, request: Request, next: Next) -> Response {
     if !request.uri().path().starts_with("/api/") {
         return next.run(request).await;
@@ -27,7 +27,7 @@ pub(super) async fn share(State(house): State<House>, request: Request, next: Ne
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
             true
         }
-        // What is answered depends on who asks, also where nothing is allowed.
+        // The answer depends on the caller, even if nothing is allowed.
         origin => {
             headers.append(header::VARY, HeaderValue::from_static("Origin"));
             let admitted = origin.filter(|origin| limits.admits_origin(origin.as_bytes()));

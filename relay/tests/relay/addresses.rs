@@ -1,7 +1,7 @@
-//! Many addresses attack a relay with many sockets each: a game in play keeps its host, and hardly feels it.
+//! Many addresses attack a relay with many sockets each: a running game keeps its host, and hardly feels the attack.
 //!
-//! `SAMOVAR_SIEGE=64x64` says how many addresses there are, and sockets of each. Times are asserted with `SAMOVAR_FIGURES`
-//! alone: the attackers need the processors, too, so a machine must have nothing else to do.
+//! `SAMOVAR_SIEGE=64x64` sets the numbers of addresses and of sockets of each. Times are asserted with
+//! `SAMOVAR_FIGURES` alone: the attackers need the processors, too, so the machine must have no other work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,20 +23,20 @@ use crate::limits::{ALONE, latencies};
 use crate::peer::{Peer, code};
 use crate::process::{RelayProcess, Scratch};
 
-/// What all queues together may hold.
+/// The limit of all queues together.
 const QUEUE_BYTES: usize = 16 * 1_024 * 1_024;
-/// What all sockets together do in a second: the machine that attacks is the one that is attacked.
+/// Acts of all sockets together in a second: attackers and relay share the machine.
 const ACTS: usize = 2_000;
 
-/// What the attackers know of the relay, and of the game that they are after.
+/// The attackers' knowledge of the relay and of the attacked game.
 struct Target {
     relay: String,
     host: Entered,
-    /// How long each socket rests between two acts.
+    /// The pause of each socket between two acts.
     pause: Duration,
 }
 
-/// Addresses, and sockets of each.
+/// The numbers of addresses, and of sockets of each.
 fn size() -> (u16, usize) {
     let text = std::env::var("SAMOVAR_SIEGE").ok();
     let given = text.as_deref().and_then(|text| text.split_once('x'));
@@ -62,7 +62,7 @@ fn enter(purpose: Purpose) -> Vec<u8> {
     RelayFrame::control(&ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: 1, purpose }))
 }
 
-/// Joins the game and says to its host, and to the relay, whatever could hurt.
+/// Joins the game and sends harmful messages to its host and to the relay.
 async fn stranger(target: &Target, address: u16) -> Option<()> {
     let mut socket = upgraded(target, address).await?;
     let host = target.host.pass.peer;
@@ -106,7 +106,7 @@ async fn founder(target: &Target, address: u16) -> Option<()> {
     None
 }
 
-/// Asks for what costs the relay most.
+/// Requests the answer that costs the relay most.
 async fn reader(target: &Target, address: u16) -> Option<()> {
     let mut stream = connect(target, address).await?;
     let mut answer = vec![0; 65_536];
@@ -120,7 +120,7 @@ async fn reader(target: &Target, address: u16) -> Option<()> {
     }
 }
 
-/// Opens a connection and says nothing.
+/// Opens a connection and sends nothing.
 async fn mute(target: &Target, address: u16) -> Option<()> {
     let mut stream = connect(target, address).await?;
     while stream.read(&mut [0; 512]).await.ok()? > 0 {}
@@ -129,7 +129,7 @@ async fn mute(target: &Target, address: u16) -> Option<()> {
 
 async fn attack(target: Arc<Target>, address: u16, number: usize) {
     loop {
-        // Most are after the game itself.
+        // Most attack the game itself.
         match number % 8 {
             0 => mute(&target, address).await,
             1 => forger(&target, address).await,
@@ -141,7 +141,7 @@ async fn attack(target: Arc<Target>, address: u16, number: usize) {
     }
 }
 
-/// A host that does what it must: it answers the relay, and reads what it is sent. What it hears of a newcomer is counted.
+/// A dutiful host: it answers the relay, and reads its messages. The newcomers' messages are counted.
 async fn hosts(mut peer: Peer, knocks: Arc<AtomicUsize>) {
     while let Some(Ok(message)) = peer.socket.next().await {
         let Message::Binary(bytes) = message else { continue };
@@ -159,7 +159,7 @@ async fn hosts(mut peer: Peer, knocks: Arc<AtomicUsize>) {
     }
 }
 
-/// How long somebody whom the host knows takes to be heard by it again.
+/// The time until a known member that comes back is heard by the host again.
 async fn comes_back(target: &Target, was: &Entered, knocks: &AtomicUsize) -> Duration {
     let (start, before) = (Instant::now(), knocks.load(Ordering::Relaxed));
     loop {

@@ -1,4 +1,4 @@
-//! What attackers did to a relay, and must not.
+//! Attacks on a relay that once worked, and must not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,9 +18,9 @@ use crate::peer::Peer;
 use crate::process::{RelayProcess, Scratch};
 use crate::siege::assert_echo;
 
-/// Who has left is gone, and what waited for it makes room, whether it takes its last words or not.
+/// A peer that has left is gone, and its waiting messages make room, whether it takes its last ones or not.
 #[tokio::test]
-async fn who_has_left_and_takes_nothing_is_closed_however_many_pongs_it_sends() {
+async fn a_peer_that_left_and_reads_nothing_is_closed_despite_pongs() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (mut ann, _) = Peer::create(&relay, "TEA").await;
@@ -38,7 +38,7 @@ async fn who_has_left_and_takes_nothing_is_closed_however_many_pongs_it_sends() 
     }
 }
 
-/// Dials, and keeps a check of its own until the channels are ready for one that is sent again.
+/// Dials, and keeps one of its own checks until the channels can send it again.
 async fn own_check(caller: &mut Caller) -> Vec<u8> {
     caller.kept = Some(Vec::new());
     while timeout(Duration::from_millis(300), caller.step()).await.is_ok() {}
@@ -46,7 +46,7 @@ async fn own_check(caller: &mut Caller) -> Vec<u8> {
     kept.into_iter().find(|bytes| bytes[..2] == [0, 1]).expect("a check")
 }
 
-/// A datagram of Eve's that bears Ann's address must not take Ann's datagrams from her.
+/// A datagram of Eve's with Ann's address must not take Ann's datagrams from her.
 #[tokio::test]
 async fn a_check_with_a_forged_address_takes_nobodys_datagrams() {
     let data = Scratch::new();
@@ -94,13 +94,13 @@ async fn a_member_that_asks_from_a_hundred_addresses_is_answered_at_a_few_and_ke
     assert_echo(&mut by_eve, e).await;
 }
 
-/// Channels that end while packets are on their way leave nothing behind that makes the next ones late.
+/// Channels that end while packets are on their way must not delay the packets of the next ones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_channels_are_as_quick_as_the_first() {
     let data = Scratch::new();
     let relay = start(&data, &["--member-packets", "0"]);
     let ((mut ann, _), (mut bob, b)) = pair(&relay).await;
-    // How long a packet takes that nothing else wakes the endpoint up for: the median, for this machine has other work.
+    // The time of a packet when no other event wakes the endpoint up: the median, because this machine has other work.
     let takes = async |ann: &mut Peer, by_bob: &mut Caller| -> Duration {
         let mut took = Vec::new();
         for n in 0..11_u8 {

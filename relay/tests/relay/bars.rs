@@ -1,4 +1,4 @@
-//! A host bars a peer at a real relay, and the operator's code is the operator's.
+//! A host bars a peer at a real relay, and the operator's code stays the operator's.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ fn resume(entered: &Entered) -> Purpose {
     Purpose::Resume(code("TEA"), entered.pass, entered.warrant)
 }
 
-/// What the relay answers to somebody from there.
+/// The relay's answer to a peer from this address.
 async fn answer(relay: &RelayProcess, address: &'static str, purpose: Purpose) -> Heard {
     let mut peer = from(relay, address).await;
     peer.tell(&ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: 1, purpose })).await;
@@ -39,7 +39,7 @@ async fn a_barred_peer_stays_out_also_of_the_next_relay() {
     let (_bob, b) = from(&relay, BOB).await.go_in(join()).await;
     let [h_id, e_id, b_id] = [&h, &e, &b].map(|entered| entered.pass.peer);
     host.name(&[h_id, e_id, b_id]).await;
-    // A member that is not the host bars nobody.
+    // A member that is not the host cannot bar.
     eve.tell(&ToRelay::Bar(b_id)).await;
     host.tell(&ToRelay::Bar(e_id)).await;
     assert_eq!(eve.hear().await, BARRED);
@@ -56,7 +56,7 @@ async fn a_barred_peer_stays_out_also_of_the_next_relay() {
         assert_eq!(answer(&relay, address, purpose).await, BARRED);
     }
     assert_eq!(relay.metric("samovar_refused_total{reason=\"barred\"}").await, 6.0);
-    // What it wrote last is on disk in a moment.
+    // Its last write is on disk in a moment.
     sleep(Duration::from_millis(500)).await;
     let address = relay.address.clone();
     relay.kill();
@@ -77,7 +77,7 @@ async fn the_referees_code_is_nobody_elses_when_it_has_gone() {
     let relay = RelayProcess::start_with(data.path(), &["--referee", "TEA", "--drain", "60"]);
     relay.games_become(|games| games[0]["code"] == "TEA").await;
     let (mut other, _) = Peer::create(&relay, "OTHER").await;
-    // Of a game that was left at once the relay remembers nothing, and so believes the pass.
+    // The relay does not remember a game that was left at once, and so believes the pass.
     let (mut eve, e) = from(&relay, EVE).await.go_in(Purpose::Create(Some(code("MINE")))).await;
     eve.tell(&ToRelay::Leave).await;
     relay.signal("TERM");
@@ -88,7 +88,7 @@ async fn the_referees_code_is_nobody_elses_when_it_has_gone() {
         if heard == Heard::Control(FromRelay::Refused(Refusal::Reserved)) {
             break;
         }
-        // The referee's game is there until it has left.
+        // The referee's game exists until it has left.
         assert_eq!(heard, Heard::Control(FromRelay::Refused(Refusal::CodeTaken)));
         assert!(Instant::now() < deadline, "the referee goes");
         sleep(Duration::from_millis(50)).await;
@@ -96,7 +96,7 @@ async fn the_referees_code_is_nobody_elses_when_it_has_gone() {
 }
 
 #[tokio::test]
-async fn nobody_else_is_listed_by_the_relays_name() {
+async fn only_the_relays_games_are_listed_by_its_name() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--referee", "TEA"]);
     let (mut eve, e) = from(&relay, EVE).await.go_in(Purpose::Create(Some(code("MINE")))).await;

@@ -1,4 +1,4 @@
-//! Native robots at a relay: what they make it forward is counted, and they play on when it has drained.
+//! Native robots at a relay: their forwarded traffic is counted, and they play on when it has drained.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -22,7 +22,7 @@ impl Bots {
         Self { child, lines }
     }
 
-    /// Reads statuses until one is as wanted.
+    /// Reads statuses until one matches.
     fn until(&mut self, wanted: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -44,13 +44,13 @@ impl Drop for Bots {
     }
 }
 
-/// Whether a robot sees another at the end of this path.
+/// Whether a robot has another at the end of this path.
 fn has_link(status: &serde_json::Value, path: &str) -> bool {
     status["members"].as_array().is_some_and(|members| members.iter().any(|member| member["path"] == path))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_robots_send_each_other_is_counted() {
+async fn packets_between_robots_are_counted() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let mut bots = Bots::start(&relay, "relayed");

@@ -1,5 +1,5 @@
-//! A relay under every attack at once: its memory stays under the bound that docs/relay.md states, those who play
-//! hardly feel it, and the metrics say what happened. And who guesses or forges its way in.
+//! A relay under every attack at once: its memory stays under the bound that docs/relay.md states, honest players
+//! hardly feel it, and the metrics report it. And peers that guess or forge their way in.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ use crate::limits::{ALONE, connect_from, latencies};
 use crate::peer::{Heard, Peer, code};
 use crate::process::{RelayProcess, Scratch};
 
-/// What all queues together may hold in these tests, the least that can be set.
+/// The limit of all queues together in these tests, the least allowed.
 const QUEUE_BYTES: usize = 1_048_576;
 const MIB: usize = 1 << 20;
 
@@ -30,14 +30,14 @@ pub(crate) fn bound(queue_bytes: usize, connections: usize, channels: usize) -> 
     32 * MIB + queue_bytes * 5 / 4 + connections * 64 * 1_024 + channels * 160 * 1_024
 }
 
-/// What a process holds in memory.
+/// The memory that a process holds.
 pub(crate) fn memory(process: u32) -> usize {
     let text = std::fs::read_to_string(format!("/proc/{process}/statm")).expect("Linux, and it runs");
     let pages: usize = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("a number");
     pages * 4_096
 }
 
-/// Connections that say nothing, more than their address may have, and such that never end their request.
+/// Silent connections, more than their address may have, and some that never end their request.
 async fn mute_and_slow(relay: Arc<RelayProcess>) {
     let mut kept = Vec::new();
     for n in 0..400 {
@@ -63,7 +63,7 @@ async fn endless_frames(relay: Arc<RelayProcess>) {
                 unreachable!("there is no TLS")
             };
             for _ in 0..8 {
-                // A frame of 4,096 bytes each time, which is never the last of its message.
+                // A frame of 4,096 bytes each time, never the last of its message.
                 if stream.write_all(frame).await.is_err() || stream.write_all(&[7; 4_096]).await.is_err() {
                     break;
                 }
@@ -73,7 +73,7 @@ async fn endless_frames(relay: Arc<RelayProcess>) {
     }
 }
 
-/// Datagrams from many addresses: noise of any size, what looks like DTLS, and requests that only cost.
+/// Datagrams from many addresses: noise of any size, imitations of DTLS, and requests that only cost.
 async fn datagrams(relay: std::net::SocketAddr) {
     let mut seed = 7_u64;
     loop {
@@ -112,7 +112,7 @@ async fn offers(relay: Arc<RelayProcess>) {
     }
 }
 
-/// A member that reads nothing of what it is sent, and has next to no room for it in its system.
+/// A member that reads nothing, and has next to no room for it in its system.
 async fn hoarder(relay: &RelayProcess) -> (Peer, PeerId) {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(4_096).expect("it may be small");
@@ -147,7 +147,7 @@ async fn hoard(relay: Arc<RelayProcess>) {
     senders.join_next().await;
 }
 
-/// A member that sends as fast as it can, a hundred times what it may.
+/// A member that sends a hundred times its limit.
 async fn greedy(mut peer: Peer, receiver: PeerId) {
     let mut each = interval(Duration::from_millis(2));
     loop {
@@ -158,7 +158,7 @@ async fn greedy(mut peer: Peer, receiver: PeerId) {
     }
 }
 
-/// How long datagrams take that go through no relay, sorted: what this machine alone is late by.
+/// The times of datagrams without a relay, sorted: the machine's own delay.
 async fn machine() -> Vec<Duration> {
     let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
     socket.connect(socket.local_addr().expect("bound")).await.expect("itself");
@@ -176,7 +176,7 @@ async fn machine() -> Vec<Duration> {
 
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn under_every_attack_at_once_memory_stays_below_its_bound_and_players_hardly_feel_it() {
+async fn under_all_attacks_memory_is_bounded_and_players_unharmed() {
     let _alone = ALONE.lock().await;
     let data = Scratch::new();
     let room = QUEUE_BYTES.to_string();
@@ -210,7 +210,7 @@ async fn under_every_attack_at_once_memory_stays_below_its_bound_and_players_har
     });
     sleep(Duration::from_millis(1_000)).await;
     let (stormy, machine) = tokio::join!(latencies(&mut ann, &mut bob, b, samples(600)), machine());
-    // By then each attack has come to what stops it.
+    // By then each attack has met its limit.
     for metric in [
         "samovar_refused_total{reason=\"address_connections\"}",
         "samovar_refused_total{reason=\"misbehaved\"}",
@@ -221,7 +221,7 @@ async fn under_every_attack_at_once_memory_stays_below_its_bound_and_players_har
         relay.metric_becomes(metric, |count| count > 0.0).await;
     }
     let queued = relay.metric("samovar_queue_bytes").await;
-    // A few hundred slow handshakes, the members, and what each of these offers.
+    // A few hundred slow handshakes, the members, and the offers of these.
     let (most, bound) = (most.load(Ordering::Relaxed), bound(QUEUE_BYTES, 400, 16));
     println!(
         "memory {} KiB before, {} at most, bound {}; {queued} bytes queued",
@@ -239,7 +239,7 @@ async fn under_every_attack_at_once_memory_stays_below_its_bound_and_players_har
 }
 
 #[tokio::test]
-async fn who_shows_a_forged_or_a_foreign_pass_is_refused_and_who_replays_its_own_is_itself_again() {
+async fn a_forged_pass_is_refused_and_a_replayed_own_one_resumes() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (_ann, a) = Peer::create(&relay, "TEA").await;
@@ -258,14 +258,14 @@ async fn who_shows_a_forged_or_a_foreign_pass_is_refused_and_who_replays_its_own
     assert_eq!(relay.metric("samovar_refused_total{reason=\"bad_pass\"}").await, 3.0);
     let again = Peer::connect(&relay).await.go_in(Purpose::Resume(code("TEA"), b.pass, b.warrant)).await.1;
     assert_eq!(again.pass.peer, b.pass.peer);
-    // Of the two connections that show one pass the newer one counts, and only it.
+    // Two connections show one pass: only the newer one counts.
     while !matches!(bob.hear().await, Heard::Closed(Some(1000))) {}
     assert_eq!(relay.metric("samovar_ended_total{reason=\"replaced\"}").await, 1.0);
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn who_guesses_codes_is_slowed_down_and_learns_of_no_game() {
+async fn a_guesser_of_codes_is_slowed_down_and_finds_no_game() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--address-opens", "20"]);
     let (_ann, _) = Peer::create(&relay, "TEA").await;

@@ -27,14 +27,14 @@ pub(crate) struct Caller {
     inbox: VecDeque<(Mode, Vec<u8>)>,
     /// The other end closed a channel, or all.
     pub(crate) is_over: bool,
-    /// Datagrams go through this before they are sent; one that is emptied is not.
+    /// Changes datagrams before they are sent; an emptied one is not sent.
     pub(crate) spoil: Option<fn(&mut Vec<u8>)>,
-    /// Requests of STUN are not answered, as if somebody else had this address.
+    /// STUN requests are not answered, as if another host had this address.
     pub(crate) is_deaf: bool,
     /// Bytes of all datagrams.
     pub(crate) sent: usize,
     pub(crate) received: usize,
-    /// Everything that was sent, if it is kept.
+    /// All sent datagrams, if they are kept.
     pub(crate) kept: Option<Vec<Vec<u8>>>,
 }
 
@@ -46,7 +46,7 @@ impl Caller {
         caller
     }
 
-    /// Exchanges descriptions, and nothing more yet.
+    /// Exchanges descriptions only.
     pub(crate) async fn dial(peer: &mut Peer) -> Self {
         let (mut caller, offer, pending) = Self::offer().await;
         let attempt = 7;
@@ -64,7 +64,7 @@ impl Caller {
         caller
     }
 
-    /// An offer that nobody has heard of.
+    /// An offer that the relay has not heard of.
     pub(crate) async fn offer() -> (Self, String, str0m::change::SdpPendingOffer) {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
         let address = socket.local_addr().expect("bound");
@@ -107,10 +107,11 @@ impl Caller {
             assert!(Instant::now() < deadline && !self.is_over, "the channels open");
             self.step().await;
         }
-        // An empty message should follow. str0m writes none: its SCTP counts it and sends nothing, which holds back all others.
+        // An empty message should follow. str0m writes none: its SCTP counts it and sends nothing, which holds back all
+        // others.
     }
 
-    /// Says something to a member.
+    /// Sends a payload to a member.
     pub(crate) fn say(&mut self, to: PeerId, mode: Mode, payload: &[u8]) -> bool {
         let bytes = Addressed { peer: to, payload }.encode();
         let took = self.write(mode, &bytes);
@@ -122,13 +123,13 @@ impl Caller {
         self.write_as(mode, true, bytes)
     }
 
-    /// Says something as text, or binary.
+    /// Sends bytes as text or binary.
     pub(crate) fn write_as(&mut self, mode: Mode, is_binary: bool, bytes: &[u8]) -> bool {
         let id = self.channels[usize::from(mode == Mode::Reliable)];
         self.rtc.channel(id).is_some_and(|mut channel| channel.write(is_binary, bytes).expect("writes"))
     }
 
-    /// The next message: from whom, by which channel, and what.
+    /// The next message: its sender, its channel, and its payload.
     pub(crate) async fn hear(&mut self) -> (PeerId, Mode, Vec<u8>) {
         timeout(PATIENCE, self.next()).await.expect("something comes in time")
     }
@@ -144,7 +145,7 @@ impl Caller {
         }
     }
 
-    /// Does what there is to do until it is over.
+    /// Works until the connection is over.
     pub(crate) async fn ends(&mut self) {
         let end = async {
             while !self.is_over {

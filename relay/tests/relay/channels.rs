@@ -16,14 +16,14 @@ pub(crate) fn start(data: &Scratch, more: &[&str]) -> RelayProcess {
     RelayProcess::start_with(data.path(), &[&["--udp", "127.0.0.1:0"], more].concat())
 }
 
-/// Where its UDP port is.
+/// The address of its UDP port.
 pub(crate) fn udp_address(relay: &mut RelayProcess) -> std::net::SocketAddr {
     let line = relay.line();
     let address = line.trim().strip_prefix("data channels at ").and_then(|address| address.parse().ok());
     address.unwrap_or_else(|| panic!("not the promised line: {line:?}"))
 }
 
-/// Founds a game and joins it, each with a peer that is told that the relay has a UDP port.
+/// Founds a game and joins it; both peers are told that the relay has a UDP port.
 pub(crate) async fn pair(relay: &RelayProcess) -> ((Peer, PeerId), (Peer, PeerId)) {
     let (mut ann, a) = Peer::create(relay, "TEA").await;
     let (mut bob, b) = Peer::join(relay, "TEA").await;
@@ -33,7 +33,7 @@ pub(crate) async fn pair(relay: &RelayProcess) -> ((Peer, PeerId), (Peer, PeerId
     ((ann, a.pass.peer), (bob, b.pass.peer))
 }
 
-/// Lets one end work while something else is awaited.
+/// Lets one end work while a future is awaited.
 pub(crate) async fn beside<R>(caller: &mut Caller, wanted: impl Future<Output = R>) -> R {
     let work = async {
         loop {
@@ -77,7 +77,7 @@ async fn members_reach_each_other_by_the_udp_port_and_by_both_ways_at_once() {
 }
 
 #[tokio::test]
-async fn who_is_silent_on_its_channels_is_reached_by_its_websocket() {
+async fn a_member_silent_on_its_channels_is_reached_by_websocket() {
     let data = Scratch::new();
     let relay = start(&data, &[]);
     let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
@@ -96,7 +96,7 @@ async fn who_is_silent_on_its_channels_is_reached_by_its_websocket() {
         heard,
         Heard::Packet { from: a, mode: Mode::Unreliable, payload: b"by the other way".to_vec() }
     );
-    // Its connection is still there, and counts again as soon as something comes.
+    // Its connection still exists, and counts again as soon as it is heard.
     by_bob.say(b, Mode::Unreliable, b"echo");
     by_bob.hear().await;
     assert_eq!(relay.metric(members).await, 1.0);
@@ -111,7 +111,7 @@ async fn a_member_whose_echoes_do_not_come_back_gets_packets_by_both_ways_for_a_
     by_bob.say(b, Mode::Unreliable, b"");
     by_bob.hear().await;
     bob.send(RelayFrame::forward(PeerId::RELAY, Mode::Unreliable, b"")).await;
-    // Both go through the relay in any order; that the complaint was heard shows in what comes.
+    // Both go through the relay in any order; the next messages show that the complaint was heard.
     tokio::time::sleep(Duration::from_millis(50)).await;
     ann.send(RelayFrame::forward(b, Mode::Unreliable, b"both")).await;
     assert_eq!(by_bob.hear().await, (a, Mode::Unreliable, b"both".to_vec()));
@@ -216,7 +216,7 @@ async fn an_offer_that_nothing_follows_is_counted_and_logged() {
     let _silent = Caller::dial(&mut ann).await;
     ann.tell(&ToRelay::Signal(PeerId::RELAY, Signal::Offer(8, "nonsense".to_owned()))).await;
     relay.metric_becomes("samovar_offers_total{outcome=\"refused\"}", |count| count == 1.0).await;
-    // It is not asked for by its own timer, but by the member's next attempt.
+    // The member's next attempt looks at it, not a timer of its own.
     tokio::time::sleep(Duration::from_millis(2_500)).await;
     let _second = Caller::dial(&mut ann).await;
     relay.metric_becomes("samovar_offers_total{outcome=\"unreached\"}", |count| count == 1.0).await;

@@ -1,4 +1,4 @@
-//! A relay that is asked to stop lets its games go.
+//! A relay that is asked to stop ends its games in order.
 
 use std::time::{Duration, Instant};
 
@@ -93,7 +93,7 @@ async fn a_file_of_settings_that_cannot_be_read_to_its_end_holds_up_nobody() {
     std::fs::remove_file(&path).expect("it is there");
     assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
     relay.signal("HUP");
-    // It can be opened for writing without waiting as soon as somebody reads it.
+    // It can be opened for writing without waiting once it has a reader.
     let deadline = Instant::now() + Duration::from_secs(10);
     let _writer = loop {
         let mut options = std::fs::OpenOptions::new();

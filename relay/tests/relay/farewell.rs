@@ -1,4 +1,4 @@
-//! A relay that is asked to stop, and real robots at it: their game goes on without it.
+//! A relay that is asked to stop, with real robots: their game goes on without it.
 
 use std::io::{BufRead as _, BufReader, Lines};
 use std::process::{Child, ChildStderr, ChildStdout, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::process::{RelayProcess, Scratch, program};
 
-/// How long a game may take to be as it shall be.
+/// The longest time until a game is in the wanted state.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A process of robots.
@@ -29,13 +29,13 @@ impl Bots {
         Self { child, lines, errors }
     }
 
-    /// The code of the game that they have founded.
+    /// The code of the game that the robots have founded.
     fn code(&mut self) -> String {
         let mut codes = self.errors.by_ref().map(|line| line.expect("text"));
         codes.find_map(|line| line.strip_prefix("playing in ").map(str::to_owned)).expect("a code")
     }
 
-    /// Reads statuses until one is as wanted.
+    /// Reads statuses until one matches.
     fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -48,8 +48,8 @@ impl Bots {
         }
     }
 
-    /// Asserts that they play on without the relay for some seconds, with each other and without their former host. On a
-    /// busy machine they may miss each other for a moment, and elect another.
+    /// Asserts that the robots play on without the relay for some seconds, with each other and without their former
+    /// host. On a busy machine they may miss each other for a moment, and elect another.
     fn assert_play_on(&mut self, former: &Value) {
         let alone = self.until(|status| status["relay"] == "lost");
         let frames = alone["frames"].as_u64().expect("a number");
@@ -67,7 +67,7 @@ impl Drop for Bots {
     }
 }
 
-/// How many others it has direct links to; the referee's robot is no peer, and is where its host is.
+/// The number of others with a direct path; the referee's robot is no peer, and is where its host is.
 fn direct(status: &Value) -> usize {
     let is_peer = |member: &Value| member["peer"].as_str().is_some_and(|peer| !peer.starts_with("robot"));
     let is_linked = |member: &&Value| member["path"] == "direct" && is_peer(member);

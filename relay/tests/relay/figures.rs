@@ -1,4 +1,4 @@
-//! Times that a machine keeps only when it has nothing else to do. Every run prints them; `cargo xtask prove` sets
+//! Times that a machine keeps only without other work. Every run prints them; `cargo xtask prove` sets
 //! `SAMOVAR_FIGURES`, takes more of them, and asserts their medians.
 
 use std::time::Duration;
@@ -8,13 +8,13 @@ pub(crate) fn are_asserted() -> bool {
     std::env::var_os("SAMOVAR_FIGURES").is_some()
 }
 
-/// How many times to take, of so many when they are asserted.
+/// The number of times to take, out of `count` when they are asserted.
 pub(crate) fn samples(count: u32) -> u32 {
     if are_asserted() { count } else { count / 4 }
 }
 
-/// Packets of those who keep to their limits take hardly longer in the storm than before it, both sorted. The room is for the
-/// machine, on which those who make the storm run as well.
+/// Asserts that packets of honest members take hardly longer in the storm than before it; both lists are sorted. `room`
+/// is for the machine, which runs the attackers as well.
 pub(crate) fn assert_unharmed(calm: &[Duration], stormy: &[Duration], room: Duration) {
     let at = |sorted: &[Duration], percent: usize| sorted[sorted.len() * percent / 100];
     println!(

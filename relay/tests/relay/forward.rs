@@ -1,4 +1,5 @@
-//! Packets and signals between members, and what misbehaviour costs: its author the connection, and nobody else.
+//! Packets and signals between members, and the price of misbehaviour: its author loses the connection, and no other
+//! member notices.
 
 use std::time::Duration;
 
@@ -58,8 +59,8 @@ async fn garbage_closes_only_the_guilty() {
         let (mut guilty, entered) = Peer::join(&relay, "TEA").await;
         let length = message.len();
         futures_util::SinkExt::send(&mut guilty.socket, message).await.ok();
-        // Of a message far too large the rest stays unread, and the system may reset the connection before the
-        // refusal is read.
+        // The rest of a far too large message stays unread, and the system may reset the connection before the refusal
+        // is read.
         match guilty.hear().await {
             Heard::Closed(None) if length > 100_000 => {}
             heard => {
@@ -97,7 +98,7 @@ async fn a_frozen_member_is_noticed_within_seconds() {
     let start = Instant::now();
     let (frozen, entered) = Peer::create(&relay, "TEA").await;
     let (mut bob, _) = Peer::join(&relay, "TEA").await;
-    // A socket that nobody reads answers no ping; `hear` answers Bob's.
+    // A socket without a reader answers no ping; `hear` answers Bob's.
     assert_eq!(bob.hear().await, Heard::Control(FromRelay::Gone(entered.pass.peer)));
     assert!(start.elapsed() >= Duration::from_secs(4), "{:?}", start.elapsed());
     drop(frozen);

@@ -1,4 +1,4 @@
-//! `docs/relay.md` tells the truth: every flag and every metric is in it, and what is to be copied from it works.
+//! `docs/relay.md` tells the truth: it has every flag and every metric, and its examples work.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use crate::process::{RelayProcess, Scratch, run};
 
 const GUIDE: &str = include_str!("../../../docs/relay.md");
 
-/// The blocks of a language.
+/// The code blocks of a language.
 fn blocks(language: &str) -> Vec<&'static str> {
     let parts = GUIDE.split("\n```").collect::<Vec<_>>();
     let opened = parts.iter().filter_map(|part| part.strip_prefix(language)?.strip_prefix('\n'));
@@ -24,7 +24,7 @@ fn help() -> String {
     String::from_utf8(run(&["serve", "--help"]).stdout).expect("text")
 }
 
-/// The words of a text that begin like this, without what is around them.
+/// The words of a text that begin like this, without the characters around them.
 fn words<'a>(text: &'a str, start: &str) -> BTreeSet<&'a str> {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     let all = text.split(|letter: char| !is_part(letter));
@@ -125,7 +125,7 @@ fn its_settings_are_settings_and_its_unit_starts_the_program_with_them() {
     assert_eq!(settings["data"].as_str(), Some(format!("/var/lib/{state}").as_str()));
 }
 
-/// Runs a program that may not be here: what it says when it is not content.
+/// Runs a program that may not be installed: its output if it fails.
 fn complaint(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     let text = [output.stdout, output.stderr].concat();
@@ -136,11 +136,11 @@ fn complaint(program: &str, arguments: &[&str]) -> Option<String> {
 fn the_programs_that_read_its_unit_and_its_rules_are_content_with_them() {
     let scratch = Scratch::new();
     let unit = scratch.path().join("samovar-relay.service");
-    // The program is somewhere else here.
+    // The program has another path here.
     let program = env!("CARGO_BIN_EXE_samovar-relay");
     fs::write(&unit, block("ini").replace("/usr/local/bin/samovar-relay", program)).expect("writes");
     let said = complaint("systemd-analyze", &["verify", unit.to_str().expect("text")]);
-    // Without a running systemd it cannot say; a unit that it does not understand it names.
+    // Without a running systemd it cannot check everything; it names a unit that it does not understand.
     assert!(said.as_ref().is_none_or(|said| !said.contains("samovar-relay.service")), "{said:?}");
     let rules = scratch.path().join("rules.nft");
     fs::write(&rules, block("nft")).expect("writes");

@@ -1,4 +1,4 @@
-//! Five hundred members of a relay that was killed come back, and not all at once.
+//! Five hundred members of a killed relay come back, and not all at once.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -19,13 +19,13 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 const MEMBERS: usize = 500;
 const PER_GAME: usize = 10;
-/// How long the relay is gone.
+/// The time that the relay is gone.
 const GONE_FOR: Duration = Duration::from_millis(1_500);
 
-/// When members entered.
+/// The times at which members entered.
 type Entries = Arc<Mutex<Vec<Instant>>>;
 
-/// One member: the client that peers have, with a socket.
+/// One member: a peer's client, with a socket.
 async fn live(url: String, index: usize, start: Instant, entries: Entries) {
     let name = code(&format!("HERD-{}", index / PER_GAME));
     let is_founder = index.is_multiple_of(PER_GAME);
@@ -90,7 +90,7 @@ async fn five_hundred_members_come_back_to_a_relay_that_was_killed_and_not_all_a
     for index in 0..MEMBERS {
         tokio::spawn(live(url.clone(), index, start, Arc::clone(&entries)));
         if index % PER_GAME == 0 {
-            // A game is there before it is joined.
+            // A game exists before it is joined.
             while count() <= index {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }

@@ -1,4 +1,4 @@
-//! What one peer may cost the others: slow handshakes, foreign pages, too many connections, too many packets.
+//! The costs that one peer may cause to others: slow handshakes, foreign pages, too many connections, too many packets.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ async fn closed(stream: &mut TcpStream) {
     assert!(end.is_err() || rest.is_empty(), "{}", String::from_utf8_lossy(&rest));
 }
 
-/// Waits until the other end says this and closes.
+/// Waits until the other end sends these words and closes.
 async fn refused(mut stream: TcpStream, words: &str) {
     let mut said = String::new();
     let end =
@@ -76,7 +76,7 @@ async fn at_the_operators_port_slow_handshakes_are_cut_too_and_a_full_relay_stil
 }
 
 #[tokio::test]
-async fn whoever_says_more_than_a_request_needs_is_cut_before_it_costs_memory() {
+async fn a_request_that_is_too_long_is_cut_before_it_costs_memory() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let mut stream = TcpStream::connect(&relay.address).await.expect("connects");
@@ -95,7 +95,7 @@ async fn whoever_says_more_than_a_request_needs_is_cut_before_it_costs_memory() 
 }
 
 #[tokio::test]
-async fn pages_of_other_origins_are_refused_and_who_is_no_page_is_not() {
+async fn pages_of_other_origins_are_refused_and_programs_are_not() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--origin", "https://tea.example"]);
     for foreign in ["https://evil.example", "http://tea.example", "null"] {
@@ -223,10 +223,10 @@ async fn a_full_relay_refuses_whoever_comes() {
     assert_eq!(relay.metric("samovar_refused_total{reason=\"connections\"}").await, 1.0);
 }
 
-/// Held by those who measure how long packets take, or make everything late: one at a time.
+/// Held by tests that measure the times of packets, or make everything late: one at a time.
 pub(crate) static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// Sends so many packets a second and hears how long each took, in order.
+/// Sends `count` packets at a fixed rate: the time of each, in order.
 pub(crate) async fn latencies(from: &mut Peer, to: &mut Peer, receiver: PeerId, count: u32) -> Vec<Duration> {
     let mut each = interval(Duration::from_millis(5));
     let mut took = Vec::new();
@@ -278,7 +278,7 @@ async fn a_member_that_sends_a_hundred_times_its_limit_harms_nobody_else() {
         relay.metric("samovar_packets_total{path=\"websocket\",direction=\"in\",kind=\"packet\"}").await;
     let seconds = start.elapsed().as_secs_f64();
     println!("read {} in {seconds} s", after - before);
-    // Bob hears the greedy one, too, as much as it may say.
+    // Bob hears the greedy member, too, as far as that may send.
     assert_unharmed(&calm, &stormy, Duration::from_millis(10));
     assert!(
         after - before - f64::from(samples(400)) < 1_000.0 * seconds,

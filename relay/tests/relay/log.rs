@@ -1,4 +1,4 @@
-//! A log that nobody reads costs nothing but the log.
+//! A log without a reader costs only the log.
 
 use std::fs;
 use std::io::Write as _;
@@ -35,7 +35,7 @@ async fn a_log_that_nobody_can_write_ends_no_relay() {
 async fn a_log_that_nobody_reads_makes_nobody_wait() {
     let data = Scratch::new();
     let (reader, mut writer) = std::io::pipe().expect("a pipe");
-    // All but one of the 16 pages that it holds.
+    // All but one of the 16 pages of a pipe.
     writer.write_all(&[b'\n'; 15 * 4_096]).expect("there is room");
     let relay = RelayProcess::start_logging_to(writer, data.path(), &["--log", "debug"]);
     let served = async {

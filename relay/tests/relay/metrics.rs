@@ -1,4 +1,4 @@
-//! What `/metrics` says of what happens.
+//! The contents of `/metrics`.
 
 use samovar_wire::relay::{FromRelay, Refusal, RelayFrame, ToRelay};
 use samovar_wire::{Mode, Term};
@@ -44,7 +44,7 @@ async fn members_packets_and_bytes_are_counted_as_they_come_and_go() {
             "{labels}"
         );
     }
-    // The relay notes it when the system has it, which may be later than that its receiver has.
+    // The relay counts it when the system has it, which may be later than the receiver has it.
     relay.metric_becomes("samovar_forward_seconds_count", |count| count == 101.0).await;
     assert!(relay.metric("samovar_forward_seconds_sum").await > 0.0);
     bob.tell(&ToRelay::Leave).await;

@@ -1,4 +1,4 @@
-//! Limits nest: of an address, of its networks, of what HTTP answers; and what is shown and remembered is bounded.
+//! Limits nest: of an address, of its networks, of HTTP answers; and lists and memories are bounded.
 
 use std::time::{Duration, Instant};
 
@@ -78,7 +78,7 @@ async fn the_metrics_are_made_a_few_times_a_second() {
     let start = Instant::now();
     let mut texts = Vec::new();
     while start.elapsed() < Duration::from_millis(600) {
-        // Each shows the connection that asks, so that no two are alike unless one is shown twice.
+        // Each shows the asking connection, so two are alike only if one is shown twice.
         let _connection = tokio::net::TcpStream::connect(&relay.address).await.expect("connects");
         texts.push(relay.get("/metrics").await.1);
     }

@@ -17,7 +17,7 @@ use crate::process::RelayProcess;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What comes from the relay, its pulse and its probes left out.
+/// The relay's messages, without its pulse and its probes.
 #[derive(Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, and patterns cannot look into a box")]
 pub(crate) enum Heard {
@@ -40,7 +40,7 @@ impl Peer {
         Self::connect_with(relay, &[]).await.expect("the relay accepts")
     }
 
-    /// Connects with headers of its own; the status code when the relay does not want that.
+    /// Connects with headers of its own; the status code if the relay refuses.
     pub(crate) async fn connect_with(
         relay: &RelayProcess,
         headers: &[(&'static str, &'static str)],
@@ -79,7 +79,7 @@ impl Peer {
         Self::enter(relay, Purpose::Join(code(text))).await
     }
 
-    /// Says as the host, whose id comes first, who is a member, and waits until the relay has read it.
+    /// Names the members as the host, whose id comes first, and waits until the relay has read it.
     pub(crate) async fn name(&mut self, members: &[PeerId]) {
         self.tell(&ToRelay::Members(members.to_vec())).await;
         let (me, echo) = (members[0], Signal::Answer(0, String::new()));

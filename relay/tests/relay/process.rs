@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// A directory that ends with the test.
+/// A directory that is removed after the test.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -34,14 +34,14 @@ impl Drop for Scratch {
 
 pub(crate) struct RelayProcess {
     child: Child,
-    /// What it prints after the first line.
+    /// Its output after the first line.
     stdout: BufReader<std::process::ChildStdout>,
     /// Host and port.
     pub(crate) address: String,
 }
 
 impl RelayProcess {
-    /// Starts one at a free port and waits until it listens.
+    /// Starts a relay at a free port and waits until it listens.
     pub(crate) fn start(data: &Path) -> Self {
         Self::start_with(data, &[])
     }
@@ -50,17 +50,18 @@ impl RelayProcess {
         Self::spawn(&mut command("127.0.0.1:0", data, more))
     }
 
-    /// Starts one where another was.
+    /// Starts a relay at a given address.
     pub(crate) fn start_at(address: &str, data: &Path) -> Self {
         Self::spawn(&mut command(address, data, &[]))
     }
 
-    /// The same, with a log that can be read when it has ended. It must be short, for nobody reads it meanwhile.
+    /// The same, with a log that can be read after its end. The log must be short, because the test does not read it
+    /// meanwhile.
     pub(crate) fn start_logged(data: &Path, more: &[&str]) -> Self {
         Self::spawn(command("127.0.0.1:0", data, more).stderr(Stdio::piped()))
     }
 
-    /// The same, in a process that may have so many files open.
+    /// The same, in a process that may have `files` files open.
     pub(crate) fn start_with_files(data: &Path, files: u32, more: &[&str]) -> Self {
         let serve = command("127.0.0.1:0", data, more);
         let mut limited = Command::new("sh");
@@ -73,7 +74,7 @@ impl RelayProcess {
         Self::spawn(limited.stdin(Stdio::null()).stderr(Stdio::piped()))
     }
 
-    /// The same, with a log that goes somewhere else.
+    /// The same, with a log that goes to `log`.
     pub(crate) fn start_logging_to(log: impl Into<Stdio>, data: &Path, more: &[&str]) -> Self {
         Self::spawn(command("127.0.0.1:0", data, more).stderr(log))
     }
@@ -89,7 +90,7 @@ impl RelayProcess {
         Self { child, stdout, address }
     }
 
-    /// Ends it, and returns what it has logged. It must have been started by [`RelayProcess::start_logged`].
+    /// Ends it, and returns its log. It must have been started by [`RelayProcess::start_logged`].
     pub(crate) fn log(mut self) -> String {
         self.signal("INT");
         let mut log = String::new();
@@ -109,7 +110,7 @@ impl RelayProcess {
         line
     }
 
-    /// `SIGKILL`: nothing is tidied up.
+    /// `SIGKILL`: it cannot tidy up.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ended");
@@ -128,21 +129,21 @@ impl RelayProcess {
         assert!(sent.expect("kill").success());
     }
 
-    /// Waits until it ends; whether it did so well.
+    /// Waits until it ends; whether it ended well.
     pub(crate) fn ends_well(mut self) -> bool {
         self.child.wait().expect("it ended").success()
     }
 
-    /// A value of `/metrics` as it is now, by its name and labels as they are written there.
+    /// A present value of `/metrics`, by its name and labels in the form of that text.
     pub(crate) async fn metric(&self, name: &str) -> f64 {
-        // What was made before may be shown for as long.
+        // A cached answer may be this old.
         tokio::time::sleep(Duration::from_millis(260)).await;
         let (_, text) = self.get("/metrics").await;
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name} is not in\n{text}"))
     }
 
-    /// Waits until a value of `/metrics` is what it shall be.
+    /// Waits until a value of `/metrics` is as wanted.
     pub(crate) async fn metric_becomes(&self, name: &str, wanted: impl Fn(f64) -> bool) -> f64 {
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
@@ -155,7 +156,7 @@ impl RelayProcess {
         }
     }
 
-    /// The list of games, as soon as it is as wanted.
+    /// The list of games, once it is as wanted.
     pub(crate) async fn games_become(
         &self,
         wanted: impl Fn(&serde_json::Value) -> bool,
@@ -206,7 +207,7 @@ impl Drop for RelayProcess {
     }
 }
 
-/// Runs a relay that is expected to refuse, and returns what it says.
+/// Runs a relay that is expected to refuse, and returns its message.
 pub(crate) fn refusal(listen: &str, data: &Path, more: &[&str]) -> String {
     let mut child =
         command(listen, data, more).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it");
@@ -227,7 +228,7 @@ pub(crate) fn run_in(variables: &[(&str, &str)], arguments: &[&str]) -> Output {
     program().envs(variables.iter().copied()).args(arguments).output().expect("the relay")
 }
 
-/// The program, without what the environment of the test would tell it.
+/// The program, without the variables of the test's environment.
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_samovar-relay"));
     for (name, _) in std::env::vars_os() {

@@ -1,4 +1,4 @@
-//! What is refused before it is a WebSocket: who asked hears why, and so does the operator, once.
+//! Refusals before a connection is a WebSocket: the caller hears the reason, and so does the operator, once.
 
 use std::time::{Duration, Instant};
 
@@ -8,17 +8,17 @@ use tokio::net::TcpStream;
 use crate::peer::Peer;
 use crate::process::{RelayProcess, Scratch};
 
-/// The lines of a browser that wants a WebSocket.
+/// The header lines of a browser that wants a WebSocket.
 const WANTED: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
 
-/// Asks with these lines: the head of the answer in small letters, and its body.
+/// Sends these lines: the head of the answer in small letters, and its body.
 async fn ask(relay: &RelayProcess, request: &str, lines: &str) -> (String, String) {
     let mut stream = TcpStream::connect(&relay.address).await.expect("connects");
     let close = if lines.contains("Connection: ") { "" } else { "Connection: close\r\n" };
     let request = format!("{request} HTTP/1.1\r\nHost: relay\r\n{close}{lines}\r\n");
     stream.write_all(request.as_bytes()).await.expect("sends");
     let mut answer = Vec::new();
-    // A refused WebSocket's connection is kept for another request.
+    // The connection of a refused WebSocket is kept for another request.
     let read = async {
         loop {
             let mut piece = [0; 4_096];
@@ -49,7 +49,7 @@ async fn a_refusal_says_whose_fault_it_is_and_is_logged_once() {
         );
         assert!(body.contains("https://evil.example") && body.contains("--origin"), "{body}");
     }
-    // A page whose socket was refused asks why. Its browser names its origin with a POST.
+    // A page whose socket was refused asks for the reason. Its browser names its origin with a POST.
     let (head, body) = ask(&relay, "POST /ws", "Content-Length: 0\r\nOrigin: https://evil.example\r\n").await;
     assert!(head.starts_with("http/1.1 403") && body.contains("--origin https://evil.example"), "{head}");
     let (head, _) = ask(&relay, "POST /ws", "Content-Length: 0\r\nOrigin: https://tea.example\r\n").await;
@@ -77,7 +77,7 @@ async fn a_refusal_says_whose_fault_it_is_and_is_logged_once() {
 }
 
 #[tokio::test]
-async fn who_comes_without_a_proxy_hears_why_it_is_refused() {
+async fn a_caller_without_a_proxy_hears_why_it_is_refused() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--connections", "1", "--metrics", "127.0.0.1:0"]);
     let _kept = Peer::connect(&relay).await;
@@ -130,7 +130,7 @@ async fn without_descriptors_a_relay_says_so_and_stays_healthy() {
     assert!(head.starts_with("http/1.1 503") && body.contains("open files"), "{head} {body}");
     drop(crowd);
     let deadline = Instant::now() + Duration::from_secs(10);
-    // Until all of the crowd is gone, and whoever asks is alone.
+    // Until the whole crowd is gone, and the asking connection is alone.
     while !relay.get("/metrics").await.1.contains("samovar_tcp_connections 1\n") {
         assert!(Instant::now() < deadline, "it takes connections again");
         tokio::time::sleep(Duration::from_millis(20)).await;

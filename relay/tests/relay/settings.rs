@@ -1,4 +1,4 @@
-//! What a relay is told by flags, environment and file, and what it says of mistakes.
+//! A relay's settings by flags, environment and file, and its messages about mistakes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn file(scratch: &Scratch, text: &str) -> PathBuf {
     path
 }
 
-/// What `--check` says with a file of this text; `Err` is what it prints when it is not content.
+/// The output of `--check` for a file with this text; `Err` is its complaint.
 fn check(text: &str, variables: &[(&str, &str)], flags: &[&str]) -> Result<toml::Table, String> {
     let scratch = Scratch::new();
     let path = file(&scratch, text);
@@ -68,7 +68,7 @@ fn others_must_be_told_where_the_udp_port_is_reached() {
 }
 
 #[test]
-fn what_check_prints_says_the_same_again() {
+fn the_output_of_check_is_read_as_the_same_settings() {
     let flags =
         ["--data", "d", "--origin", "https://tea.example", "--game-packets", "0", "--log-format", "json"];
     let first = check("", &[], &flags).expect("settings");

@@ -1,4 +1,4 @@
-//! Hostile datagrams and hostile members of the UDP port: they harm themselves, and nobody else.
+//! Hostile datagrams and hostile members at the UDP port: they harm only themselves.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ fn noise(seed: &mut u64) -> u64 {
     *seed
 }
 
-/// A plain binding request of STUN.
+/// A plain STUN binding request.
 fn binding_request() -> Vec<u8> {
     let mut bytes = vec![0, 1, 0, 0, 0x21, 0x12, 0xA4, 0x42];
     bytes.extend_from_slice(&[7; 12]);
@@ -42,7 +42,7 @@ pub(crate) async fn assert_echo(caller: &mut Caller, id: PeerId) {
 }
 
 #[tokio::test]
-async fn who_asks_for_its_address_is_told_and_never_sent_more_than_it_sent() {
+async fn an_address_request_is_answered_with_no_more_bytes_than_came() {
     let data = Scratch::new();
     let mut relay = start(&data, &[]);
     let address = udp_address(&mut relay);
@@ -64,7 +64,7 @@ async fn who_asks_for_its_address_is_told_and_never_sent_more_than_it_sent() {
         assert!(received <= sent, "{received} of {sent}");
     }
     let unproven = relay.metric("samovar_datagrams_dropped_total{reason=\"unproven\"}").await as usize;
-    // Those that the machine was late with.
+    // The answers that the machine was late with.
     while answers + unproven < 20 {
         let late = timeout(Duration::from_secs(10), socket.recv_from(&mut [0; 100])).await;
         received += late.expect("each is answered or counted").expect("receives").0;
@@ -80,7 +80,7 @@ async fn nothing_much_is_sent_to_an_address_that_does_not_answer_for_itself() {
     let relay = start(&data, &[]);
     let ((mut ann, _), _bob) = pair(&relay).await;
     let mut caller = Caller::dial(&mut ann).await;
-    // Whoever gets the relay's checks here has never heard of it.
+    // The receiver of the relay's checks here has never heard of it.
     caller.is_deaf = true;
     let until = Instant::now() + Duration::from_secs(2);
     while Instant::now() < until {
@@ -173,18 +173,18 @@ async fn messages_that_are_none_end_their_channels_and_nothing_else() {
     }
 }
 
-/// How long packets from one to the other take, sorted.
+/// The times of packets from one to the other, sorted.
 async fn latencies(from: &mut Caller, to: &mut Caller, receiver: PeerId, count: u32) -> Vec<Duration> {
     let mut each = interval(Duration::from_millis(20));
     let mut took = Vec::new();
     for n in 0..count {
         beside(from, each.tick()).await;
         let start = Instant::now();
-        // Whoever says nothing on its channels for a while is reached by its WebSocket.
+        // A member that is silent on its channels for a while is reached by its WebSocket.
         to.say(receiver, Mode::Unreliable, b"");
         from.say(receiver, Mode::Unreliable, &n.to_le_bytes());
         let mine = async { while to.hear().await.2 != n.to_le_bytes() {} };
-        // One that was dropped is not waited for for ever.
+        // A dropped packet is not waited for for ever.
         timeout(Duration::from_millis(500), beside(from, mine)).await.ok();
         took.push(start.elapsed());
     }

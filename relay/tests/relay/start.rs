@@ -1,4 +1,4 @@
-//! Starting and stopping: what works, and what is said when it does not.
+//! Starting and stopping: the successes, and the messages about failures.
 
 use std::fs;
 use std::net::TcpListener;
@@ -40,7 +40,7 @@ async fn a_referee_keeps_a_table_whose_seats_are_for_players() {
     relay
         .games_become(|games| {
             let mut games = games.clone();
-            // Which game it is, the duel says.
+            // The duel's own tests check `params`.
             games.get_mut(0).and_then(serde_json::Value::as_object_mut).map(|game| game.remove("params"));
             games == expected
         })

@@ -1,4 +1,4 @@
-//! What peers that only joined can do to a game: little, and nothing that closes anybody.
+//! The power of peers that only joined over a game: little, and they can close no connection.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use tokio_tungstenite::{MaybeTlsStream, client_async};
 use crate::peer::{Heard, Peer, code};
 use crate::process::{RelayProcess, Scratch};
 
-/// A peer that comes from an address, as far as the relay knows.
+/// A peer that comes from this address, as far as the relay knows.
 pub(crate) async fn from(relay: &RelayProcess, address: &'static str) -> Peer {
     Peer::connect_with(relay, &[("x-forwarded-for", address)]).await.expect("let in")
 }
@@ -25,7 +25,7 @@ async fn says_enter(relay: &RelayProcess, address: &'static str, purpose: Purpos
     peer
 }
 
-/// A host whose system has next to no room for what it does not read.
+/// A host whose system has next to no room for unread bytes.
 async fn narrow_host(relay: &RelayProcess) -> (Peer, Entered) {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(4_096).expect("it may be small");
@@ -35,7 +35,7 @@ async fn narrow_host(relay: &RelayProcess) -> (Peer, Entered) {
     Peer { socket }.go_in(Purpose::Create(Some(code("TEA")))).await
 }
 
-/// What comes next, a probe or a pulse, too; `None` when the connection has ended.
+/// The next message, including probes and pulses; `None` if the connection has ended.
 async fn anything(peer: &mut Peer) -> Option<Vec<u8>> {
     loop {
         match timeout(Duration::from_secs(10), peer.socket.next()).await.expect("it is not silent") {
@@ -79,7 +79,7 @@ async fn signals_and_chunks_of_strangers_close_no_slow_host() {
             _ => {}
         }
     }
-    // What the system had is read first; of what waited in the relay the member's is the first.
+    // The system's buffer is read first; of the messages that waited in the relay the member's is the first.
     assert!(before < 60, "{before} signals of strangers came before the member's");
     assert_eq!(relay.metric("samovar_ended_total{reason=\"too_slow\"}").await, 0.0);
     drop(strangers);
@@ -147,7 +147,7 @@ async fn members_come_back_to_a_game_that_strangers_fill() {
     }
     drop(member);
     strangers.push(Peer::join(&relay, "TEA").await);
-    // Strangers that come again have no places kept for them.
+    // Strangers that come back have no places kept for them.
     let (gone, e) = strangers.swap_remove(0);
     drop(gone);
     while !matches!(host.hear().await, Heard::Control(FromRelay::Gone(peer)) if peer == e.pass.peer) {}
@@ -158,7 +158,7 @@ async fn members_come_back_to_a_game_that_strangers_fill() {
     let back = from(&relay, "203.0.113.9").await.go_in(resume(&m)).await;
     assert_eq!(back.1.pass.peer, m.pass.peer);
     drop(back);
-    // A page that was loaded anew shows the pass that it had.
+    // A reloaded page shows its earlier pass.
     from(&relay, "203.0.113.9").await.go_in(Purpose::Rejoin(code("TEA"), m.pass)).await;
 }
 
@@ -229,7 +229,7 @@ async fn a_member_pays_alone_for_its_word_to_the_relay() {
     relay.metric_becomes(read, |bytes| bytes > 200_000.0).await;
     let mut longest = Duration::ZERO;
     for attempt in 0..20 {
-        // What it plays with goes before, and is more than its share.
+        // Its game packets go before, and are more than its share.
         for _ in 0..30 {
             host.send(RelayFrame::forward(PeerId(77), Mode::Unreliable, &[7; 100])).await;
         }

@@ -12,9 +12,9 @@ use crate::wait;
 
 /// The flags that every browser is started with.
 ///
-/// WebRTC on the loopback needs the flag for it, and a granted microphone: without one a page sees only names that
-/// nobody here resolves in the place of addresses (`TOOLCHAIN.md`). No page of another machine's may be granted one,
-/// so those names are switched off besides. Drawing is in software.
+/// WebRTC on the loopback needs the flag for it, and a granted microphone: otherwise a page sees names in place of
+/// addresses, which no resolver here knows (`TOOLCHAIN.md`). No page of another machine may be granted one, so those
+/// names are switched off besides. Drawing is in software.
 const FLAGS: [&str; 16] = [
     "--headless",
     "--no-sandbox",
@@ -34,14 +34,14 @@ const FLAGS: [&str; 16] = [
     "--remote-debugging-port=0",
 ];
 
-/// The flags that keep a browser from saving on pages that nobody sees.
+/// The flags that keep a browser from throttling invisible pages.
 const UNTHROTTLED: [&str; 3] = [
     "--disable-renderer-backgrounding",
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
 ];
 
-/// How long a browser may take to start on a busy machine.
+/// The longest time until a browser has started on a busy machine.
 const START_WITHIN: Duration = Duration::from_secs(40);
 
 /// A running browser. Dropping it kills it.
@@ -61,7 +61,7 @@ impl Program {
     /// Starts one at this place, with more flags.
     ///
     /// # Panics
-    /// When it does not start; with what it printed.
+    /// It does not start; with its output.
     pub(super) async fn start(place: &Place, patience: Patience, flags: &[&str], is_as_new: bool) -> Self {
         let directory = Scratch::new();
         let program = std::env::var_os("SAMOVAR_CHROMIUM").unwrap_or_else(|| OsString::from("chromium"));
@@ -74,7 +74,7 @@ impl Program {
             command.args(UNTHROTTLED);
         }
         command.args(FLAGS).args(flags).arg(user_data).arg("about:blank");
-        // The next one would find what it writes beside its profile.
+        // The next browser would find the files that it writes beside its profile.
         for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
             command.env(variable, directory.path());
         }

@@ -1,4 +1,4 @@
-//! Browsers that other tests of this process have done with.
+//! Browsers that other tests of this process have finished with.
 
 use std::net::TcpStream;
 use std::sync::{Mutex, PoisonError};
@@ -10,15 +10,15 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use super::Patience;
 use super::program::Program;
 
-/// The most that wait: those of two tests that run at once.
+/// The most spare ones: those of two tests that run at once.
 const MAX_SPARE: usize = 6;
 
-/// How long one may take to close a profile before it is killed.
+/// The longest time for closing a profile; then the browser is killed.
 const CLOSE_WITHIN: Duration = Duration::from_secs(10);
 
 static SPARE: Mutex<Vec<Program>> = Mutex::new(Vec::new());
 
-/// One that treats pages so.
+/// A browser with this treatment of pages.
 pub(super) fn take(patience: Patience) -> Option<Program> {
     let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
     while let Some(index) = spare.iter().rposition(|each| each.patience == patience) {
@@ -31,7 +31,7 @@ pub(super) fn take(patience: Patience) -> Option<Program> {
 }
 
 /// Closes the profile and keeps the program for others; one that does not answer is killed. The caller does not wait,
-/// for its runtime may end.
+/// because its runtime may end.
 pub(super) fn give_back(program: Program, context: String) {
     std::thread::spawn(move || {
         if close(&program, &context).is_ok() {
@@ -43,7 +43,7 @@ pub(super) fn give_back(program: Program, context: String) {
     });
 }
 
-/// Closes a profile, and with it all that it shows.
+/// Closes a profile, with all its tabs.
 fn close(program: &Program, context: &str) -> Result<(), Box<dyn std::error::Error>> {
     let address = format!("127.0.0.1:{}", program.port);
     let stream = TcpStream::connect(&address)?;

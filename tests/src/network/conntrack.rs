@@ -1,4 +1,4 @@
-//! Has a router forget which connections it carries, as one does that was switched off and on.
+//! Makes a router forget its connections, as if it was switched off and on.
 
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -8,8 +8,8 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType
 use super::space::Space;
 use crate::place::within;
 
-/// `nlmsghdr` and `nfgenmsg`: delete (2) of connection tracking (1), which is everything where nothing is named; an answer
-/// is wanted.
+/// `nlmsghdr` and `nfgenmsg`: delete (2) of connection tracking (1), which means all connections if none is named; an
+/// answer is wanted.
 fn request() -> Vec<u8> {
     let length = 20_u32.to_ne_bytes();
     let kind = 0x0102_u16.to_ne_bytes();
@@ -17,7 +17,7 @@ fn request() -> Vec<u8> {
     [&length[..], &kind, &flags, &[0; 12]].concat()
 }
 
-/// Everything that a router remembers is gone when this returns.
+/// Returns when a router has forgotten all connections.
 pub(super) fn flush(router: &Space) -> io::Result<()> {
     within(&router.file(), || {
         let netlink = SockProtocol::NetlinkNetFilter;
@@ -25,7 +25,7 @@ pub(super) fn flush(router: &Space) -> io::Result<()> {
         send(socket.as_raw_fd(), &request(), MsgFlags::empty())?;
         let mut answer = [0; 256];
         let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
-        // The error is behind the header; 0 is none.
+        // The error comes after the header; 0 means success.
         match answer[..length].get(16..20).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes) {
             Some(0) => Ok(()),
             Some(error) => Err(io::Error::from_raw_os_error(-error)),

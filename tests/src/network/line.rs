@@ -1,5 +1,5 @@
-//! A line that takes its time and loses packets: two devices, each in a name space of its own, and two threads that carry
-//! from one to the other. The kernel's own means (`netem`) is not everywhere.
+//! A line that delays and loses packets: two devices, each in a name space of its own, and two threads that carry
+//! packets between them. The kernel's own means (`netem`) is not available everywhere.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -12,16 +12,16 @@ use nix::libc::{IFF_NO_PI, IFF_TUN, c_char, c_int, c_short, ifreq};
 use super::space::Space;
 use crate::place::within;
 
-/// What a line does to packets, each way.
+/// The effects of a line on packets, each way.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
-    /// How long one takes.
+    /// The delay.
     pub delay: Duration,
-    /// How many of a hundred are lost.
+    /// Lost packets in a hundred.
     pub loss: u8,
 }
 
-/// No packet is larger.
+/// The largest packet.
 const PACKET_MAX: usize = 65_536;
 
 /// The name of the device at either end.
@@ -47,7 +47,7 @@ impl Line {
 
     fn take(self, mut from: File, to: &Sender<(Instant, Vec<u8>)>, seed: u64) {
         let (mut buffer, mut random) = (vec![0; PACKET_MAX], seed);
-        // Nothing comes any more when the name space is gone.
+        // Reading fails when the name space is gone.
         while let Ok(length) = from.read(&mut buffer) {
             let due = Instant::now() + self.delay;
             // xorshift64: the same packets are lost in every run, as far as they come in the same order.

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use crate::place::Place;
 
-/// Where programs of the system are, should `PATH` not have all of them.
+/// The directories of system programs, in case `PATH` lacks some.
 const SYSTEM_PROGRAMS: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
 
 /// A network name space, and the process that holds it.
@@ -20,10 +20,10 @@ pub(super) struct Space {
 impl Space {
     pub(super) fn open() -> Result<Self, String> {
         let mut holder = Command::new("unshare");
-        // It says that the name space is there, and then waits until nobody can tell it anything any more.
+        // It prints a line when the name space exists, and then waits until its input ends.
         holder.args(["--net", "--", "sh", "-c", "echo && exec cat"]).env("PATH", path());
         holder.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A signal from the terminal is for the test; what it starts ends in its turn.
+        // A terminal's signal is for the test; its children end in their turn.
         let mut holder = holder.process_group(0).spawn().map_err(|error| format!("unshare: {error}"))?;
         let mut line = String::new();
         let stdout = holder.stdout.take().expect("piped");
@@ -61,7 +61,7 @@ impl Space {
         let child =
             nft.args(["-f", "-"]).env("PATH", path()).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = child.map_err(|error| format!("nft: {error}"))?;
-        // Should it have ended already, its exit says why.
+        // If it has ended already, its exit status tells why.
         child.stdin.take().expect("piped").write_all(commands.as_bytes()).ok();
         let output = child.wait_with_output().map_err(|error| format!("nft: {error}"))?;
         outcome(&format!("nft: {commands}"), &output)

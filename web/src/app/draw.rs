@@ -1,4 +1,4 @@
-//! The picture of one frame: scene, labels, HUD, and the noises that go with it.
+//! The picture of one frame: scene, labels, HUD, and the sounds that go with it.
 
 use samovar_duel::angle::{sin, sin_cos};
 use samovar_duel::arena::{ObstacleKind, TEA_TABLE};
@@ -22,15 +22,15 @@ use crate::play::{Game, UNHEARD_AFTER, is_cut_off, pause_of};
 use crate::sound::Effect;
 use crate::view::{CubeView, Frame, Obstacle, ObstacleView, TeapotView, View};
 
-/// How far above the table a name hangs.
+/// Height of a name above the table.
 const LABEL_HEIGHT: f32 = 2.3;
-/// Traffic is shown as the mean of this many milliseconds.
+/// Milliseconds over which the page averages the traffic.
 const METER_EVERY: f64 = 1_000.0;
-/// How much a teapot leans per unit of acceleration, and at most, in radians.
+/// Lean of a teapot per unit of acceleration, and its limit, in radians.
 const LEAN: f32 = 0.012;
 const LEAN_MAX: f32 = 0.22;
 
-/// What is carried from frame to frame for the looks alone.
+/// Values that the looks alone carry from frame to frame.
 #[derive(Default)]
 pub struct Meter {
     since: f64,
@@ -38,7 +38,7 @@ pub struct Meter {
     rates: [u32; 2],
     last: f64,
     leans: SortedMap<ObjectId, Lean>,
-    /// Where the teapots of the maze look.
+    /// Headings of the teapots of the maze.
     pub(super) headings: [f32; samovar_duel::maze::Role::COUNT],
 }
 
@@ -60,7 +60,7 @@ impl Meter {
         Traffic { bytes_in, bytes_out }
     }
 
-    /// Leans teapots against their acceleration, smoothly, as something full of tea does.
+    /// Leans teapots against their acceleration, smoothly, like pots full of tea.
     fn lean(&mut self, time: f64, pots: &[Pot]) -> Vec<[f32; 2]> {
         let dt = ((time - self.last) / 1_000.0).clamp(0.001, 0.1) as f32;
         self.last = time;
@@ -101,7 +101,7 @@ impl App {
         self.show_hud(time, &scene.standings, [about, None]);
     }
 
-    /// Besides what it shows of any session: how the match stands, and lockstep.
+    /// Adds to the view of a session: the state of the match, and lockstep.
     pub(super) fn show_hud(
         &mut self,
         time: f64,
@@ -140,7 +140,7 @@ impl App {
         self.page.hud(&hud);
         let refused = play.obstacle().filter(|_| hud.relay == RelayState::Lost).map(|obstacle| {
             let said = answered(obstacle.status, &obstacle.text);
-            format!("The relay does not let this page in again. {said} The duel goes on over direct links.")
+            format!("The relay does not let this page in again. {said} The game goes on without it.")
         });
         let banner = match hud.relay {
             _ if trouble.is_some() => trouble,
@@ -150,7 +150,8 @@ impl App {
         self.page.banner(banner);
     }
 
-    /// How the match stands, in a line; nothing when it is played for nothing.
+    /// The state of the match in a line; nothing for a running match that has neither a goal in points nor an end in
+    /// time.
     fn course_line(&self, scene: &Scene) -> Option<String> {
         let Course { stakes, number, stage, winner, .. } = scene.course;
         let left = scene.course.ends_at().map(|at| at.saturating_sub(scene.time) / 1_000_000);
@@ -254,7 +255,7 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
     let cubes: Vec<_> = scene.cubes.iter().map(|cube| cube_view(cube, time)).collect();
     let prize = scene.bowl.map(|position| ObstacleView {
         position,
-        // It hops a little, to be seen.
+        // The teapot hops a little, so that the player sees it.
         lift: 0.25 * sin(time / 1_000.0 * 3.0).abs(),
         radius: BOWL_RADIUS,
         height: BOWL_HEIGHT,
@@ -315,7 +316,7 @@ fn labels(view: &View, scene: &Scene) -> Vec<Label> {
         .collect()
 }
 
-/// A spectator among those who have scores, for the page to say who hosts.
+/// A spectator among the scored players, so that the page can say who hosts.
 fn without_score(record: &SeatRecord) -> Standing {
     Standing {
         player: PlayerKey::Seat(record.seat.0),
@@ -331,7 +332,7 @@ fn without_score(record: &SeatRecord) -> Standing {
     }
 }
 
-/// The number of a player's glaze: the page's palette has the colour for teapot, label and row alike.
+/// The number of a player's glaze: the page's palette has one colour for teapot, label and row.
 fn glaze_of(scene: &Scene, player: PlayerKey) -> u8 {
     scene.standings.iter().find(|row| row.player == player).map_or(0, |row| row.glaze.number())
 }
@@ -386,7 +387,7 @@ const fn role_of(role: SessionRole, is_cut_off: bool) -> Role {
     }
 }
 
-/// One number for an object's id.
+/// Makes one number of an object's id.
 fn key(id: ObjectId) -> u64 {
     u64::from(id.creator.0) << 32 | u64::from(id.number)
 }

@@ -1,6 +1,7 @@
-//! What the browser does to a page: hides it, shows it, resizes it, takes its graphics away, closes it.
+//! The browser's actions on a page: it hides the page, shows it, resizes it, takes its graphics away, closes it.
 //!
-//! A pixel ratio that changes at the same size, as on another screen, is no resize: the view looks at it in each frame.
+//! A pixel ratio that changes at the same size, for example on another screen, is no resize: the view looks at the
+//! ratio in each frame.
 
 use wasm_bindgen::prelude::*;
 
@@ -9,9 +10,9 @@ use crate::page::Problem;
 use crate::page::dom::{self, Listener};
 use crate::seat;
 
-/// How long the page may be without graphics before it says so, in milliseconds that somebody saw.
+/// Milliseconds of a visible page without graphics before the page says so.
 const DARK_PATIENCE: f64 = 4_000.0;
-/// The longest time between two frames of a page that is seen.
+/// The longest time between two frames of a visible page.
 const FRAME_MAX: f64 = 500.0;
 
 impl App {
@@ -52,7 +53,7 @@ impl App {
         }
     }
 
-    /// The browser stops the page in a moment. A hidden host has handed over already, if there was a visible member.
+    /// The browser stops the page in a moment. A hidden host has already handed over, if another member was visible.
     fn on_freeze(&mut self) {
         self.stop_leaving();
         if let Some(play) = &self.play {
@@ -73,7 +74,7 @@ impl App {
         }
     }
 
-    /// Says so when the browser has taken the graphics and does not give them back. The game goes on meanwhile.
+    /// Says when the browser has taken the graphics and does not give them back. The game goes on meanwhile.
     pub(super) fn watch_graphics(&mut self, time: f64) {
         let passed = (time - self.framed_at).clamp(0.0, FRAME_MAX);
         let was_said = self.dark_for > DARK_PATIENCE;
@@ -84,12 +85,13 @@ impl App {
         }
     }
 
-    /// The player went back or forth between the lobby and a game: the address says where to.
+    /// The player went back or forth between the lobby and a game: the address names the screen.
     fn on_history(&mut self) {
         let _ = self.window.location().reload();
     }
 
-    /// The page goes: the others are told, so that nobody waits for silence. What takes the seat back stays for a reload.
+    /// The page goes. It tells the others, so that they need not wait for its silence. It keeps the data that take the
+    /// seat back for a reload.
     fn on_page_hide(&mut self) {
         self.stop_leaving();
         self.keep_table();
@@ -100,7 +102,7 @@ impl App {
         }
     }
 
-    /// The browser kept the page in its drawer and shows it again: it comes back to its seat.
+    /// The browser kept the page in its cache and shows it again: the page comes back to its seat.
     fn on_page_show(&mut self) {
         if core::mem::take(&mut self.left_by_hiding) {
             let _ = self.window.location().reload();

@@ -1,4 +1,4 @@
-//! The maze in the scene: walls of sugar, teapots, bowls and steam, who plays, and what is said about it.
+//! The maze in the scene: walls of sugar, teapots, bowls and steam, the players, and the lines about them.
 
 use std::f32::consts::{FRAC_PI_2, PI};
 
@@ -18,21 +18,21 @@ use crate::play::Game;
 use crate::sound::Effect;
 use crate::view::{BlockView, Frame, Obstacle, ObstacleView, TeapotView};
 
-/// Size of a teapot of the maze, where that of the duel is 1.
+/// Size of a teapot of the maze, where a teapot of the duel has size 1.
 const SCALE: f32 = 0.48;
-/// How high the walls are, in tiles.
+/// Height of the walls, in tiles.
 const WALL: f32 = 0.5;
-/// How high a stand is.
+/// Height of a stand.
 const STAND: f32 = 0.08;
-/// How far above the table a name hangs.
+/// Height of a name above the table.
 const LABEL_HEIGHT: f32 = 1.0;
 /// The glazes of the four teapots: warm for red, cold for blue.
 const GLAZES: [usize; Role::COUNT] = [1, 6, 5, 4];
-/// What the walls of a side are made of.
+/// Colours of the sugar in the walls of each side.
 const SUGARS: [[u8; 3]; Side::COUNT] = [[244, 176, 150], [150, 186, 246]];
-/// What the walls between the sides are made of.
+/// Colour of the sugar in the walls between the sides.
 const PLAIN_SUGAR: [u8; 3] = [250, 240, 214];
-/// What lies below the corridors: a tray, so that walls and teapots stand out from it. Its rounded edge is under the cloth.
+/// The tray below the corridors, from which walls and teapots stand out. Its rounded edge is under the cloth.
 const TRAY: BlockView =
     BlockView { position: [0.0, 0.0, -0.246], size: [29.6, 18.1, 0.5], colour: [112, 70, 44] };
 
@@ -47,7 +47,7 @@ struct Runner {
     is_out: bool,
 }
 
-/// Everything that a picture needs of the game.
+/// Everything about the game that a picture needs.
 struct Picture {
     runners: Vec<Runner>,
     maze: Maze,
@@ -180,7 +180,7 @@ impl Picture {
         Self {
             clouds: clouds.collect(),
             standings,
-            about: [how_it_stands(maze), lockstep(game)],
+            about: [how_it_stands(maze, me.map(Role::side)), lockstep(game)],
             maze: maze.clone(),
             runners,
         }
@@ -211,7 +211,7 @@ fn standing(maze: &Maze, runner: &Runner) -> Standing {
     }
 }
 
-/// Members for whom there is no teapot at present.
+/// Members that have no teapot at present.
 fn watchers(session: &Session, maze: &Maze) -> Vec<Standing> {
     let members = session.view().members().filter(|member| !is_spectator(member.record.attributes));
     let watching = members.filter(|member| maze.role_of(member.record.seat).is_none());
@@ -230,8 +230,9 @@ fn watchers(session: &Session, maze: &Maze) -> Vec<Standing> {
     row.collect()
 }
 
-fn how_it_stands(maze: &Maze) -> String {
+fn how_it_stands(maze: &Maze, own: Option<Side>) -> String {
     let [red, blue] = Side::BOTH.map(|side| maze.wins(side));
+    let [at_red, at_blue] = Side::BOTH.map(|side| if own == Some(side) { " (you)" } else { "" });
     let (stage, left) = maze.stage();
     let seconds = left.div_ceil(RATE);
     let now = match stage {
@@ -240,7 +241,7 @@ fn how_it_stands(maze: &Maze) -> String {
         Stage::Told(_) => "round over".to_owned(),
         Stage::Over(winner) => won(winner, "match"),
     };
-    format!("Red {red} : {blue} Blue · {now}")
+    format!("Red{at_red} {red} : {blue} Blue{at_blue} · {now}")
 }
 
 fn lockstep(game: &MazeGame) -> String {
@@ -275,7 +276,7 @@ fn place(place: Place) -> [f32; 2] {
     on_table((i32::from(place.x) * i32::from(TILE), i32::from(place.y) * i32::from(TILE)))
 }
 
-/// On the way from one state to the next; who was put somewhere else is there at once.
+/// A place on the way from one state to the next. A teapot that was put somewhere else is there at once.
 fn between(then: &Mover, there: &Mover, share: f32) -> [f32; 2] {
     let [from, to] = [then, there].map(|mover| on_table(mover.position()));
     let leaps = (to[0] - from[0]).abs() + (to[1] - from[1]).abs() > 1.0;
@@ -292,7 +293,7 @@ const fn heading_of(way: Way) -> f32 {
 }
 
 fn teapot<'a>(runner: &'a Runner, headings: &[f32; Role::COUNT], time: f64) -> TeapotView<'a> {
-    // One's own teapot glows a little, so that it is found among four.
+    // The player's own teapot glows a little, so that the player finds it among four.
     let pulse = sin(time / 300.0).max(0.0) * 0.35;
     TeapotView {
         key: runner.role.index() as u64 * 31,
@@ -324,7 +325,7 @@ fn blocks(maze: &Maze) -> Vec<BlockView> {
     walls.chain(stands).chain([TRAY]).collect()
 }
 
-/// The bowls, on their stands or on top of who carries them.
+/// The bowls, on their stands or on top of their carriers.
 fn bowls(picture: &Picture) -> [ObstacleView; 2] {
     Side::BOTH.map(|side| {
         let carrier = picture.maze.carrier(side);

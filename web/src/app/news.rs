@@ -1,4 +1,4 @@
-//! What the game tells, and what the page makes of it.
+//! The game's events, and the page's reactions to them.
 
 use samovar_duel::game::DuelEvent;
 use samovar_session::{Cause, Departure, Migration};
@@ -97,7 +97,7 @@ impl App {
         self.stop_playing();
         match ending {
             Ending::OtherGame => self.begin(Wish { mode: wish.mode.other(), is_last_guess: true, ..wish }),
-            // A page of before meets a newer relay or host: it is loaded anew and takes its seat back.
+            // An older page meets a newer relay or host: the page loads itself anew and takes its seat back.
             Ending::Problem(Problem::VersionMismatch) if guard::is_updating() => {
                 self.page.show_waiting("The game has a new version. Loading it…");
             }
@@ -114,7 +114,7 @@ impl App {
     }
 }
 
-/// What is said to a player who was away and sits again.
+/// The line for a player who was away and sits again.
 const fn welcome_back(has_diverged: bool) -> &'static str {
     if has_diverged {
         "You have your seat back. What changed only here meanwhile does not count."
@@ -123,7 +123,7 @@ const fn welcome_back(has_diverged: bool) -> &'static str {
     }
 }
 
-/// What the feed says of a member that went.
+/// The line of the feed about a member that went.
 pub(super) const fn went(departure: Departure) -> &'static str {
     match departure {
         Departure::Left => "has left",

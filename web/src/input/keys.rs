@@ -1,7 +1,8 @@
-//! Which keys are down. The place of a key counts first, so that W A S D are where they are on any layout; then what it
-//! types, for a keyboard whose places are unknown or other: a number pad's arrows, Dvorak, a keyboard on the screen.
+//! The keys that are down. The place of a key counts first, so that W A S D are in the same place on any layout. Then
+//! its character counts, for a keyboard whose places are unknown or different: a number pad's arrows, Dvorak, a
+//! keyboard on the screen.
 
-/// What a key does.
+/// The action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Forward,
@@ -11,7 +12,7 @@ pub(super) enum Key {
     Fire,
 }
 
-/// `KeyboardEvent.code` and `KeyboardEvent.key` of every key that does something.
+/// `KeyboardEvent.code` and `KeyboardEvent.key` of every key that has an action.
 const KEYS: [(&str, &str, Key); 9] = [
     ("KeyW", "w", Key::Forward),
     ("ArrowUp", "ArrowUp", Key::Forward),
@@ -24,7 +25,7 @@ const KEYS: [(&str, &str, Key); 9] = [
     ("Space", " ", Key::Fire),
 ];
 
-/// Keys noted at a time; no hand holds so many.
+/// The most keys noted at a time; no hand holds so many.
 const DOWN_MAX: usize = 16;
 
 impl Key {
@@ -35,7 +36,7 @@ impl Key {
     }
 }
 
-/// The keys that are down, each by its place, or by what it types where the place is unknown.
+/// The keys that are down, each by its place, or by its character where the place is unknown.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Keys {
     down: Vec<(String, Key)>,

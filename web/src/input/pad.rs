@@ -1,4 +1,4 @@
-//! Gamepads: of those that the browser knows the layout of, the one used last drives. Sticks and the cross of buttons
+//! Gamepads: the last used pad drives, among those whose layout the browser knows. Sticks and the cross of buttons
 //! drive; buttons under thumbs and fingers throw.
 
 use std::cell::Cell;
@@ -10,11 +10,13 @@ use web_sys::{EventTarget, Gamepad, GamepadButton, GamepadMappingType};
 use super::Input;
 use crate::page::dom::Listener;
 
-/// Share of a stick's way around its middle in which it does nothing: worn sticks do not come back to it.
+/// Share of a stick's way around its middle in which the stick has no effect: worn sticks do not come back to the
+/// middle.
 const DEAD_ZONE: f64 = 0.2;
-/// Pads looked at; browsers know of four.
+/// The most pads that the page looks at; browsers know of four.
 const PADS_MAX: usize = 16;
-/// The first so many buttons of the standard layout throw: the four of the right thumb, and those of both forefingers.
+/// Count of the first buttons of the standard layout that throw: the four of the right thumb, and those of both
+/// forefingers.
 const FIRE_BUTTONS: u32 = 8;
 /// The cross of buttons: up, down, left, right.
 const CROSS: [u32; 4] = [12, 13, 14, 15];
@@ -33,8 +35,8 @@ impl Pads {
         Ok(Self { connected, last: Cell::default(), _listener: listener })
     }
 
-    /// Asks the browser only after a pad has made itself known: each question makes garbage. Without the focus the pads are
-    /// somebody else's, and at rest here.
+    /// Asks the browser only after a pad has made itself known: each question makes garbage. Without the focus another
+    /// window owns the pads, and they are at rest here.
     pub(super) fn read(&self) -> Input {
         let has_focus = || {
             let document = web_sys::window().and_then(|window| window.document());
@@ -47,7 +49,7 @@ impl Pads {
             web_sys::window().and_then(|window| window.navigator().get_gamepads().ok()).unwrap_or_default();
         let mut inputs = [Input::default(); PADS_MAX];
         for (input, pad) in inputs.iter_mut().zip(pads.iter()) {
-            // A plain object may stand in for a pad, as a script's does.
+            // A plain object may replace a pad, for example one of a script.
             let pad: &Gamepad = pad.unchecked_ref();
             if pad.is_object() && pad.connected() && pad.mapping() == GamepadMappingType::Standard {
                 *input = read(pad);
@@ -74,17 +76,17 @@ fn read(pad: &Gamepad) -> Input {
     }
 }
 
-/// How far a stick is pushed beyond its dead zone, from -1 to 1; nothing for what is no number.
+/// Push of a stick beyond its dead zone, from -1 to 1; 0 for an axis that is no number.
 fn without_rest(pushed: f64) -> f32 {
     let beyond = ((pushed.abs() - DEAD_ZONE) / (1.0 - DEAD_ZONE)).clamp(0.0, 1.0);
     if beyond > 0.0 { (beyond * pushed.signum()) as f32 } else { 0.0 }
 }
 
-/// Which pad was used last: the last that was taken up from rest.
+/// The pad that was used last: the last one that left its rest.
 #[derive(Debug, Clone, Copy, Default)]
 struct LastUsed {
     pad: usize,
-    /// Whether each pad asked for anything the last time.
+    /// Whether each pad asked for something at the last look.
     busy: [bool; PADS_MAX],
 }
 

@@ -9,7 +9,7 @@ use web_sys::{Document, Element, Event, EventTarget, HtmlElement, PointerEvent};
 use crate::page::dom::{self, Listener};
 use crate::tenths::tenths;
 
-/// Share of the stick's way around its middle in which it does nothing: a thumb never rests quite still.
+/// Share of the stick's way around its middle in which the stick has no effect: a thumb never rests quite still.
 const DEAD_ZONE: f32 = 0.15;
 
 /// The stick's elements and the thumb on it.
@@ -106,7 +106,7 @@ impl State {
     }
 }
 
-/// The thumb's release would not be seen.
+/// The page would not see the thumb's release.
 fn let_go(state: &Rc<State>, target: &EventTarget, kind: &'static str) -> Result<Listener, JsValue> {
     let state = Rc::clone(state);
     Listener::new(target, kind, move |_| state.release())
@@ -116,7 +116,7 @@ fn let_go(state: &Rc<State>, target: &EventTarget, kind: &'static str) -> Result
 pub(super) fn capture(pointer: &PointerEvent) {
     let element = pointer.current_target().and_then(|target| target.dyn_into::<Element>().ok());
     if let Some(element) = element {
-        // It throws when the finger is up already; then its release comes as well.
+        // The browser throws when the finger is up already; then the release comes as well.
         let _ = element.set_pointer_capture(pointer.pointer_id());
     }
 }

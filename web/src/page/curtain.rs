@@ -1,4 +1,4 @@
-//! The one sheet that covers everything else: a problem in words, or waiting for a game to open.
+//! The one sheet that covers all other elements: a problem in words, or the wait for a game to open.
 
 use wasm_bindgen::prelude::*;
 use web_sys::{Document, HtmlElement};
@@ -40,7 +40,7 @@ impl Curtain {
         }
     }
 
-    /// Says what is being waited for, with a way back.
+    /// Says what the page waits for, with a way back.
     pub fn show_waiting(&self, text: &str) {
         self.say("curtain waiting", text, "", "");
         self.add_button(&Remedy::Lobby, false);

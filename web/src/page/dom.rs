@@ -143,7 +143,7 @@ impl Drop for Listener {
     }
 }
 
-/// Whether keys write into an element. A field that is only read, as to be copied, leaves them to the game.
+/// Whether keys write into an element. A read-only field, for example one for copying, leaves them to the game.
 pub fn takes_text(element: &Element) -> bool {
     match element.dyn_ref::<HtmlInputElement>() {
         Some(input) => !input.read_only(),

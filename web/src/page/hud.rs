@@ -1,5 +1,5 @@
-//! What the game shows about its session: scores, roles, links. The numbers come from the network core each frame;
-//! the DOM is touched only where they differ from what it shows.
+//! The game's view of its session: scores, roles, links. The numbers come from the network core in each frame. The page
+//! touches the DOM only where they differ from the shown ones.
 
 use samovar_duel::player::PlayerName;
 use samovar_wire::PeerId;
@@ -13,7 +13,7 @@ use super::RelayState;
 use super::dom::{self, Text};
 use crate::tenths::tenths;
 
-/// Rows of the score list at most: a session that claims more members than this is not drawn in full.
+/// The most rows of the score list: the page draws a session that claims more members only in part.
 const ROWS_MAX: usize = 32;
 
 /// Everything the HUD shows.
@@ -21,17 +21,17 @@ const ROWS_MAX: usize = 32;
 pub struct Hud {
     /// All members and robots, in any order.
     pub players: Vec<PlayerRow>,
-    /// What this peer is in the session.
+    /// The role of this peer in the session.
     pub role: Role,
     /// The host's reign, as people count it.
     pub term: String,
     /// Whether the relay can be reached.
     pub relay: RelayState,
-    /// Whether this browser has no network, as far as anybody can tell.
+    /// Whether this browser seems to have no network.
     pub is_cut_off: bool,
     /// Bytes a second, both ways.
     pub traffic: Traffic,
-    /// How the match stands, in a game that has matches.
+    /// The state of the match, in a game that has matches.
     pub standing: Option<String>,
     /// Frame, delay and agreement, in a game in lockstep.
     pub lockstep: Option<String>,
@@ -60,15 +60,16 @@ pub struct PlayerRow {
     pub is_host: bool,
     /// Whether this member is backup.
     pub is_backup: bool,
-    /// Round trip to this member, in milliseconds; `None` when not known, for oneself and for the host's robots.
+    /// Round trip to this member, in milliseconds; `None` when not known, for the player itself and for the host's
+    /// robots.
     pub ping_ms: Option<u32>,
-    /// How packets reach this member; `None` for oneself and for the host's robots.
+    /// The path of packets to this member; `None` for the player itself and for the host's robots.
     pub link: Option<LinkKind>,
-    /// The tab is hidden or the seat is kept for somebody who dropped.
+    /// The tab is hidden, or the seat is kept for a player who dropped out.
     pub away: bool,
 }
 
-/// How packets reach a member.
+/// The path of packets to a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkKind {
     /// From browser to browser.
@@ -83,25 +84,25 @@ pub enum LinkKind {
     Unheard,
 }
 
-/// What this peer is in the session.
+/// The role of this peer in the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// A player and no more.
+    /// A player without another role.
     Idle,
-    /// The one that takes over.
+    /// The member that takes over from the host.
     Backup,
     /// Host without a backup.
     ActiveAlone,
     /// Host with a backup.
     ActiveBackedUp,
-    /// Nobody decides here at present.
+    /// No member decides here at present.
     Suspended(Pause),
 }
 
-/// Why nobody decides.
+/// The reason why no member decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pause {
-    /// The host is gone, and nobody could take over yet.
+    /// The host is gone, and no member could take over yet.
     HostLost,
     /// This browser reaches neither the relay nor most players.
     CutOff,
@@ -110,7 +111,7 @@ pub enum Pause {
 }
 
 impl Pause {
-    /// In a line, with what to do.
+    /// Says it in a line, with the player's next step.
     pub fn banner(self) -> &'static str {
         match self {
             Self::HostLost => {
@@ -170,7 +171,7 @@ pub struct HudView {
 }
 
 impl Hud {
-    /// Whom the player in front of the screen can put out, in the order of their seats.
+    /// The players whom the player in front of the screen can put out, in the order of their seats.
     pub fn can_be_put_out(&self) -> Vec<(PeerId, PlayerName)> {
         let mut players: Vec<_> = self.players.iter().collect();
         sort_by_key(&mut players, |row| row.key);
@@ -346,7 +347,7 @@ fn about(player: &PlayerRow) -> String {
         LinkKind::ByHost => Some("by the host".to_owned()),
         LinkKind::RelayedUdp => Some("relayed by UDP".to_owned()),
         LinkKind::Relayed => Some("relayed".to_owned()),
-        // A badge says so, on small screens, too.
+        // A badge says so, also on small screens.
         LinkKind::Unheard => None,
     });
     let ping = player.ping_ms.map(|ms| format!("{ms} ms"));
@@ -354,7 +355,7 @@ fn about(player: &PlayerRow) -> String {
     [own, ping, link].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// The one line that is always seen.
+/// The one line that the player always sees.
 fn summary(hud: &Hud) -> String {
     if let Role::Suspended(pause) = hud.role {
         let words = if hud.is_cut_off { "Your network is cut · paused" } else { pause.summary() };

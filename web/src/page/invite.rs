@@ -51,7 +51,7 @@ impl Invite {
 
     /// Copies the link. Call it while handling a click: browsers refuse it otherwise.
     pub fn copy(&self) {
-        // Outside a secure context `navigator.clipboard` is missing, and calling into it would throw.
+        // Outside a secure context `navigator.clipboard` is missing, and a call into it would throw.
         let clipboard = web_sys::window()
             .map(|window| window.navigator())
             .filter(|navigator| {
@@ -77,7 +77,7 @@ impl Parts {
         self.say(copied);
     }
 
-    /// Says how it went; the style sheet decides for how long. When nothing helped, the link stays selected.
+    /// Says whether the copy worked; the style sheet decides for how long. When no way worked, the link stays selected.
     fn say(&self, copied: bool) {
         self.label.set(if copied { "Copied" } else { "Copy by hand" });
         self.label.element().set_class_name("news");

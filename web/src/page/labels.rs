@@ -8,19 +8,19 @@ use web_sys::{Document, HtmlElement};
 use super::dom::{self, Text};
 use crate::tenths::tenths;
 
-/// Labels drawn at most, whatever a session claims.
+/// The most labels drawn, however many a session claims.
 const LABELS_MAX: usize = 64;
 
 /// One label.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Label {
-    /// Which teapot it belongs to; the same teapot keeps the same element.
+    /// The teapot to which it belongs; the same teapot keeps the same element.
     pub key: u64,
-    /// The name, or what stands for it.
+    /// The name, or a text in its place.
     pub text: String,
-    /// Where the middle of the label's lower edge is, in CSS pixels from the left of the window.
+    /// Place of the middle of the label's lower edge, in CSS pixels from the left of the window.
     pub x: f32,
-    /// The same from the top.
+    /// The same in CSS pixels from the top.
     pub y: f32,
     /// Index into the palette.
     pub colour: u8,

@@ -1,4 +1,4 @@
-//! The lobby: who the player is, the open games, a new game, a code to join.
+//! The lobby: the player's name and colour, the open games, a new game, a code to join.
 
 use std::cell::{Cell, RefCell};
 
@@ -34,7 +34,7 @@ pub struct Lobby {
     code_error: Text,
     needs_relay: Vec<HtmlButtonElement>,
     hides_address: HtmlInputElement,
-    /// Whether the player was told that others will see the address, and chose.
+    /// Whether the player has read that others will see the address, and has chosen.
     has_chosen: Cell<bool>,
 }
 
@@ -76,17 +76,17 @@ impl Lobby {
         Ok(lobby)
     }
 
-    /// Whether other players shall not see the browser's network address.
+    /// Whether to hide the browser's network address from other players.
     pub fn hides_address(&self) -> bool {
         self.hides_address.checked()
     }
 
-    /// Whether the player knows that they see it, and could choose otherwise.
+    /// Whether the player knows that others see the address, and could choose otherwise.
     pub fn has_chosen_address(&self) -> bool {
         self.has_chosen.get()
     }
 
-    /// Remembers whether the address shall be hidden; `None` takes what the lobby shows.
+    /// Remembers whether to hide the address; `None` takes the choice that the lobby shows.
     pub fn choose_address(&self, hides: Option<bool>) {
         let hides = hides.unwrap_or_else(|| self.hides_address());
         self.has_chosen.set(true);
@@ -94,7 +94,7 @@ impl Lobby {
         store::write(Key::Address, if hides { HIDDEN } else { SHOWN });
     }
 
-    /// The name as it is sent: clean and never empty.
+    /// The name as the page sends it: clean and never empty.
     pub fn name(&self) -> String {
         clean_name(&self.name.value()).unwrap_or_else(|| self.fallback_name.clone())
     }
@@ -104,7 +104,7 @@ impl Lobby {
         self.name.set_value(&clean_name(name).unwrap_or_default());
     }
 
-    /// Remembers what the player has typed for a name so far, and says so when not all of it will be shown.
+    /// Remembers the name typed so far, and says so when the page will not show all of it.
     pub fn on_name_edited(&self) {
         let typed = self.name.value();
         let name = clean_name(&typed).unwrap_or_default();
@@ -136,7 +136,7 @@ impl Lobby {
         }
     }
 
-    /// Shows the colour of this tab and of whatever goes on as it, unless the player or the address wants one.
+    /// Shows the colour of this tab and of a tab that goes on as it, unless the player or the address wants one.
     pub fn set_any_colour(&self) {
         if !self.is_colour_wanted.get() {
             self.set_colour(seat::number().unwrap_or_else(|| u8::try_from(random(8)).unwrap_or(0)));
@@ -152,7 +152,7 @@ impl Lobby {
         Some(index)
     }
 
-    /// The robots wished for in a new game.
+    /// The number of robots wanted in a new game.
     pub fn robots(&self) -> u8 {
         let checked = self.document.query_selector("input[name=robots]:checked").ok().flatten();
         let value =
@@ -160,14 +160,14 @@ impl Lobby {
         value.and_then(|value| value.parse().ok()).unwrap_or(1)
     }
 
-    /// The game wished for at a new table.
+    /// The game wanted at a new table.
     pub fn mode(&self) -> Mode {
         let checked = self.document.query_selector("input[name=mode]:checked").ok().flatten();
         let input = checked.and_then(|input| input.dyn_into::<HtmlInputElement>().ok());
         input.and_then(|input| Mode::parse(&input.value())).unwrap_or_default()
     }
 
-    /// The code that was typed, or `None` after saying what is wrong with it.
+    /// The typed code, or `None` after saying what is wrong with it.
     pub fn typed_code(&self) -> Option<String> {
         match crate::params::typed_code(&self.code.value()) {
             Ok(code) => {
@@ -184,7 +184,7 @@ impl Lobby {
         }
     }
 
-    /// Shows the open games, `None` while they are not known yet; `said` tells what was answered in their place.
+    /// Shows the open games, `None` while they are not known yet; `said` is the answer that came in the list's place.
     pub fn show(&self, games: Option<&[GameRow]>, relay: RelayState, said: Option<&str>) {
         for button in &self.needs_relay {
             button.set_disabled(relay == RelayState::Lost);
@@ -205,7 +205,8 @@ impl Lobby {
         self.rows.replace(rows);
     }
 
-    /// Keeps the row of each game that stays, so that a button under a finger or the focus does not become another's.
+    /// Keeps the row of each game that stays, so that a button under a finger or the focus does not turn into that of
+    /// another game.
     fn arrange(&self, rows: &mut Vec<Row>, games: &[GameRow]) {
         let mut old = std::mem::take(rows);
         for game in games {
@@ -296,7 +297,7 @@ fn needs_relay(document: &Document) -> Result<Vec<HtmlButtonElement>, JsValue> {
     Ok((0..found.length()).filter_map(|index| found.item(index)?.dyn_into().ok()).collect())
 }
 
-/// A number below `limit`, for what needs no more than variety.
+/// A random number below `limit`, for uses that need only variety.
 fn random(limit: u32) -> u32 {
     (Math::random() * f64::from(limit)) as u32
 }

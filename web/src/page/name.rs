@@ -1,7 +1,7 @@
-//! What strangers call themselves and their games, made safe to show and to send.
+//! The names that strangers give themselves and their games, made safe to show and to send.
 //!
-//! Markup needs no care here: the page only ever writes text nodes. What remains is length, and characters that
-//! would hide, reorder or break the text around them: the wire refuses those in names, and sentences isolate names
+//! Markup needs no care here: the page only ever writes text nodes. Two dangers remain: length, and characters that
+//! would hide, reorder or break the text around them. The wire refuses those in names, and sentences isolate names
 //! ([`samovar_duel::player::PlayerName`]).
 
 use samovar_wire::name;
@@ -9,13 +9,13 @@ use samovar_wire::name;
 /// Shortest and longest game code, in characters.
 pub const CODE_LENGTH: std::ops::RangeInclusive<usize> = 3..=12;
 
-/// A name as it is sent, made of what was typed: at most 20 characters as people count them. `None` when nothing of it
-/// can be seen.
+/// Makes a name, as the page sends it, out of typed text: at most 20 characters as people count them. `None` when it
+/// has no visible character.
 pub fn clean_name(typed: &str) -> Option<String> {
     Some(samovar_peer_web::fit_name(typed)).filter(|name| name::has_ink(name))
 }
 
-/// The name of a player who gave none.
+/// The name of a player who has given none.
 pub fn default_name(entropy: u32) -> String {
     format!("Teapot {}", 10 + entropy % 90)
 }

@@ -1,4 +1,4 @@
-//! What the page tells in passing: a banner that stays, toasts that go, the feed of what happened.
+//! Passing messages of the page: a banner that stays, toasts that go, the feed of events.
 
 use wasm_bindgen::prelude::*;
 use web_sys::{Document, Element, HtmlElement};
@@ -6,14 +6,14 @@ use web_sys::{Document, Element, HtmlElement};
 use super::dom::{self, Listener, Text};
 
 /// Banner while the relay is away and direct links carry the duel.
-pub const RELAY_GONE: &str = "The relay is gone; the duel goes on over direct links. \
+pub const RELAY_GONE: &str = "The relay is gone; the game goes on without it. \
                               New players cannot join until it is back.";
 
 /// Banner while this browser has no network.
 pub const CUT_OFF: &str = "Your network is cut. You play on alone until it is back; \
                            what changes only here does not count then.";
 
-/// Banner while nobody can be reached.
+/// Banner while this browser reaches no other member.
 pub const RECONNECTING: &str = "Nobody can be reached; reconnecting…";
 
 const TOASTS_MAX: u32 = 3;

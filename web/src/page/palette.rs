@@ -6,7 +6,7 @@
 /// One glaze.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Colour {
-    /// What a person calls it.
+    /// The name that people use for it.
     pub name: &'static str,
     /// Red, green and blue, sRGB, 0 to 255.
     pub rgb: [u8; 3],
@@ -14,7 +14,7 @@ pub struct Colour {
     pub shape: &'static str,
 }
 
-/// All glazes; the index is what goes over the network.
+/// All glazes; the network carries the index.
 pub const PALETTE: [Colour; 8] = [
     Colour { name: "Porcelain", rgb: [244, 236, 221], shape: "circle" },
     Colour { name: "Cherry", rgb: [226, 51, 20], shape: "triangle" },
@@ -26,7 +26,7 @@ pub const PALETTE: [Colour; 8] = [
     Colour { name: "Slate", rgb: [56, 63, 41], shape: "moon" },
 ];
 
-/// What robots are made of: metal, which no person can choose.
+/// The material of robots: metal, which no person can choose.
 const METALS: [Colour; 4] = [
     Colour { name: "Brass", rgb: [196, 160, 84], shape: "circle" },
     Colour { name: "Iron", rgb: [96, 100, 112], shape: "square" },
@@ -34,7 +34,7 @@ const METALS: [Colour; 4] = [
     Colour { name: "Pewter", rgb: [160, 164, 172], shape: "cross" },
 ];
 
-/// The glaze of an index that came from anywhere: what is out of range wraps around.
+/// The glaze of an index from any source: an index out of range wraps around.
 pub fn colour(index: u8) -> &'static Colour {
     let index = usize::from(index) % (PALETTE.len() + METALS.len());
     PALETTE.get(index).unwrap_or_else(|| &METALS[index - PALETTE.len()])

@@ -1,13 +1,13 @@
-//! Why a person cannot play right now, in words: what happened, what it means, what to do next.
+//! The reasons why a person cannot play right now, in words: the event, its meaning, the next step.
 
 use samovar_duel::player::Isolated;
 
 use super::Pause;
 
-/// What keeps the player from the table.
+/// An obstacle between the player and the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// Nothing is wrong, and others would see this browser's network address before the player knows.
+    /// Others would see this browser's network address before the player knows; nothing is wrong.
     AddressUnchosen {
         /// The game's code, if there is one yet.
         code: Option<String>,
@@ -19,38 +19,38 @@ pub enum Problem {
     },
     /// The directory knows no such game.
     UnknownGame {
-        /// The code that was asked for.
+        /// The code that the player asked for.
         code: String,
     },
-    /// The game was there and has ended, or takes nobody in any more.
+    /// The game existed and has ended, or takes no player in any more.
     ClosedGame {
         /// The game's code.
         code: String,
     },
-    /// A new game was to have a code that another game has.
+    /// A new game asked for a code that another game has.
     CodeTaken {
-        /// That code.
+        /// The code that is taken.
         code: String,
     },
     /// This page speaks another protocol version, or plays by other rules, than the game.
     VersionMismatch,
     /// The relay cannot be reached, so no game can be found or opened.
     RelayLost,
-    /// Something answers in the relay's place, and lets this page not in.
+    /// Another server answers in the relay's place, and does not let this page in.
     RelayRefuses {
-        /// The status of HTTP.
+        /// The HTTP status.
         status: u16,
-        /// What it says; a stranger's text.
+        /// The text of the answer; a stranger wrote it.
         text: String,
     },
-    /// Nobody decides here for long now.
+    /// No member has decided here for long.
     Suspended {
         /// The game's code.
         code: String,
-        /// Why.
+        /// The reason.
         pause: Pause,
     },
-    /// The host is gone from a game that was to end with it.
+    /// The host has gone from a game that was to end with it.
     HostGone {
         /// The game's code.
         code: String,
@@ -60,7 +60,7 @@ pub enum Problem {
         /// The game's code.
         code: String,
     },
-    /// The host has put this player out, or somebody of the same network.
+    /// The host has put out this player, or another one of the same network.
     PutOut {
         /// The game's code.
         code: String,
@@ -80,38 +80,38 @@ pub enum Problem {
         name: &'static str,
         /// A short, printable form of its value.
         value: String,
-        /// What would have been understood, to follow "It should be".
+        /// The understood values, to follow "It should be".
         expected: &'static str,
     },
     /// Something the page did not expect; the text is for a bug report.
     Broken {
-        /// What is known about it.
+        /// The known details.
         detail: String,
     },
 }
 
-/// What a button below a problem does.
+/// The action of a button below a problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remedy {
     /// Try to join this game.
     Join {
-        /// What the button says.
+        /// The text on the button.
         label: String,
         /// The game's code.
         code: String,
     },
     /// Open a game, under this code if there is one.
     Create {
-        /// What the button says.
+        /// The text on the button.
         label: String,
-        /// The code wished for.
+        /// The wanted code.
         code: Option<String>,
     },
     /// Go where the address of the page says, and show others the browser's network address or hide it.
     Enter {
-        /// What the button says.
+        /// The text on the button.
         label: &'static str,
-        /// Whether to hide it.
+        /// Whether to hide the address.
         hides: bool,
     },
     /// Load the page anew.
@@ -123,18 +123,18 @@ pub enum Remedy {
 /// A problem in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
-    /// What happened, in a few words.
+    /// The event, in a few words.
     pub title: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub explanation: String,
-    /// What to do next.
+    /// The next step.
     pub advice: &'static str,
     /// Buttons, the likeliest first.
     pub remedies: Vec<Remedy>,
 }
 
 impl Problem {
-    /// Says it.
+    /// Puts the problem into words.
     pub fn words(&self) -> Words {
         match self {
             Self::FullGame { .. }
@@ -208,7 +208,7 @@ impl Problem {
                 Words {
                     title: "No such game",
                     explanation: format!(
-                        "There is no game {code}. It may have ended, or the code has a slip in it."
+                        "There is no game {code}. It may have ended, or the code has a typo."
                     ),
                     advice: "Check the code, or start a game under it and send the link on.",
                     remedies: vec![create("Start this game", Some(code)), Remedy::Lobby],
@@ -308,7 +308,7 @@ impl Problem {
     }
 }
 
-/// What something answered in the relay's place.
+/// The text of an answer that came in the relay's place.
 pub fn answered(status: u16, text: &str) -> String {
     match text {
         "" => format!("Its answer has the status {status} and says no more."),

@@ -1,4 +1,4 @@
-//! The host's list of those whom it can put out. A first press asks, and a second one does it.
+//! The host's list of the players whom it can put out. A first press asks, and a second press does it.
 
 use std::cell::RefCell;
 
@@ -9,7 +9,7 @@ use web_sys::{Document, Element, HtmlElement};
 
 use super::dom;
 
-/// What a button says that was pressed once.
+/// The text of a button that was pressed once.
 const ARMED: &str = "data-armed";
 
 /// The list in the session's panel; hidden when it is empty.
@@ -29,7 +29,7 @@ impl PutOutView {
         Ok(Self { root, list, shown: RefCell::default() })
     }
 
-    /// Shows whom the host can put out; nobody where another peer hosts.
+    /// Shows the players whom the host can put out; none where another peer hosts.
     pub fn show(&self, players: Vec<(PeerId, PlayerName)>) {
         if *self.shown.borrow() == players {
             return;
@@ -46,7 +46,7 @@ impl PutOutView {
         self.shown.replace(players);
     }
 
-    /// A button of the list was pressed: whom to put out, when it is for the second time in a row.
+    /// Handles a press on a button of the list: returns the player to put out when it is the second press in a row.
     pub fn on_pressed(&self, button: &Element) -> Option<PeerId> {
         let peer = PeerId(button.get_attribute("data-peer")?.parse().ok()?);
         if button.has_attribute(ARMED) {

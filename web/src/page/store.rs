@@ -1,9 +1,10 @@
-//! What the browser remembers between visits: name, colour, sound off, whether others may see its address. Storage may be forbidden, full or throw
-//! (private windows, blocked cookies); then nothing is remembered and nothing else changes.
+//! The browser's memory between visits: name, colour, sound off, whether others may see its address. Storage may be
+//! forbidden, full or throw (private windows, blocked cookies); then the browser remembers nothing and nothing else
+//! changes.
 
 use web_sys::Storage;
 
-/// One thing to remember.
+/// One value to remember.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
     /// The player's name.
@@ -12,7 +13,8 @@ pub enum Key {
     Colour,
     /// "1" when sounds are off.
     Muted,
-    /// "shown" or "hidden": whether other players may see the browser's network address. Nothing before the player was told.
+    /// "shown" or "hidden": whether other players may see the browser's network address. Missing until the player has
+    /// been told.
     Address,
 }
 
@@ -27,7 +29,7 @@ impl Key {
     }
 }
 
-/// What was remembered, if anything.
+/// The remembered value, if there is one.
 pub fn read(key: Key) -> Option<String> {
     storage()?.get_item(key.name()).ok().flatten()
 }
@@ -35,7 +37,7 @@ pub fn read(key: Key) -> Option<String> {
 /// Remembers a value, where the browser allows it.
 pub fn write(key: Key, value: &str) {
     if let Some(storage) = storage() {
-        // A full or forbidden storage costs the memory, not the game.
+        // A full or forbidden storage costs the memory, but not the game.
         let _ = storage.set_item(key.name(), value);
     }
 }

@@ -1,4 +1,4 @@
-//! Turns clicks, forms and keys into what the player wants.
+//! Turns clicks, forms and keys into the player's wishes.
 
 use std::rc::Rc;
 
@@ -28,7 +28,9 @@ pub fn listen(parts: &Rc<Parts>) -> Result<Vec<Listener>, JsValue> {
 }
 
 fn on_click(parts: &Parts, event: &Event) {
-    let Some(button) = target(event).and_then(|target| target.closest("[data-action]").ok().flatten()) else {
+    let Some(button) =
+        target(event).and_then(|target| target.closest("[data-action], summary").ok().flatten())
+    else {
         return;
     };
     // A pointer that presses a button of the HUD leaves the keys to the teapot; the keyboard's own focus stays put.
@@ -119,7 +121,8 @@ fn on_keydown(parts: &Parts, event: &Event) {
     event.prevent_default();
 }
 
-/// The Latin character that a key stands for: what it types, or its place's on a layout without Latin letters.
+/// The Latin character that a key stands for: the character that it types, or that of its place on a layout without
+/// Latin letters.
 fn letter(typed: &str, code: &str) -> Option<char> {
     let mut characters = typed.chars();
     let only = characters.next().filter(|only| only.is_ascii() && characters.next().is_none());
@@ -127,17 +130,17 @@ fn letter(typed: &str, code: &str) -> Option<char> {
 }
 
 fn open_help(parts: &Parts) {
-    // It throws only when it is open already, and then it is shown.
+    // The call throws only when the help is already open, and then the page already shows it.
     if !parts.help.open() {
         let _ = parts.help.show_modal();
-        // Not the button at its end, which a small screen would scroll to.
+        // The focus does not go to the button at the end: a small screen would scroll to it.
         dom::focus(&parts.help_title);
     }
 }
 
 fn reload() {
     if let Some(window) = web_sys::window() {
-        // A browser that refuses to load again keeps the page, which still says what is wrong.
+        // A browser that refuses to reload keeps the page, which still says what is wrong.
         let _ = window.location().reload();
     }
 }

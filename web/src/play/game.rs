@@ -1,4 +1,4 @@
-//! The duel or the maze, as far as the page treats them alike.
+//! The duel or the maze, in the parts that the page treats alike.
 
 use samovar_duel::course::Stakes;
 use samovar_duel::game::{self, Duel, DuelConfig};
@@ -14,26 +14,26 @@ use samovar_wire::Time;
 use super::{News, Wish};
 use crate::params::Mode;
 
-/// How far a stick is pushed for a way of the maze to be meant.
+/// Push of a stick from which it means a way of the maze.
 const MEANT: f32 = 0.35;
 
-/// What all members of a session must have the same.
+/// The values that all members of a session must share.
 pub(super) struct Agreed {
     pub(super) params: u64,
     pub(super) schemas: Schemas,
     pub(super) rules: Rules,
 }
 
-/// The rules that are played by.
+/// The rules of a game.
 pub enum Game {
-    /// Those of the duel.
+    /// Rules of the duel.
     Duel(Box<Duel>),
-    /// Those of the maze.
+    /// Rules of the maze.
     Maze(Box<MazeGame>),
 }
 
 impl Game {
-    /// The game that a player wants; `seed` counts for whoever founds it.
+    /// The game that a player wants; `seed` counts only for the player that founds it.
     pub(super) fn new(wish: &Wish, seed: u64) -> Self {
         let kept = wish.table.as_ref().map(|table| &*table.game);
         Self::with(wish, seed, wish.ticket.is_some(), kept)
@@ -55,7 +55,7 @@ impl Game {
                     None => duel,
                 }))
             }
-            // A match of the maze takes as many rounds as it takes, unless the address says how long.
+            // A match of the maze has no limit of rounds, unless the address says how long it lasts.
             Mode::Maze => {
                 let is_usual = stakes.seconds == Stakes::default().seconds;
                 let limit = if is_usual { 0 } else { stakes.seconds };
@@ -67,7 +67,7 @@ impl Game {
         }
     }
 
-    /// What the members of its sessions agree on.
+    /// The values that the members of its sessions agree on.
     pub(super) fn agreed(&self) -> Agreed {
         match self {
             Self::Duel(_) => {
@@ -105,7 +105,7 @@ impl Game {
         }
     }
 
-    /// How it stands, for a session that is founded anew; nothing before it is known how.
+    /// The state of the match, for a session that is founded anew; empty until that state is known.
     pub(super) fn kept(&self) -> Vec<u8> {
         match self {
             Self::Duel(duel) => duel.scoreboard().to_bytes(),
@@ -114,7 +114,7 @@ impl Game {
         }
     }
 
-    /// For a status.
+    /// Describes the game for a status.
     pub(super) fn played(&self) -> Played<'_> {
         match self {
             Self::Duel(duel) => Played::Duel(duel),
@@ -123,7 +123,7 @@ impl Game {
     }
 }
 
-/// Ahead is up and left is left: what drives a teapot in the duel points in the maze.
+/// Ahead is up and left is left: the keys that drive a teapot in the duel point to a way in the maze.
 fn hand(controls: Controls) -> Hand {
     let Controls { throttle, turn, .. } = controls;
     let ways = [(Way::Up, throttle), (Way::Down, -throttle), (Way::Left, turn), (Way::Right, -turn)];

@@ -23,8 +23,8 @@ pub struct Instance {
     pub glow: f32,
 }
 
-/// A mesh and room for its instances. Buffers are made once: a lost context could not make new ones, and ignores all
-/// that is asked of it.
+/// A mesh and room for its instances. The buffers are made once: a lost context could not make new ones, and ignores
+/// every call.
 pub struct Batch {
     array: Option<WebGlVertexArrayObject>,
     instances: Option<WebGlBuffer>,
@@ -78,7 +78,7 @@ impl Batch {
         gl.buffer_data_with_u8_array(Gl::ARRAY_BUFFER, &self.bytes, Gl::DYNAMIC_DRAW);
     }
 
-    /// Draws all instances with the program and in the states that were taken up.
+    /// Draws all instances with the current program and states.
     pub fn draw(&self, gl: &Gl) {
         if self.count > 0 {
             gl.bind_vertex_array(self.array.as_ref());
@@ -97,7 +97,8 @@ fn put<const N: usize>(bytes: &mut Vec<u8>, numbers: &[f32; N]) {
     bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
 }
 
-/// Tells where in the bound buffer the attributes from `first` on lie: one behind the other, for each vertex or instance.
+/// Tells where in the bound buffer the attributes from `first` on lie: one behind the other, for each vertex or
+/// instance.
 fn lay_out(gl: &Gl, first: u32, numbers: &[i32], divisor: u32) {
     let stride = numbers.iter().sum::<i32>() * NUMBER;
     let mut offset = 0;

@@ -1,4 +1,4 @@
-//! The camera's way through the scene: behind one's own teapot, or slowly around the table when there is none.
+//! The camera's way through the scene: behind the player's own teapot, or slowly around the table without one.
 //!
 //! Pure. All following is exponential in time, so the same at 30 and at 144 frames a second.
 
@@ -10,18 +10,18 @@ use samovar_duel::plane::wrap_angle;
 
 use super::space::{InnerSpace, Mat4, Point3, SquareMatrix, Transform, Vec3, vec3};
 
-/// What the camera looks after.
+/// The subject that the camera follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Subject {
     /// A teapot at a place, with its heading in radians.
     Teapot(Vec3, f32),
     /// The whole table, at this time in seconds.
     Table(f64),
-    /// A board on the table, from above; in a narrow picture, the part of it around this x.
-    Board(f32),
+    /// A board on the table, from above: its long side lies along that of the picture.
+    Board,
 }
 
-/// Where the camera is and what it sees.
+/// The camera's place and its view.
 #[derive(Clone, Copy, Debug)]
 pub struct Rig {
     /// The camera's place in the world.
@@ -31,13 +31,15 @@ pub struct Rig {
     pose: Option<Pose>,
 }
 
-/// Half of a board's width with what shall be seen beside it, in spoons.
-const BOARD_REACH: f32 = 15.0;
-/// From how far a board is looked at, in spoons: beside the scores there is room for it.
+/// Half of a board's length and of its depth, with a visible margin, in spoons.
+const BOARD_REACH: [f32; 2] = [15.0, 9.6];
+/// Least distance from which the camera looks at a board, in spoons: it leaves room for the scores.
 const BOARD_AWAY: f32 = 28.0;
-/// How far below the middle of the picture its middle is, in spoons, for what is at the top of the page.
+/// Factor by which the long side takes more of an upright picture, to leave room above and below it.
+const BOARD_ROOM: f32 = 1.3;
+/// Distance of the board's middle below the middle of the picture, in spoons, for the lines at the top of the page.
 const BOARD_DOWN: f32 = 0.8;
-/// How much of that is along the table: the sine of the angle to the vertical.
+/// The share of that distance along the table: the sine of the angle to the vertical.
 const BOARD_SLANT: f32 = 0.36;
 
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +48,7 @@ struct Pose {
     yaw: f32,
     distance: f32,
     height: f32,
-    /// How far before the focus, and how high above it, the middle of the picture lies.
+    /// Distance of the middle of the picture before the focus, and its height above the focus.
     lead: f32,
     lift: f32,
 }
@@ -119,19 +121,25 @@ impl Pose {
                 lead: 0.0,
                 lift: 0.0,
             },
-            Subject::Board(x) => Self::above(x, aspect),
+            Subject::Board => Self::above(aspect),
         }
     }
 
-    /// As high as one can see a teapot from: in a wide picture that is enough for the whole board.
-    fn above(x: f32, aspect: f32) -> Self {
-        let across = tan(field_of_view(aspect) / 2.0) * aspect;
-        let hidden = (BOARD_REACH - across * BOARD_AWAY).max(0.0);
+    /// From as near as the whole board is seen.
+    fn above(aspect: f32) -> Self {
+        let up = tan(field_of_view(aspect) / 2.0);
+        let across = up * aspect;
+        let [long, short] = BOARD_REACH;
+        let (yaw, wanted) = match is_upright(aspect) {
+            true => (0.0, (short / across).max(long * BOARD_ROOM / up)),
+            false => (PI / 2.0, long / across),
+        };
+        let away = wanted.max(BOARD_AWAY);
         Self {
-            focus: vec3(x.clamp(-hidden, hidden), BOARD_DOWN, 0.0),
-            yaw: PI / 2.0,
-            distance: BOARD_AWAY * BOARD_SLANT,
-            height: BOARD_AWAY * (1.0 - BOARD_SLANT * BOARD_SLANT).sqrt(),
+            focus: vec3(cos(yaw), sin(yaw), 0.0) * BOARD_DOWN,
+            yaw,
+            distance: away * BOARD_SLANT,
+            height: away * (1.0 - BOARD_SLANT * BOARD_SLANT).sqrt(),
             lead: 0.0,
             lift: 0.0,
         }
@@ -152,8 +160,8 @@ impl Pose {
     }
 }
 
-/// Into clip space, from what is seen under a vertical angle between two distances. That of cgmath checks what it is
-/// given, and brings along all that it takes to show a float in a panic.
+/// The projection into clip space, of a view under a vertical angle between two distances. The one of cgmath checks its
+/// arguments, and brings along all the code that shows a float in a panic.
 fn perspective(angle: f32, aspect: f32, near: f32, far: f32) -> Mat4 {
     let zoom = 1.0 / tan(angle / 2.0);
     let mut matrix = Mat4::from_nonuniform_scale(zoom / aspect, zoom, (far + near) / (near - far));
@@ -163,7 +171,13 @@ fn perspective(angle: f32, aspect: f32, near: f32, far: f32) -> Mat4 {
     matrix
 }
 
-/// The vertical field of view in radians: 42 degrees, or in a tall picture what makes 42 degrees across, at most 70.
+/// Whether a picture of this width over height is higher than wide: a board in it is seen from its red side.
+pub fn is_upright(aspect: f32) -> bool {
+    aspect < 1.0
+}
+
+/// The vertical field of view in radians: 42 degrees, or in a tall picture the angle that gives 42 degrees across, at
+/// most 70.
 fn field_of_view(aspect: f32) -> f32 {
     let across = 42f32.to_radians();
     if aspect >= 1.0 { across } else { (2.0 * (tan(across / 2.0) / aspect).atan()).min(70f32.to_radians()) }
@@ -196,18 +210,30 @@ mod tests {
     }
 
     #[test]
-    fn board_is_in_the_picture_or_the_part_of_it_around_ones_own_teapot() {
-        for aspect in [1.4, 1.78, 2.2] {
+    fn the_whole_board_is_in_a_picture_of_any_shape() {
+        for aspect in [0.4, 0.46, 0.56, 0.75, 0.99, 1.0, 1.2, 1.4, 1.78, 2.2] {
             let mut rig = Rig::default();
-            rig.follow(Subject::Board(11.0), aspect, 0.0);
+            rig.follow(Subject::Board, aspect, 0.0);
             for (x, y) in [(-12.5, -7.5), (12.5, -7.5), (-12.5, 7.5), (12.5, 7.5)] {
                 assert!(rig.project(vec3(x, y, 0.0)).is_some(), "{x} {y} at {aspect}");
             }
         }
-        let mut rig = Rig::default();
-        rig.follow(Subject::Board(11.0), 0.46, 0.0);
-        for y in [-7.0, 7.0] {
-            assert!(rig.project(vec3(11.0, y, 0.0)).is_some());
+    }
+
+    #[test]
+    fn an_upright_picture_has_the_red_side_below_and_the_blue_one_above() {
+        for (aspect, ahead, left) in [
+            (0.6, vec3(5.0, 0.0, 0.0), vec3(0.0, 5.0, 0.0)),
+            (1.8, vec3(0.0, 5.0, 0.0), vec3(-5.0, 0.0, 0.0)),
+        ] {
+            let mut rig = Rig::default();
+            rig.follow(Subject::Board, aspect, 0.0);
+            let [middle, up, aside] =
+                [Vec3::unit_z() * 0.0, ahead, left].map(|at| rig.project(at).expect("it is in the picture"));
+            assert!(
+                up[1] < middle[1] - 0.05 && aside[0] < middle[0] - 0.05,
+                "{middle:?} {up:?} {aside:?} at {aspect}"
+            );
         }
     }
 

@@ -32,16 +32,17 @@ pub fn open(canvas: &HtmlCanvasElement, quality: Quality) -> Result<WebGl2Render
     Ok(raw)
 }
 
-/// What the machine can do without stutter: [`Quality::Low`] where a processor has to paint, as in most test browsers.
+/// The quality that the machine can draw without stutter: [`Quality::Low`] where a processor has to paint, as in most
+/// test browsers.
 #[cfg(target_arch = "wasm32")]
 pub fn suggested_quality() -> Quality {
-    // A canvas of its own: the attributes of the page's canvas are settled by its first context.
+    // This is a canvas of its own: the first context of a canvas settles its attributes.
     let renderer = web_sys::window().and_then(|window| window.document()).and_then(|document| {
         use wasm_bindgen::JsCast;
 
         let canvas: HtmlCanvasElement = document.create_element("canvas").ok()?.dyn_into().ok()?;
         let context: WebGl2RenderingContext = canvas.get_context("webgl2").ok()??.dyn_into().ok()?;
-        // WebGlDebugRendererInfo is what names the true renderer; Firefox names it without.
+        // WebGlDebugRendererInfo names the true renderer; Firefox names it without the extension.
         let named = context.get_extension("WEBGL_debug_renderer_info").ok().flatten().is_some();
         let parameter = if named { UNMASKED_RENDERER } else { WebGl2RenderingContext::RENDERER };
         let renderer = context.get_parameter(parameter).ok()?.as_string()?;
@@ -61,7 +62,7 @@ pub fn suggested_quality() -> Quality {
     }
 }
 
-/// Outside a browser nothing is drawn at all.
+/// Outside a browser the view draws nothing at all.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn suggested_quality() -> Quality {
     Quality::Low

@@ -1,8 +1,8 @@
-//! What the game tells the view each frame: plain values, nothing of the network and nothing of the GPU.
+//! The game's values for the view in each frame: plain values, nothing of the network and nothing of the GPU.
 //!
 //! Lengths are spoons, z is up, the table's surface is z = 0 with its middle at the origin; angles are radians.
 
-/// One picture's worth of the world.
+/// The world of one picture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frame<'a> {
     /// Time in seconds from any fixed origin; must not run backwards. Drives steam, crumbs and the camera.
@@ -11,15 +11,15 @@ pub struct Frame<'a> {
     pub teapots: &'a [TeapotView<'a>],
     /// All sugar cubes, in flight or lying.
     pub cubes: &'a [CubeView],
-    /// Index of one's own teapot, which the camera follows. Without it the camera circles the table.
+    /// Index of the player's own teapot, which the camera follows. Without it the camera circles the table.
     pub me: Option<usize>,
-    /// What stands on the table.
+    /// The obstacles on the table.
     pub obstacles: &'a [ObstacleView],
     /// Walls and stands, of sugar.
     pub blocks: &'a [BlockView],
     /// The middles of clouds of steam.
     pub clouds: &'a [[f32; 3]],
-    /// The whole table is looked at from above, like a board.
+    /// The camera looks at the whole table from above, as at a board.
     pub from_above: bool,
 }
 
@@ -30,11 +30,11 @@ pub struct TeapotView<'a> {
     pub key: u64,
     /// The middle of its bottom.
     pub position: [f32; 3],
-    /// Where the spout points, counter-clockwise from +x.
+    /// Direction of the spout, counter-clockwise from +x.
     pub heading: f32,
-    /// How large it is; 1 for a body of radius 1.
+    /// Size; 1 for a body of radius 1.
     pub scale: f32,
-    /// How far it leans forward (spout down) and to its left.
+    /// Lean forward (spout down) and to its left, in radians.
     pub tilt: [f32; 2],
     /// Colour of the glaze, sRGB.
     pub colour: [u8; 3],
@@ -75,18 +75,18 @@ pub struct BlockView {
     pub colour: [u8; 3],
 }
 
-/// Something to hide behind.
+/// An obstacle to hide behind.
 #[derive(Clone, Copy, Debug)]
 pub struct ObstacleView {
     /// Its middle on the table.
     pub position: [f32; 2],
-    /// How far above the table it is.
+    /// Height above the table.
     pub lift: f32,
     /// Radius in spoons.
     pub radius: f32,
     /// Height in spoons.
     pub height: f32,
-    /// What it looks like.
+    /// The kind, which decides the looks.
     pub kind: Obstacle,
 }
 
@@ -101,7 +101,7 @@ pub enum Obstacle {
     Biscuits,
 }
 
-/// How much work a picture may be.
+/// The amount of work that a picture may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quality {
     /// Shadow map, smooth edges, full resolution, fine meshes.

@@ -7,12 +7,12 @@ use samovar_duel::angle::sin_cos;
 
 use super::space::{InnerSpace, Vec3, Zero, vec3};
 
-/// What a vertex looks like.
+/// The looks of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paint {
     /// Own colour, linear RGB.
     pub colour: [f32; 3],
-    /// How much of the own colour the instance's tint replaces, 0 to 1.
+    /// Share of the own colour that the instance's tint replaces, 0 to 1.
     pub tint: f32,
     /// 0 is chalk, 1 is wet glaze.
     pub gloss: f32,
@@ -121,7 +121,8 @@ impl MeshData {
         });
     }
 
-    /// Bends a tube of elliptic section along a path in the plane y = 0. `half` is its half thickness in the plane and across it.
+    /// Bends a tube of elliptic section along a path in the plane y = 0. `half` is its half thickness in the plane and
+    /// across it.
     pub fn tube(&mut self, path: &[(f32, f32)], half: (f32, f32), sides: usize, paint: Paint) {
         let last = path.len() - 1;
         let at = |row: usize| vec3(path[row].0, 0.0, path[row].1);
@@ -168,7 +169,7 @@ impl MeshData {
     /// Makes one vertex of those that share place, paint and (nearly) normal; seams and poles of grids collapse.
     pub fn weld(&mut self) {
         let mut merged = Self::default();
-        // By cell; those of several cells may share a place here, which costs a look at each of them.
+        // Vertices are listed by cell. Several cells may share a list here, which costs a look at each of its vertices.
         let mut seen = vec![Vec::<u16>::new(); 1 << 10];
         let mut renamed = Vec::with_capacity(self.positions.len());
         for vertex in 0..self.positions.len() {

@@ -4,10 +4,10 @@
 
 use super::space::{Vec3, vec3};
 
-/// How many particles live at once at most.
+/// The most particles that live at once.
 pub const CAPACITY: usize = 320;
 
-/// What a particle is made of.
+/// The material of a particle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A soft puff: slows down, rises, grows, fades.
@@ -19,7 +19,7 @@ pub enum Kind {
 /// One particle.
 #[derive(Clone, Copy, Debug)]
 pub struct Particle {
-    /// What it is made of.
+    /// Its material.
     pub kind: Kind,
     /// Its place in the world.
     pub position: Vec3,
@@ -33,7 +33,7 @@ pub struct Particle {
 }
 
 impl Particle {
-    /// How much of its life is over, 0 to 1.
+    /// Share of its life that is over, 0 to 1.
     pub fn spent(&self) -> f32 {
         (self.age / self.life).min(1.0)
     }

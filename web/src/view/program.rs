@@ -1,4 +1,4 @@
-//! Shader programs, what is set for all that they draw, and how what they draw meets what is there.
+//! Shader programs, the values for all their draws, and the ways in which a draw meets the picture so far.
 
 use web_sys::{WebGl2RenderingContext as Gl, WebGlProgram, WebGlShader, WebGlUniformLocation};
 
@@ -12,10 +12,10 @@ const ATTRIBUTES: [&str; 9] =
 const PICTURES: [&str; 3] = ["shadowMap", "cloth", "wood"];
 /// Names of [`Uniform`].
 const UNIFORMS: [&str; Uniform::COUNT] = ["viewProjection", "eye", "key", "shadowMatrix", "unproject"];
-/// In front of every shader; the version has to be its first line.
+/// The text in front of every shader; the version has to be its first line.
 const HEAD: &str = "#version 300 es\nprecision highp float;\nprecision highp int;\n";
 
-/// Where a picture is bound: its unit.
+/// The unit to which a picture is bound.
 #[derive(Clone, Copy, Debug)]
 pub enum Unit {
     /// Depths as the key light sees them.
@@ -27,7 +27,7 @@ pub enum Unit {
 }
 
 samovar_wire::counted! {
-    /// What is the same for all that a program draws in a frame. A program that does not read one ignores it.
+    /// A value that all draws of a program share in a frame. A program that does not read it ignores it.
     #[derive(Clone, Copy, Debug)]
     pub enum Uniform {
         /// From the world to the picture.
@@ -108,10 +108,10 @@ fn refusal(gl: &Gl, program: &WebGlProgram, shaders: &[WebGlShader]) -> ViewErro
     ViewError::Context(words)
 }
 
-/// How what is drawn meets what is there.
+/// The ways in which a draw meets the picture so far.
 #[derive(Clone, Copy, Debug)]
 pub struct States {
-    /// Covers what is as far away as itself, too, and not only what is farther.
+    /// Covers pixels at the same depth, too, and not only those farther away.
     pub covers_equal: bool,
     /// Leaves its colour.
     pub colour: bool,
@@ -119,12 +119,12 @@ pub struct States {
     pub depth: bool,
     /// Lets through what is behind it, by its opacity.
     pub blends: bool,
-    /// Is not seen from behind.
+    /// Hides the back sides.
     pub culls: bool,
 }
 
 impl States {
-    /// Opaque things that are seen from both sides.
+    /// Opaque things, with both sides visible.
     pub const SOLID: Self =
         Self { covers_equal: false, colour: true, depth: true, blends: false, culls: false };
     /// Things that leave nothing but their depth.
@@ -133,7 +133,8 @@ impl States {
     pub const TRANSPARENT: Self =
         Self { covers_equal: true, colour: true, depth: false, blends: true, culls: false };
 
-    /// What never changes: depth counts, opacity is that of the thing, and the page's is left alone.
+    /// The settings that never change: depth counts, opacity is that of the thing, and the page's opacity is left
+    /// alone.
     pub fn begin(gl: &Gl) {
         gl.enable(Gl::DEPTH_TEST);
         gl.blend_func_separate(Gl::SRC_ALPHA, Gl::ONE_MINUS_SRC_ALPHA, Gl::ZERO, Gl::ONE);

@@ -1,6 +1,6 @@
-//! From what the game says to what the GPU draws: lists of instances, one per mesh.
+//! Turns the game's values into the GPU's draws: lists of instances, one per mesh.
 //!
-//! Pure, and the place where looks are decided that depend on the state of play.
+//! Pure. This module decides the looks that depend on the state of play.
 
 use samovar_duel::angle::{sin, sin_cos};
 
@@ -17,7 +17,7 @@ const WHITE: [f32; 4] = [1.0; 4];
 /// Puffs that a cloud is made of.
 const CLOUD_PUFFS: usize = 7;
 
-/// What to draw.
+/// The lists to draw.
 #[derive(Debug, Default)]
 pub struct Lists {
     /// Teapots in play.
@@ -199,7 +199,8 @@ fn stance(teapot: &TeapotView<'_>) -> Mat4 {
         * Mat4::from_scale(teapot.scale)
 }
 
-/// One channel of sRGB as linear light: to the power of 2.2, or very nearly so, 2 and 1/8, 1/16 and 1/64, which are roots.
+/// Turns one channel of sRGB into linear light: to the power of 2.2, or very nearly so: 2 and 1/8, 1/16 and 1/64, which
+/// are roots.
 pub fn linear(channel: u8) -> f32 {
     let light = f32::from(channel) / 255.0;
     let eighth = light.sqrt().sqrt().sqrt();

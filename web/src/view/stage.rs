@@ -104,7 +104,7 @@ impl Stage {
         gl.bind_framebuffer(Gl::FRAMEBUFFER, None);
     }
 
-    /// Sets what all draws of the frame share.
+    /// Sets the values that all draws of the frame share.
     fn prepare(&self, rig: &Rig) {
         let Programs { surface, cloth, border, card, depth, backdrop } = &self.programs;
         let (gl, unproject, key) = (&self.gl, rig.unproject(), KEY.normalize());
@@ -269,11 +269,11 @@ fn picture(gl: &Gl, unit: Unit, texels: &[[u8; 4]], quality: Quality) {
     texture(gl, unit, textures::SIZE.ilog2() as i32 + 1, Gl::RGBA8, size);
     gl.tex_parameteri(Gl::TEXTURE_2D, Gl::TEXTURE_MIN_FILTER, Gl::LINEAR_MIPMAP_LINEAR as i32);
     if quality == Quality::Normal && gl.get_extension(ANISOTROPY).is_ok_and(|found| found.is_some()) {
-        // More than the most that it can is refused.
+        // The GPU refuses more than its maximum.
         let most = gl.get_parameter(MAX_ANISOTROPY).ok().and_then(|most| most.as_f64()).unwrap_or(1.0);
         gl.tex_parameteri(Gl::TEXTURE_2D, TEXTURE_ANISOTROPY, most.min(8.0) as i32);
     }
-    // It fails for arrays that are shared or too long to address only, and then leaves the picture black.
+    // The call fails only for arrays that are shared or too long to address, and then leaves the picture black.
     let _ = gl.tex_sub_image_2d_with_i32_and_i32_and_u32_and_type_and_opt_u8_array(
         Gl::TEXTURE_2D,
         0,

@@ -13,7 +13,7 @@ const BODY_RADIUS: f32 = 1.0;
 const UNIT: i32 = 25;
 /// Newell's body has radius 2.
 const SCALE: f32 = 0.5 * UNIT as f32 / 100_000.0;
-/// The file is read when the program is built: neither its text nor what reads it is in the page.
+/// The compiler reads the file: the page contains neither its text nor the code that reads it.
 const FILE: &[u8] = include_bytes!("../../assets/teapot.json");
 /// The numbers of the control points, three for each.
 static POINTS: [i16; 290 * 3] = numbers(b"\"points\":[", UNIT);
@@ -114,7 +114,7 @@ const fn numbers<const COUNT: usize>(name: &[u8], unit: i32) -> [i16; COUNT] {
     }
 }
 
-/// Where in the file a name ends.
+/// The place in the file where a name ends.
 const fn behind(name: &[u8]) -> usize {
     let mut at = 0;
     let mut same = 0;

@@ -1,4 +1,4 @@
-//! What a client has to send: at once, when the relay's limits allow it, or when it changed.
+//! A client's messages: sent at once, when the relay's limits allow it, or when they changed.
 
 use std::collections::VecDeque;
 
@@ -11,17 +11,17 @@ use crate::limits::{
     CLIENT_SIGNAL_INTERVAL, CLIENT_SIGNALS_MAX, LISTING_INTERVAL, MEMBERS_BURST, MEMBERS_INTERVAL,
 };
 
-/// Messages in the order they go, and what waits for its turn.
+/// The messages that are ready, in order, and those that wait for their turn.
 #[derive(Debug)]
 pub(super) struct Outbox {
     ready: VecDeque<Vec<u8>>,
-    signals: VecDeque<(PeerId, Signal)>,
+    signals: Signals,
     pace: Bucket,
     claims: Bucket,
     members: Statement,
     listing: Statement,
     bars: Bars,
-    /// The socket shall close behind the last message.
+    /// The socket closes after the last message.
     closing: bool,
 }
 
@@ -29,7 +29,7 @@ impl Outbox {
     pub(super) fn new() -> Self {
         Self {
             ready: VecDeque::new(),
-            signals: VecDeque::new(),
+            signals: Signals::default(),
             pace: Bucket::new(CLIENT_SIGNAL_INTERVAL, CLIENT_SIGNAL_BURST),
             claims: Bucket::new(CLIENT_CLAIM_INTERVAL, CLIENT_CLAIM_BURST),
             members: Statement::new(Bucket::new(MEMBERS_INTERVAL, MEMBERS_BURST)),
@@ -43,26 +43,23 @@ impl Outbox {
         self.ready.push_back(RelayFrame::control(message));
     }
 
-    /// Messages that are encoded already.
+    /// Adds messages that are encoded already.
     pub(super) fn extend(&mut self, messages: impl IntoIterator<Item = Vec<u8>>) {
         self.ready.extend(messages);
     }
 
-    pub(super) fn signal(&mut self, to: PeerId, signal: Signal) {
-        if self.signals.len() == CLIENT_SIGNALS_MAX {
-            self.signals.pop_front();
-        }
-        self.signals.push_back((to, signal));
+    pub(super) fn signal(&mut self, to: PeerId, signal: Signal, is_member: bool) {
+        self.signals.push(to, signal, is_member);
     }
 
-    /// One claim too many is left out: it would be repeated anyway.
+    /// A claim beyond the limit is left out: its repetition follows.
     pub(super) fn claim(&mut self, now: Time, term: Term, candidate: PeerId) {
         if self.claims.take(now) {
             self.push(&ToRelay::Claim(term, candidate));
         }
     }
 
-    /// One doubt too many is left out, too: the claim that follows says more, or the one before it counts for a while.
+    /// A doubt beyond the limit is left out, too: the claim after it says more, or the one before it still counts.
     pub(super) fn doubt(&mut self, now: Time) {
         if self.claims.take(now) {
             self.push(&ToRelay::Doubt);
@@ -87,10 +84,10 @@ impl Outbox {
         self.bars.sent = 0;
     }
 
-    /// Moves to the ready what the pace allows.
+    /// Makes the messages ready that the pace allows.
     pub(super) fn flush(&mut self, now: Time, is_host: bool) {
         while !self.signals.is_empty() && self.pace.take(now) {
-            if let Some((to, signal)) = self.signals.pop_front() {
+            if let Some((to, signal)) = self.signals.pop() {
                 self.push(&ToRelay::Signal(to, signal));
             }
         }
@@ -103,17 +100,17 @@ impl Outbox {
         }
     }
 
-    /// When [`Outbox::flush`] has something to do.
+    /// When [`Outbox::flush`] next has a message to send.
     pub(super) fn ready_at(&self, is_host: bool) -> Time {
         let signal = if self.signals.is_empty() { Time::FAR } else { self.pace.ready_at() };
         let statements = self.members.due().min(self.listing.due()).min(self.bars.due());
         if is_host { signal.min(statements) } else { signal }
     }
 
-    /// Forgets what was meant for a connection that is no more; the host's statements stay, for the next one.
+    /// Forgets the messages for a connection that is gone; the host's statements stay, for the next one.
     pub(super) fn clear(&mut self) {
         self.ready.clear();
-        self.signals.clear();
+        self.signals = Signals::default();
         self.forget_sent();
     }
 
@@ -121,7 +118,7 @@ impl Outbox {
         self.closing = true;
     }
 
-    /// Whether the socket shall close now; asked until it says so once.
+    /// Whether the socket shall close now; true once.
     pub(super) fn take_close(&mut self) -> bool {
         let close = self.closing && self.ready.is_empty();
         self.closing &= !close;
@@ -133,7 +130,34 @@ impl Outbox {
     }
 }
 
-/// What the relay shall know of a host: sent when it changed, and on each connection and under each term anew.
+/// Signals that wait. Those to members go first; beyond the limit the oldest to another peer is dropped.
+#[derive(Debug, Default)]
+struct Signals {
+    to_members: VecDeque<(PeerId, Signal)>,
+    to_others: VecDeque<(PeerId, Signal)>,
+}
+
+impl Signals {
+    fn push(&mut self, to: PeerId, signal: Signal, is_member: bool) {
+        if self.to_members.len() + self.to_others.len() == CLIENT_SIGNALS_MAX
+            && self.to_others.pop_front().is_none()
+        {
+            self.to_members.pop_front();
+        }
+        let waiting = if is_member { &mut self.to_members } else { &mut self.to_others };
+        waiting.push_back((to, signal));
+    }
+
+    fn pop(&mut self) -> Option<(PeerId, Signal)> {
+        self.to_members.pop_front().or_else(|| self.to_others.pop_front())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.to_members.is_empty() && self.to_others.is_empty()
+    }
+}
+
+/// A statement of the host to the relay: sent when it changed, and anew on each connection and under each term.
 #[derive(Debug)]
 struct Statement {
     message: Option<ToRelay>,
@@ -165,11 +189,11 @@ impl Statement {
     }
 }
 
-/// Whom a host has barred: the relay takes each again, and knows that it has it.
+/// The peers that a host has barred. The relay accepts a repeated bar without effect.
 #[derive(Debug)]
 struct Bars {
     peers: VecDeque<PeerId>,
-    /// So many of them were sent.
+    /// The number of those sent.
     sent: usize,
     pace: Bucket,
 }

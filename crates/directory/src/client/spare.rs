@@ -1,8 +1,8 @@
-//! Another socket beside the one that the client is in the game by (PROTOCOL §5.2).
+//! A second socket beside the one by which the client is in the game (PROTOCOL §5.2).
 //!
-//! When the machine's network changes, the client asks for a second socket while the first lives on, and moves to it once
-//! the relay has let it in there: a change that was none costs nothing, and the relay never sees the peer without a
-//! connection.
+//! When the machine's network changes, the client asks for a second socket while the first lives on, and moves to it
+//! once the relay has let it in there. So a false report of a change costs nothing, and the relay always has a
+//! connection of the peer.
 //!
 //! ```text
 //!             opened              Entered: the client moves
@@ -19,7 +19,7 @@ use samovar_wire::{Duration, Time};
 use super::{Client, ClientEvent, ClientRequest, Fault, Phase, SocketId};
 use crate::limits::{OPEN_WITHIN, RETRY_FIRST, SILENCE_MAX};
 
-/// For how long a socket is read on that the client has moved from: the relay closes it behind all that it has sent.
+/// The time for which a client reads a socket that it has moved from: the relay closes it after its last message.
 const FORMER_FOR: Duration = Duration::from_millis(2_000);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,13 +35,14 @@ pub(super) struct Spare {
     socket: SocketId,
     stage: Stage,
     deadline: Time,
-    /// When it was wanted first. If the relay has been heard on the first socket since, that one does.
+    /// When the second socket was first wanted. If the relay has been heard on the first socket since, the first one
+    /// works.
     since: Time,
     /// The ENTER message that is still to be sent on it.
     enter: Option<Vec<u8>>,
 }
 
-/// A socket that the client has moved from, and until when it is read.
+/// A socket that the client has moved from, and the time until which it reads it.
 #[derive(Debug)]
 pub(super) struct Former {
     pub(super) socket: SocketId,
@@ -49,7 +50,7 @@ pub(super) struct Former {
 }
 
 impl Client {
-    /// Opens a second socket, in place of one that was wanted before.
+    /// Opens a second socket, in place of an earlier second one.
     pub(super) fn want_spare(&mut self, now: Time) {
         self.close_spare();
         self.pause = RETRY_FIRST;
@@ -97,7 +98,8 @@ impl Client {
         self.flush(now);
     }
 
-    /// Messages that the relay sent before it closed the former socket still count, except those about that socket itself.
+    /// Messages that the relay sent before it closed the former socket still count, except those about that socket
+    /// itself.
     pub(super) fn on_former_message(&mut self, now: Time, bytes: &[u8]) -> Result<(), Fault> {
         if self.phase != Phase::Entered {
             return Ok(());
@@ -111,7 +113,7 @@ impl Client {
         }
     }
 
-    /// The second socket came to nothing. It is tried again, unless the first one has shown that it carries.
+    /// The second socket failed. It is tried again, unless the first one has proved that it works.
     pub(super) fn fail_spare(&mut self, now: Time) {
         let Some(spare) = self.spare.take() else { return };
         self.requests.push_back(ClientRequest::Close(spare.socket));
@@ -121,7 +123,7 @@ impl Client {
         }
     }
 
-    /// The first socket is lost: what becomes of the second is what becomes of the client. `false` when there is none.
+    /// The first socket is lost, so the client depends on the second. `false` if there is none.
     pub(super) fn fall_back_on_spare(&mut self) -> bool {
         let Some(spare) = self.spare.take() else { return false };
         self.phase = match spare.stage {
@@ -132,7 +134,8 @@ impl Client {
         (self.socket, self.deadline) = (spare.socket, spare.deadline);
         self.outbox.clear();
         self.outbox.extend(spare.enter);
-        // The relay may have closed the first since it let the client in by the second, and that word comes later.
+        // The relay may have closed the first socket because it let the client in by the second; that message comes
+        // later.
         if self.phase != Phase::Entering {
             self.note_lost();
         }

@@ -1,4 +1,4 @@
-//! Sessions without a connection: their terms, which must not be given twice, and, for a while, their codes.
+//! Sessions without a connection: their terms, which must not be given twice, and for a while their codes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,12 @@ use crate::limits::{DORMANT_FOR, DORMANT_MAX};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Archive {
     records: BTreeMap<SessionId, (Sleep, TermRecord)>,
-    /// In the order in which they are forgotten when there are too many.
+    /// The sessions in the order in which they are forgotten beyond the limit.
     sleepers: BTreeSet<(Sleep, SessionId)>,
 }
 
-/// The reasons to remember a session: somebody beside its founder was in it, and then how short it has slept. Of those
-/// that a relay restarted with, the later game.
+/// The rank of a session that is to be remembered: first whether any peer beside its founder was in it, then how short
+/// it has slept. Among the sessions of a restarted relay the later game ranks higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Sleep {
     was_joined: bool,
@@ -54,8 +54,8 @@ impl Archive {
 }
 
 impl Directory {
-    /// Keeps the record of a session that has no connection any more; of one that nobody joined for as long as its founder
-    /// may be on the way back, since nobody else can claim a term of it.
+    /// Keeps the record of a session without a connection. One that no peer joined is kept only while its founder may
+    /// be on the way back, because no other peer can claim a term of it.
     pub(super) fn archive(&mut self, now: Time, record: TermRecord, returns_within: Duration) {
         let span = if record.was_joined() { DORMANT_FOR } else { returns_within };
         self.timers.set(Timer::Dormant(record.session), now + span);
@@ -78,7 +78,7 @@ impl Directory {
         }
     }
 
-    /// Nobody came back for this code.
+    /// No peer came back for this code.
     pub(super) fn free_code(&mut self, session: SessionId) {
         self.timers.stop(Timer::Reservation(session));
         self.vacated.remove(&session);
@@ -89,7 +89,7 @@ impl Directory {
         }
     }
 
-    /// Drops a dormant session: if it ever comes back, its terms start from the warrant it shows.
+    /// Drops a dormant session: if it comes back, its terms start from the warrant that its member shows.
     pub(super) fn forget(&mut self, session: SessionId) {
         self.free_code(session);
         self.timers.stop(Timer::Dormant(session));
@@ -98,7 +98,7 @@ impl Directory {
         }
     }
 
-    /// Whether a session may be listed under the code it names, and what is known of it.
+    /// Whether a session may be listed under this code, and its record, if known.
     pub(super) fn recall(
         &self,
         session: SessionId,

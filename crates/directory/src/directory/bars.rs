@@ -1,7 +1,7 @@
-//! Whom a host has barred, and the code that is the relay's own (PROTOCOL §5.2).
+//! The peers that a host has barred, and the relay's own code (PROTOCOL §5.2).
 //!
-//! A bar makes a pass void and keeps newcomers of an address out. It does not hold for the relay's own connections, nor for
-//! other members of that address.
+//! A bar makes a pass void and keeps newcomers of an address out. It does not apply to the relay's own connections, nor
+//! to other members of that address.
 
 use samovar_wire::relay::Refusal;
 use samovar_wire::{GameCode, PeerId, SessionId, Time};
@@ -11,17 +11,17 @@ use super::game::Game;
 use super::{ConnId, Directory, Origin, TermRecord};
 use crate::limits::BARS_MAX;
 
-/// Whom a game takes in no more. Of each kind the last [`BARS_MAX`] are remembered.
+/// The peers and addresses that a game no longer lets in; the last [`BARS_MAX`] of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Barred {
     /// Peers whose passes are void.
     pub peers: Vec<PeerId>,
-    /// Where no newcomers are taken in from.
+    /// The origins of which no newcomers are let in.
     pub origins: Vec<Origin>,
 }
 
 impl Barred {
-    /// Whether that says anything new.
+    /// Adds a peer and its origin. Whether that changed anything.
     fn add(&mut self, peer: PeerId, origin: Option<Origin>) -> bool {
         let before =
             (self.peers.len(), self.origins.len(), self.peers.last().copied(), self.origins.last().copied());
@@ -38,7 +38,7 @@ impl Barred {
             )
     }
 
-    /// What holds in a session that is founded anew, whose peers are others.
+    /// The bars of a session that is founded anew, where all peers are new.
     pub(super) fn founded_anew(&self) -> Self {
         Self { peers: Vec::new(), origins: self.origins.clone() }
     }
@@ -52,7 +52,7 @@ impl Barred {
     }
 }
 
-/// Adds what is not there yet, and gives up the oldest.
+/// Adds a new element, and drops the oldest beyond the limit.
 fn keep<T: PartialEq>(known: &mut Vec<T>, new: T) {
     if !known.contains(&new) {
         known.push(new);
@@ -61,7 +61,7 @@ fn keep<T: PartialEq>(known: &mut Vec<T>, new: T) {
 }
 
 impl Game {
-    /// Who a peer's connection came from, as long as it is here, or was a member.
+    /// Notes the caller behind a peer, for as long as the peer is connected or was a member.
     pub(super) fn note_caller(&mut self, peer: PeerId, caller: Caller) {
         let mut callers = core::mem::take(&mut self.callers);
         callers.retain(|&peer, _| self.has(peer) || self.has_named(peer));
@@ -73,8 +73,8 @@ impl Game {
         self.callers.get(&peer).is_some_and(|caller| caller.is_own)
     }
 
-    /// Bars a peer, and whoever the host has not named of its address or by its pass. Whom that closes, and whether it says
-    /// anything new.
+    /// Bars a peer, and the unnamed peers of its address or with its pass. The connections to close, and whether that
+    /// changed anything.
     fn bar(&mut self, peer: PeerId) -> (Vec<ConnId>, bool) {
         let origin = self.callers.get(&peer).and_then(|caller| caller.origin);
         let is_new = self.barred.add(peer, origin);
@@ -93,12 +93,12 @@ impl Game {
 }
 
 impl Directory {
-    /// The code that only the relay's own connections found games by, and bring back.
+    /// Sets the code under which only the relay's own connections found games and bring them back.
     pub fn set_own_code(&mut self, code: Option<GameCode>) {
         self.own_code = code;
     }
 
-    /// The host bars a peer. Others have no say, and neither the host nor the relay's own peers can be barred.
+    /// The host bars a peer. No other member can bar, and neither the host nor the relay's own peers can be barred.
     pub(super) fn on_bar(&mut self, now: Time, session: SessionId, by: PeerId, peer: PeerId) {
         self.note_reign(now, session, by);
         let Some(game) = self.games.get_mut(&session) else { return };
@@ -117,7 +117,7 @@ impl Directory {
         self.let_awaiting_in(now, session);
     }
 
-    /// Refuses who is barred from a session: by the pass of this peer, and newcomers by their address.
+    /// Refuses a barred peer: by its pass, and newcomers by their address.
     pub(super) fn admits(
         &self,
         conn: ConnId,
@@ -134,7 +134,7 @@ impl Directory {
         if is_void || barred.keeps_out(caller) && !is_member() { Err(Refusal::Barred) } else { Ok(()) }
     }
 
-    /// Whether a peer, by its pass, is more than a newcomer.
+    /// Whether the peer of a pass is more than a newcomer.
     fn has_place(&self, session: SessionId, peer: PeerId) -> bool {
         match self.games.get(&session) {
             Some(game) => game.has_named(peer) || game.is_expected(peer),
@@ -147,8 +147,8 @@ impl Directory {
         self.own_code.as_ref() == Some(code) && !self.caller(conn).is_own
     }
 
-    /// Whether a peer may list a session again. One under the relay's own code comes back by its last members, as long as the code
-    /// waits for them: they may have played on over direct links.
+    /// Whether a peer may list a session again. Under the relay's own code the last members may, while the code is kept
+    /// for them: they may have played on over direct paths.
     pub(super) fn may_relist(&self, conn: ConnId, record: &TermRecord, peer: PeerId) -> bool {
         if self.is_kept_from(conn, &record.code) { record.is_member(peer) } else { record.has_named(peer) }
     }
@@ -157,7 +157,7 @@ impl Directory {
         self.connections.get(&conn).map(|connection| connection.caller).unwrap_or_default()
     }
 
-    /// Whether one that waits founds its game anew: it was a member, and the code is not kept from it.
+    /// Whether a waiting connection may found its game anew: its peer was a member, and the code is not kept from it.
     pub(super) fn may_found_anew(&self, conn: ConnId, code: &GameCode) -> bool {
         let phase = self.connections.get(&conn).map(|connection| connection.phase);
         matches!(phase, Some(Phase::Returning(..))) && !self.is_kept_from(conn, code)

@@ -1,4 +1,4 @@
-//! Who misses the host of a game, and what it was asked.
+//! The members that miss the host of a game, and the probes that it was sent.
 
 use std::collections::BTreeSet;
 
@@ -14,29 +14,29 @@ pub(super) struct Claim {
     pub(super) candidate: PeerId,
 }
 
-/// Whether the host lives was asked: it, and the other members, who answer for themselves.
+/// A probe of the host, and of the other members, which answer for themselves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Probe {
     /// The number to answer with.
     pub(super) nonce: u64,
-    /// Since when the host has been asked, and has not answered.
+    /// When the host was first asked; it has not answered since.
     pub(super) first: Time,
-    /// When it was asked last, and the others with it.
+    /// When the host was last asked, and the others with it.
     pub(super) since: Time,
-    /// Whether the question to the host has left the relay.
+    /// Whether the probe to the host has left the relay.
     pub(super) is_sent: bool,
-    /// Members that answered, without the host; `None` when only the host was asked.
+    /// Members that answered, without the host; `None` if only the host was asked.
     pub(super) answered: Option<Vec<PeerId>>,
 }
 
-/// Who misses the host, and what is being done about it.
+/// The members that miss the host, and the state of the relay's decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Claims {
-    /// One of each claimant at most, who began first comes first.
+    /// At most one claim of each claimant, in the order in which they began.
     noted: Vec<Noted>,
-    /// What the host has been asked.
+    /// The open probe of the host.
     pub(super) probe: Option<Probe>,
-    /// When the others were asked last.
+    /// When the others were last asked.
     pub(super) asked_all: Option<Time>,
     /// When the host last answered one.
     pub(super) alive_at: Option<Time>,
@@ -52,7 +52,7 @@ struct Noted {
 }
 
 impl Noted {
-    /// Whoever does not repeat a claim has heard the host again.
+    /// A claimant that does not repeat its claim has heard the host again.
     fn is_fresh(&self, now: Time) -> bool {
         now.since(self.at) <= CLAIM_COUNTS_FOR
     }
@@ -76,28 +76,28 @@ impl Claims {
         self.noted.iter().filter(move |noted| noted.is_fresh(now)).map(|noted| &noted.claim)
     }
 
-    /// Who misses the host.
+    /// The members that miss the host.
     pub(super) fn missing(&self, now: Time) -> BTreeSet<PeerId> {
         self.fresh(now).map(|claim| claim.peer).collect()
     }
 
-    /// Whether a member has said something since the host is missed: it claims, or has answered for itself.
+    /// Whether a member was heard after the host was missed: it claims, or has answered for itself.
     pub(super) fn is_heard(&self, now: Time, peer: PeerId) -> bool {
         self.missing(now).contains(&peer) || self.answered().is_some_and(|all| all.contains(&peer))
     }
 
-    /// Members that have answered for themselves, when all were asked about the host.
+    /// Members that have answered for themselves, if all were asked about the host.
     pub(super) fn answered(&self) -> Option<&Vec<PeerId>> {
         self.probe.as_ref()?.answered.as_ref()
     }
 
-    /// Whether all were asked about the host, and only those have answered who miss it.
+    /// Whether all were asked about the host, and only members that miss it have answered.
     pub(super) fn is_lonely(&self, now: Time) -> bool {
         let missing = self.missing(now);
         self.answered().is_some_and(|all| all.iter().all(|peer| missing.contains(peer)))
     }
 
-    /// Those of them without an answer.
+    /// The claims that count now and have no answer.
     pub(super) fn waiting(&self, now: Time) -> impl Iterator<Item = &Claim> {
         let waits = move |noted: &&Noted| noted.is_fresh(now) && !noted.is_answered;
         self.noted.iter().filter(waits).map(|noted| &noted.claim)
@@ -108,12 +108,12 @@ impl Claims {
         self.wanted = Some((candidate, now));
     }
 
-    /// The member that the host wants in its place, as long as its word counts.
+    /// The member that the host wants in its place, while that statement counts.
     pub(super) fn wanted(&self, now: Time) -> Option<PeerId> {
         self.wanted.filter(|&(_, at)| now.since(at) <= CLAIM_COUNTS_FOR).map(|(candidate, _)| candidate)
     }
 
-    /// All claims without an answer, however long ago, but those for `spared`: they are answered now.
+    /// Marks all open claims as answered, however old, except those for `spared`, and returns them.
     pub(super) fn answer(&mut self, spared: Option<PeerId>) -> Vec<Claim> {
         let is_open = |noted: &&mut Noted| !noted.is_answered && Some(noted.claim.candidate) != spared;
         let waiting = self.noted.iter_mut().filter(is_open);
@@ -125,15 +125,15 @@ impl Claims {
             .collect()
     }
 
-    /// What a member missed counts no longer: it is not connected any more, or takes its claim back. The claim, unless it
-    /// was answered and has expired.
+    /// Removes a member's claim: it is disconnected, or takes the claim back. The claim, unless it was answered and has
+    /// expired.
     pub(super) fn remove(&mut self, now: Time, peer: PeerId) -> Option<Claim> {
         let place = self.noted.iter().position(|noted| noted.claim.peer == peer)?;
         let noted = self.noted.remove(place);
         (noted.is_fresh(now) || !noted.is_answered).then_some(noted.claim)
     }
 
-    /// A new term: nobody misses its host yet.
+    /// A new term begins: no member misses its host yet.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }

@@ -1,4 +1,4 @@
-//! What the directory keeps of one connection.
+//! The directory's state of one connection.
 
 use samovar_wire::{PeerId, SessionId, Time};
 
@@ -6,29 +6,29 @@ use super::Origin;
 use crate::bucket::Bucket;
 use crate::limits::{CONTROL_BURST, CONTROL_INTERVAL, SIGNAL_BURST, SIGNAL_INTERVAL};
 
-/// How far a connection has come.
+/// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
-    /// It has not said who it wants to be.
+    /// It has not sent its `Enter`.
     New,
     /// A newcomer to a dormant session: a member must come back first.
     Awaiting(SessionId),
-    /// The same of somebody who was this member, and founds the game anew if nobody comes back.
+    /// The same for a peer that was this member; it founds the game anew if no member comes back.
     Returning(SessionId, PeerId),
-    /// The same of a peer of that session that no host has named.
+    /// The same for a peer of that session that no host has named.
     Resuming(SessionId, PeerId),
-    /// It is that peer as soon as the game's term is on disk.
+    /// It becomes that peer when the game's term is on disk.
     Entrant(SessionId, PeerId),
     /// It is that peer.
     Entered(SessionId, PeerId),
 }
 
-/// Who opened a connection.
+/// The opener of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Caller {
-    /// `None` when the driver does not tell addresses apart.
+    /// `None` if the driver does not tell addresses apart.
     pub(super) origin: Option<Origin>,
-    /// It is the relay itself.
+    /// The relay itself opened it.
     pub(super) is_own: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Caller {
 pub(super) struct Connection {
     pub(super) phase: Phase,
     pub(super) caller: Caller,
-    /// Since when its peer has been in its game.
+    /// When its peer entered its game.
     pub(super) entered: Time,
     controls: Bucket,
     signals: Bucket,
@@ -53,12 +53,12 @@ impl Connection {
         }
     }
 
-    /// Whether one more control message is within the limit.
+    /// Counts a control message; whether it is within the limit.
     pub(super) fn takes_control(&mut self, now: Time) -> bool {
         self.controls.take(now)
     }
 
-    /// Whether one more signal is within the limit.
+    /// Counts a signal; whether it is within the limit.
     pub(super) fn takes_signal(&mut self, now: Time) -> bool {
         self.signals.take(now)
     }

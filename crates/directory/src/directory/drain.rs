@@ -1,4 +1,4 @@
-//! How a relay that is about to stop lets its games go (PROTOCOL §5.6).
+//! The end of a relay's games when it is about to stop (PROTOCOL §5.6).
 
 use samovar_wire::relay::FromRelay;
 use samovar_wire::{Duration, Time};
@@ -7,8 +7,8 @@ use super::connection::Phase;
 use super::{ConnId, Directory};
 
 impl Directory {
-    /// The relay stops within this time. From now on no game is founded; those that live go on, and take newcomers and
-    /// members that come back. Every member is told. Who says it again is not heard.
+    /// The relay stops within this time. From now on no game is founded; live games go on, and take newcomers and
+    /// returning members. Every member is told. A second call has no effect.
     pub fn handle_draining(&mut self, now: Time, within: Duration) {
         if self.closes_at.is_some() {
             return;

@@ -10,30 +10,30 @@ use super::timers::Timer;
 use super::{Barred, CloseReason, ConnId, Directory, HostChange, Note, Output, Request, TermRecord};
 use crate::limits::{HOST_GRACE, REJOIN_WAIT, RETURNS_PER_GAME_MAX};
 
-/// Letters of a drawn code: no vowels, so that it spells nothing, and none that looks like another letter or digit.
+/// Letters of a random code: no vowels, so that it spells no word, and none that looks like another letter or digit.
 const CODE_LETTERS: &[u8] = b"BCDFGHJKMNPRSTWXZ";
-/// Letters per drawn code: 24 million codes for 10,000 games.
+/// Letters per random code: 24 million codes for 10,000 games.
 const CODE_LENGTH: u32 = 6;
 
-/// Which game somebody wants to be in who is none of its peers.
+/// The game that a newcomer wants to be in.
 #[derive(Clone, Copy)]
 pub(super) struct Wish<'a> {
     pub(super) code: &'a GameCode,
     pub(super) params: u64,
-    /// The member that it was.
+    /// The member that the newcomer was before.
     pub(super) former: Option<PeerId>,
 }
 
-/// A game that somebody wants to found.
+/// A game to be founded.
 struct Founding {
-    /// `None` for one that is drawn.
+    /// `None` for a random code.
     code: Option<GameCode>,
     params: u64,
-    /// Whom the session barred that had the code before.
+    /// The bars of the session that had the code before.
     barred: Barred,
 }
 
-/// What somebody shows who comes back.
+/// The statement of a returning peer.
 struct Return {
     code: GameCode,
     params: u64,
@@ -93,8 +93,8 @@ impl Directory {
         Ok(())
     }
 
-    /// A former member comes back as another peer. It joins a game that lives, and founds one anew whose members have all
-    /// said LEAVE or AWAY. Where others may play on over direct links it waits for them.
+    /// A former member comes back as a new peer. It joins a live game, or founds one anew whose members have all said
+    /// LEAVE or AWAY. If others may play on over direct paths it waits for them.
     fn rejoin(
         &mut self,
         now: Time,
@@ -145,7 +145,8 @@ impl Directory {
         }
     }
 
-    /// The first former member that waits for a session founds its game anew, and the other waiting connections join it.
+    /// The first former member that waits for a session founds its game anew, and the other waiting connections join
+    /// it.
     /// Without a former member there is no game.
     pub(super) fn found_anew(&mut self, now: Time, session: SessionId) {
         let waiting = self.awaiting.remove(&session).unwrap_or_default();
@@ -160,7 +161,7 @@ impl Directory {
             self.timers.stop(Timer::Connection(conn));
             let phase = self.connections.get(&conn).map(|connection| connection.phase);
             let entered = match &record {
-                // It is nobody in another session.
+                // In another session it is no peer.
                 _ if matches!(phase, Some(Phase::Resuming(..))) => Err(Refusal::UnknownGame),
                 // Another game may have the code by now.
                 Some((code, params)) if Some(conn) == founder && !self.codes.contains_key(code) => {
@@ -178,7 +179,7 @@ impl Directory {
         }
     }
 
-    /// Lets a newcomer into a game that lives, unless it has to wait for one, or for a place.
+    /// Lets a newcomer into a live game, unless it has to wait for a game or for a place.
     pub(super) fn join(&mut self, now: Time, conn: ConnId, wish: Wish<'_>) -> Result<bool, Refusal> {
         let Wish { code, params, former } = wish;
         let session = *self.codes.get(code).ok_or(Refusal::UnknownGame)?;
@@ -219,7 +220,7 @@ impl Directory {
         Ok(true)
     }
 
-    /// Whether a live game has no place even for members that come back.
+    /// Whether a live game has no place even for returning members.
     fn is_overfull(&self, session: SessionId) -> bool {
         let places = self.quota.connections_per_game + RETURNS_PER_GAME_MAX;
         self.games.get(&session).is_some_and(|game| game.connections() >= places)
@@ -263,8 +264,8 @@ impl Directory {
         Ok(())
     }
 
-    /// A live game's member shows a warrant that is newer than what the relay remembers: it was in reserve, or the relay's
-    /// disk was lost.
+    /// A live game's member shows a warrant that is newer than the relay's: it was in reserve, or the relay lost its
+    /// disk.
     fn learn(&mut self, now: Time, session: SessionId, warrant: &Warrant) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let is_new = game.warrant.is_some_and(|known| warrant.term > known.term);
@@ -277,12 +278,12 @@ impl Directory {
         } else if game.highest().is_some_and(|highest| warrant.term > highest) {
             self.persist(session, warrant.term, warrant.host, HostChange::Shown);
         } else if is_new {
-            // It was in reserve, and another after it.
+            // It was in reserve, and another one after it.
             self.note_begun(session, *warrant);
         }
     }
 
-    /// Lists a game that the relay has no connection of, under its highest known term.
+    /// Lists a game without connections at this relay, under its highest known term.
     fn relist(&mut self, now: Time, code: GameCode, params: u64, warrant: &Warrant) -> Result<(), Refusal> {
         let session = warrant.session;
         let known = self.recall(session, &code, params)?;
@@ -293,7 +294,7 @@ impl Directory {
             Some(known) => ((known.term, known.host), known.begun.max(shown)),
             None => (shown, shown),
         };
-        // A relay that lost its disk knows the host alone.
+        // A relay that lost its disk knows only the host.
         if members.is_empty() {
             members.push(begun.1);
         }
@@ -340,7 +341,7 @@ impl Directory {
             self.admit(now, session, peer);
         }
         if let Some(older) = older {
-            // It has lost its place already, so nobody hears that the peer is gone.
+            // The older connection has lost its place already, so no member hears that the peer is gone.
             self.close(now, older, CloseReason::Replaced);
         }
     }
@@ -360,7 +361,7 @@ impl Directory {
         self.watch_members(now, session);
         let Some(game) = self.games.get_mut(&session) else { return };
         if peer == warrant.host {
-            // A probe that went to its older connection is void; claims that wait set off another.
+            // A probe on the peer's older connection is void; waiting claims cause another.
             game.claims.probe = None;
             if game.claims.waiting(now).next().is_none() {
                 game.loss.since = None;

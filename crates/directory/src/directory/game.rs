@@ -1,4 +1,4 @@
-//! What the directory keeps of a live game.
+//! The directory's state of a live game.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -22,43 +22,43 @@ pub(super) struct Game {
     pub(super) code: GameCode,
     pub(super) params: u64,
     pub(super) serial: u64,
-    /// The highest that is known to have begun, and is on disk; `None` until the first is.
+    /// The highest warrant that is known to have begun, and is on disk; `None` until the first is.
     pub(super) warrant: Option<Warrant>,
-    /// One above it, for members to live under when they miss the host, whose connection closed; on disk.
+    /// A warrant above that, for members that miss a host whose connection closed; on disk.
     pub(super) reserve: Option<Warrant>,
-    /// A term on its way to disk. Nobody may hear of it.
+    /// A term on its way to disk. No peer may hear of it.
     pub(super) pending: Option<Pending>,
     pub(super) members: BTreeMap<PeerId, ConnId>,
-    /// They become members as soon as there is a warrant to send them.
+    /// Peers that become members when there is a warrant to send them.
     pub(super) entrants: BTreeMap<PeerId, ConnId>,
     pub(super) listing: Option<Listing>,
-    /// The members that a host named last, in the order in which they shall host, also before the relay restarted; its founder
-    /// until a host has named some. Whoever only joined is none.
+    /// The members that a host named last, in the order of succession, also before the relay restarted; the founder
+    /// until a host has named some. A peer that only joined is not among them.
     pub(super) named: Vec<PeerId>,
-    /// Members that a host named before, the last [`MEMBERS_MAX`]: they have no say, and may found the game anew when all have
-    /// gone.
+    /// Members that a host named earlier, the last [`MEMBERS_MAX`]: they have no vote, and may found the game anew when
+    /// all members have gone.
     pub(super) former: Vec<PeerId>,
     pub(super) barred: Barred,
-    /// Who is behind each peer that is here or was a member.
+    /// The caller behind each peer that is connected or was a member.
     pub(super) callers: BTreeMap<PeerId, Caller>,
-    /// Its code is the relay's own: nobody but members and the relay's own peers ever hosts it.
+    /// The code is the relay's own: only members and the relay's own peers can host the game.
     pub(super) is_own_code: bool,
-    /// No member has been connected for as long as a code waits for them: whoever is counts as one.
+    /// No member has been connected for as long as a code waits for them: any connected peer counts as one.
     pub(super) is_abandoned: bool,
-    /// When the game was listed again: it had members before, of whom some may be on their way yet.
+    /// When the game was listed again: it had members before, and some may still be on their way.
     pub(super) relisted: Option<Time>,
-    /// That was without its host, which may still be on its way.
+    /// The game was listed again without its host, which may still be on its way.
     pub(super) awaits_host: bool,
-    /// Members that said that they go, and whether one of them may come back as another peer.
+    /// Members that said LEAVE or AWAY, and whether one of them may come back as a new peer.
     departed: BTreeSet<PeerId>,
     has_away: bool,
-    /// Newcomers that were members of this session before, and which.
+    /// Newcomers that were members of this session before, with their old ids.
     pub(super) returned: BTreeMap<PeerId, PeerId>,
     pub(super) claims: Claims,
     pub(super) loss: Loss,
-    /// How long members' answers take.
+    /// The time that members' answers take.
     trips: BTreeMap<PeerId, Trip>,
-    /// Pulses in a row whose question the host has not answered, up to [`UNANSWERED_MAX`].
+    /// Consecutive pulses whose probe the host has not answered, up to [`UNANSWERED_MAX`].
     unanswered: u8,
     recent: VecDeque<PeerId>,
 }
@@ -99,7 +99,7 @@ impl Game {
         }
     }
 
-    /// What must not be forgotten of it: the highest term, on disk or on its way.
+    /// The game's record: its highest term, on disk or on its way.
     pub(super) fn record(&self, session: SessionId) -> Option<TermRecord> {
         let of = |warrant: Warrant| (warrant.term, warrant.host);
         let highest = self.reserve.or(self.warrant).map(of);
@@ -125,8 +125,8 @@ impl Game {
         })
     }
 
-    /// Somebody lives under a warrant. Whether that says something new of the term that the game comes back to, which waits until
-    /// one in reserve is on disk.
+    /// Notes a warrant that a peer shows while the game's first write is pending. Whether its term is newer than the
+    /// one known to have begun; a pending term above it will be in reserve.
     pub(super) fn note_begun_of_pending(&mut self, shown: &Warrant) -> bool {
         let Some(pending) = self.pending.as_mut().filter(|_| self.warrant.is_none()) else { return false };
         let is_new = pending.in_reserve_of.is_some_and(|begun| begun.0 < shown.term);
@@ -137,7 +137,7 @@ impl Game {
         is_new
     }
 
-    /// The highest term given to anybody, whether anybody has heard of it or not.
+    /// The highest term given to any peer, heard of or not.
     pub(super) fn highest(&self) -> Option<Term> {
         let given = self.reserve.or(self.warrant).map(|warrant| warrant.term);
         self.pending.map(|pending| pending.term).or(given)
@@ -160,7 +160,7 @@ impl Game {
         self.members.get(&self.host()?).copied()
     }
 
-    /// An id that nobody in the game has or had lately. Zero is nobody's: it stands for the session (ARCHITECTURE.md,
+    /// An id that no peer in the game has or had lately. Zero is no peer's: it stands for the session (ARCHITECTURE.md,
     /// "One idea").
     pub(super) fn draw_peer(&mut self, entropy: &mut Entropy, caller: Caller) -> PeerId {
         loop {
@@ -188,8 +188,9 @@ impl Game {
         self.recent.push_back(peer);
     }
 
-    /// Whether a peer counts as a member: it hosts, or a host has named it. In an abandoned game everybody does: it must not
-    /// end because its host died early. Under the relay's own code only the relay's own peers do.
+    /// Whether a peer counts as a member: it hosts, or a host has named it. In an abandoned game every peer counts, so
+    /// that the game does not end with a host that died early; under the relay's own code only the relay's own peers
+    /// do.
     pub(super) fn counts(&self, peer: PeerId) -> bool {
         let is_heir = self.is_abandoned && self.is_open_to(peer);
         Some(peer) == self.host() || self.named.contains(&peer) || is_heir
@@ -205,44 +206,45 @@ impl Game {
         self.members.contains_key(&peer) || self.entrants.contains_key(&peer)
     }
 
-    /// Whether a place is kept for a peer: it hosts, or a host has named it, or it has shown the pass of a member.
+    /// Whether a place is kept for a peer: it hosts, a host has named it, or it has shown a member's pass.
     pub(super) fn is_expected(&self, peer: PeerId) -> bool {
         Some(peer) == self.host() || self.named.contains(&peer) || self.returned.contains_key(&peer)
     }
 
-    /// Whether a member is connected. A host that answers nothing is none.
+    /// Whether a member is connected, apart from a host that answers nothing.
     pub(super) fn is_manned(&self) -> bool {
         let answers = |peer| Some(peer) != self.host() || !self.is_silent();
         let is_member = |peer| Some(peer) == self.host() || self.named.contains(&peer);
         self.members.keys().any(|&peer| is_member(peer) && answers(peer))
     }
 
-    /// Whether a peer is or was a member: its pass alone says no more than that it joined.
+    /// Whether a peer is or was a member: its pass alone proves only that it joined.
     pub(super) fn has_named(&self, peer: PeerId) -> bool {
         self.named.contains(&peer) || self.former.contains(&peer) || self.host() == Some(peer)
     }
 
-    /// Whether a peer could host: it counts, and hears at once that it does.
+    /// Whether a peer could host: it counts, and is connected to hear of it.
     pub(super) fn is_eligible(&self, peer: PeerId) -> bool {
         self.members.contains_key(&peer) && self.counts(peer)
     }
 
-    /// Whether the host is to be asked whether it lives: it is not being asked, or others have answered who may have died
-    /// with it since.
+    /// Whether to probe the host: no probe is open, or so much time has passed that members which answered may have
+    /// died with it.
     pub(super) fn may_ask(&self, now: Time) -> bool {
         let is_old = |probe: &Probe| now.since(probe.since) >= ALL_PROBED_EVERY;
         self.claims.probe.as_ref().is_none_or(|probe| is_old(probe) && !self.claims.is_lonely(now))
     }
 
-    /// The warrant in reserve, if a claim begins it: its sender lives under it, or misses the host, and its host is here.
+    /// The warrant in reserve, if a claim begins it: the claimant has adopted it or misses the host, and the new host
+    /// is connected.
     pub(super) fn begins_reserve(&self, claim: Claim) -> Option<Warrant> {
         let reserve = self.reserve?;
         let is_due = claim.term > reserve.term || self.members.contains_key(&reserve.host);
         is_due.then_some(reserve)
     }
 
-    /// When all are asked again while a claim waits: who answered before may have died since, or miss the host and be unable to
-    /// say so yet.
+    /// When to ask all members again while a claim waits: a member that answered may have died since, or may miss the
+    /// host and be unable to say so yet.
     pub(super) fn asks_again_at(&self, now: Time) -> Option<Time> {
         let probe = self.claims.probe.as_ref()?;
         let is_wanted = self.host_conn().is_some()
@@ -251,9 +253,9 @@ impl Game {
         is_wanted.then(|| probe.since + ALL_PROBED_EVERY)
     }
 
-    /// Until when the host must have answered its probe. It is given less time when nobody has answered but who misses
-    /// it, and it is not one member's word against the silence of a few: where most members died with it there is no
-    /// majority to wait for.
+    /// The deadline of the host's answer to its probe. It is shorter if only members that miss the host have answered,
+    /// and either two of them miss it or many are silent: where most members died with the host there is no majority to
+    /// wait for.
     pub(super) fn probe_ends(&self, now: Time) -> Option<Time> {
         let probe = self.claims.probe.as_ref()?;
         if !probe.is_sent {
@@ -261,7 +263,7 @@ impl Game {
         }
         let trip_of = |peer: &PeerId| self.trips.get(peer)?.least();
         let trip = self.host().and_then(|host| trip_of(&host));
-        // A stream that loses something stands still for a trip or two, in either direction.
+        // A stream that loses a packet stands still for a trip or two, in either direction.
         let usual = trip.unwrap_or_default().times(4).clamp(PROBE_WITHIN, PROBE_WITHIN_OF_FAR);
         let missing = self.claims.missing(now);
         let claimants = missing.iter().filter(|&&peer| self.counts(peer)).count();
@@ -279,12 +281,12 @@ impl Game {
         Some((probe.since + hurried).min(probe.first + usual))
     }
 
-    /// A pulse asks the host whether it lives.
+    /// A pulse probes the host.
     pub(super) fn note_asked(&mut self) {
         self.unanswered = UNANSWERED_MAX.min(self.unanswered + 1);
     }
 
-    /// The host lives, or another hosts.
+    /// The host lives, or another one hosts.
     pub(super) const fn note_answered(&mut self) {
         self.unanswered = 0;
     }
@@ -294,12 +296,12 @@ impl Game {
         self.unanswered == UNANSWERED_MAX && self.host_conn().is_some()
     }
 
-    /// Its line in the list of games; there is none while its host is silent.
+    /// Its entry in the list of games; `None` while its host is silent.
     pub(super) fn shown_listing(&self) -> Option<&Listing> {
         self.listing.as_ref().filter(|_| !self.is_silent())
     }
 
-    /// A member was asked something by this number, to learn how long its answers take.
+    /// A member was asked by this number, to measure how long its answers take.
     pub(super) fn begin_trip(&mut self, now: Time, peer: PeerId, nonce: u64) {
         self.trips.retain(|peer, _| self.members.contains_key(peer));
         let taken = self.trips.get(&peer).map_or([None; TRIPS_KEPT], |trip| trip.taken);
@@ -313,7 +315,7 @@ impl Game {
         }
     }
 
-    /// It answered. Whether it should be asked again: of one answer nobody knows whether a stream has lost it.
+    /// The member answered. Whether to ask it again: a single answer may have been delayed by a loss.
     pub(super) fn end_trip(&mut self, now: Time, peer: PeerId, nonce: u64) -> bool {
         let Some(trip) = self.trips.get_mut(&peer) else { return false };
         if trip.nonce.take_if(|asked| *asked == nonce).is_none() {
@@ -324,7 +326,7 @@ impl Game {
         trip.taken.contains(&None)
     }
 
-    /// A host says who is a member; whether those are others than before.
+    /// A host names the members; whether they differ from before.
     pub(super) fn name(&mut self, mut members: Vec<PeerId>) -> bool {
         members.retain(|member| !self.barred.has(*member));
         let is_same = |known: &Vec<PeerId>| {
@@ -338,17 +340,17 @@ impl Game {
         are_others
     }
 
-    /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
-    /// it is awaited, too.
+    /// Whether more than half of the members at the relay miss the host. The host counts as a member, even while it is
+    /// awaited.
     pub(super) fn is_host_missed(&self, now: Time) -> bool {
         let reached = self.members.keys().filter(|&&peer| self.counts(peer)).count();
         let missing = self.claims.fresh(now).filter(|claim| self.counts(claim.peer)).count();
         missing * 2 > reached + usize::from(self.awaits_host)
     }
 
-    /// A member says that it goes; whether it may come back as another peer.
+    /// A member says that it goes; whether it may come back as a new peer.
     pub(super) fn note_departure(&mut self, peer: PeerId, is_away: bool) {
-        // Others are none whose absence says anything; so there are no more of them than members.
+        // The absence of others has no meaning; so there are no more entries than members.
         if self.named.contains(&peer) || self.host() == Some(peer) {
             self.departed.retain(|peer| self.named.contains(peer));
             self.departed.insert(peer);
@@ -356,18 +358,18 @@ impl Game {
         }
     }
 
-    /// Whether every member has said that it goes: nobody plays on over direct links.
+    /// Whether every member has said that it goes, so that none plays on over direct paths.
     pub(super) fn is_vacated(&self) -> bool {
         !self.departed.is_empty() && self.named.iter().all(|peer| self.departed.contains(peer))
     }
 
-    /// Whether somebody who said so may come back.
+    /// Whether one of those members may come back.
     pub(super) fn is_only_away(&self) -> bool {
         self.has_away
     }
 
-    /// A newcomer was this member before. The newcomer that showed the same pass before it, and that no host has named: a pass is
-    /// good for one place.
+    /// A newcomer was this member before. Returns the connection of an unnamed newcomer that showed the same pass
+    /// earlier: a pass is good for one place.
     pub(super) fn note_returned(&mut self, peer: PeerId, former: PeerId) -> Option<ConnId> {
         let Self { returned, members, entrants, .. } = self;
         returned.retain(|peer, _| members.contains_key(peer) || entrants.contains_key(peer));
@@ -378,21 +380,21 @@ impl Game {
         self.members.get(&older).or_else(|| self.entrants.get(&older)).copied()
     }
 
-    /// Who begins the session anew at once: a former member that is here when all others have said that they go.
+    /// The former member that begins the session anew at once: it is here, and all others have said that they go.
     pub(super) fn refounder(&self) -> Option<PeerId> {
         let is_left = self.is_vacated() && self.host_conn().is_none() && self.pending.is_none();
         let is_one = |peer: PeerId| self.members.contains_key(&peer) && self.is_open_to(peer);
         self.returned.keys().copied().find(|&peer| is_left && is_one(peer))
     }
 
-    /// Who follows when the host is lost: the first of its own line that could host.
+    /// The successor of a lost host: the first of the host's own order that could host.
     pub(super) fn next_in_line(&self) -> Option<PeerId> {
         let host = self.host();
         self.named.iter().copied().find(|&peer| Some(peer) != host && self.members.contains_key(&peer))
     }
 
-    /// Notes that the host is missed, before the claim that says so, and that its connection has ended. A loss begins
-    /// anew when nobody said before that the host is missed.
+    /// Notes that the host is missed, before the claim itself is noted, and that its connection has ended. A loss
+    /// begins anew if no member missed the host before.
     pub(super) fn note_missed(&mut self, now: Time) {
         let is_claimed = self.claims.waiting(now).next().is_some();
         if self.loss.since.is_none() || self.host_conn().is_some() && !is_claimed {
@@ -400,9 +402,9 @@ impl Game {
         }
     }
 
-    /// The candidate that most claims want, of those that could host and have been heard of since the host is missed, if
-    /// there is one; of several the one that was claimed for first. Nobody, while the host is awaited and as many want
-    /// somebody who may be on the way: the members may have voted while there was no relay.
+    /// The candidate of most claims, among those that could host and were heard after the host was missed; of several
+    /// the one first claimed for. `None` while the host is awaited and as many claims want a candidate that may be on
+    /// its way: the members may have voted while there was no relay.
     pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
         self.claims.waiting(now).next()?;
         let wanted = |peer| {
@@ -411,7 +413,7 @@ impl Game {
         };
         let candidates = self.claims.fresh(now).map(|claim| claim.candidate);
         let (here, away): (Vec<_>, Vec<_>) = candidates.partition(|&candidate| self.is_eligible(candidate));
-        // While the host is awaited everybody has just come back.
+        // While the host is awaited all members have just come back.
         let is_heard = |peer| self.awaits_host || self.claims.is_heard(now, peer);
         let place = |&peer: &PeerId| (!is_heard(peer), Reverse(wanted(peer)));
         let heir = here.into_iter().min_by_key(place)?;
@@ -420,7 +422,7 @@ impl Game {
     }
 }
 
-/// A random id; of the relay's own peers in a range of their own.
+/// A random id; the relay's own peers have a range of their own.
 pub(super) fn draw_id(entropy: &mut Entropy, caller: Caller) -> PeerId {
     let id = PeerId((entropy.number() >> 32) as u32);
     match id.is_relays_own() {
@@ -430,18 +432,18 @@ pub(super) fn draw_id(entropy: &mut Entropy, caller: Caller) -> PeerId {
     }
 }
 
-/// A question to a member.
+/// A question to a member, to measure the time of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Trip {
-    /// `None` when it was answered.
+    /// `None` after the answer.
     nonce: Option<u64>,
     since: Time,
-    /// How long the last answers took.
+    /// The times of the last answers.
     taken: [Option<Duration>; TRIPS_KEPT],
 }
 
 impl Trip {
-    /// What a stream loses comes late, and says little of how long the next answer takes.
+    /// An answer behind a lost packet comes late and tells little about the next one, so the least time counts.
     fn least(&self) -> Option<Duration> {
         self.taken.iter().copied().flatten().min()
     }
@@ -452,7 +454,7 @@ impl Trip {
 pub(super) struct Pending {
     pub(super) term: Term,
     pub(super) host: PeerId,
-    /// When it will be held in reserve: the term that goes on meanwhile, and its host.
+    /// For a term that will be in reserve: the term that goes on meanwhile, and its host.
     pub(super) in_reserve_of: Option<(Term, PeerId)>,
 }
 

@@ -1,5 +1,5 @@
-//! A message as a directory is told of it: read, and its signatures verified. Neither needs the directory, and both cost more than
-//! what it does then, so a driver whose directory is behind a lock reads before it takes the lock.
+//! A message for a directory: read, and its signatures verified. Neither needs the directory, and both cost more than
+//! the directory's own work. So a driver whose directory is behind a lock reads before it takes the lock.
 
 use samovar_roster::RelayKey;
 use samovar_wire::PeerId;
@@ -13,9 +13,9 @@ pub struct Incoming<'a>(pub(super) Read<'a>);
 pub(super) enum Read<'a> {
     /// A packet for a peer: the whole frame.
     Forward(PeerId, &'a [u8]),
-    /// A message to the relay, and whether the relay has signed what it shows.
+    /// A message to the relay, and whether the relay has signed its passes and warrants.
     Control(ToRelay, bool),
-    /// None of the protocol.
+    /// No message of the protocol.
     Garbage,
 }
 

@@ -1,4 +1,4 @@
-//! What members say to each other and to the relay, and what happens when they go.
+//! The messages of members to each other and to the relay, and the departure of members.
 
 use samovar_wire::relay::{FromRelay, Refusal, RelayFrame, Signal, ToRelay};
 use samovar_wire::{PeerId, SessionId, Time};
@@ -47,19 +47,19 @@ impl Directory {
         }
     }
 
-    /// The host says who is a member; that may make a majority of the claims that wait.
+    /// The host names the members; that may make a majority of the waiting claims.
     fn on_members(&mut self, now: Time, session: SessionId, peer: PeerId, members: Vec<PeerId>) {
         self.note_reign(now, session, peer);
         if let Some(game) = self.games.get_mut(&session)
             && game.host() == Some(peer)
         {
             if game.name(members) {
-                // Nothing waits until it is on disk: a list that lacks the last change is better than none.
+                // No output waits for the disk: a record without the last change is better than none.
                 self.keep_record(session);
             }
             self.watch_members(now, session);
             self.consider_claims(now, session);
-            // Whoever is named is no stranger any more.
+            // A named peer is no stranger any more.
             self.let_awaiting_in(now, session);
         }
     }
@@ -88,7 +88,7 @@ impl Directory {
         }
     }
 
-    /// Passes a packet on. One for somebody who is gone is dropped, like any packet that comes too late.
+    /// Forwards a packet. One for a peer that is gone is dropped, like any packet that comes too late.
     pub(super) fn forward(&mut self, now: Time, conn: ConnId, to: PeerId, bytes: &[u8]) {
         let Some(from) = self.peer_of(conn) else { return self.refuse(now, conn, Refusal::Misbehaved) };
         if let Some(target) = self.route(conn, to) {
@@ -98,7 +98,7 @@ impl Directory {
         }
     }
 
-    /// Tells everybody.
+    /// Sends a message to all peers of a game.
     pub(super) fn broadcast(&mut self, session: SessionId, message: &FromRelay) {
         self.broadcast_as(Class::Control, session, message);
     }
@@ -110,7 +110,7 @@ impl Directory {
         self.outputs.extend(all.map(|&conn| Output::Send { conn, bytes: bytes.clone(), class }));
     }
 
-    /// Takes a connection out of whatever it is in.
+    /// Removes a connection from its game or queue.
     pub(super) fn detach(&mut self, now: Time, conn: ConnId) {
         let Some(connection) = self.connections.remove(&conn) else { return };
         self.timers.stop(Timer::Connection(conn));
@@ -130,7 +130,7 @@ impl Directory {
         }
     }
 
-    /// A member says that it goes; whether it may come back as another peer.
+    /// A member says that it goes; whether it may come back as a new peer.
     pub(super) fn note_departure(&mut self, phase: Phase, is_away: bool) {
         if let Phase::Entrant(session, peer) | Phase::Entered(session, peer) = phase
             && let Some(game) = self.games.get_mut(&session)
@@ -147,7 +147,7 @@ impl Directory {
         if game.members.get(&peer) == Some(&conn) {
             if game.host() == Some(peer) {
                 game.note_missed(now);
-                // Nobody is there to answer.
+                // No peer is left to answer.
                 game.claims.probe = None;
                 self.timers.stop(Timer::Probe(session));
             }
@@ -162,8 +162,8 @@ impl Directory {
         }
     }
 
-    /// Ends a game without connections. Unless all of its members have said that they go, some may go on over direct links,
-    /// and the code waits for them. If some of those who said so may come back it waits for them, for a shorter time.
+    /// Ends a game without connections. Unless all its members have said that they go, some may play on over direct
+    /// paths, and the code is kept for them. If some of those who said so may come back, it is kept for a shorter time.
     fn unlist_empty(&mut self, now: Time, session: SessionId) {
         if self.games.get(&session).is_none_or(|game| !game.is_empty()) {
             return;

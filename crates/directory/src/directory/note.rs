@@ -1,4 +1,4 @@
-//! What a directory tells its driver for the records: nothing hangs on it.
+//! A directory's events for logs and metrics only; no behaviour depends on them.
 
 use core::hash::{Hash, Hasher};
 
@@ -6,7 +6,7 @@ use samovar_wire::{Duration, PeerId, SessionId, Time};
 
 use super::ConnId;
 
-/// For logs and figures; a driver may ignore it.
+/// An event for logs and metrics; a driver may ignore it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Note {
@@ -16,44 +16,44 @@ pub enum Note {
         conn: ConnId,
         /// Its session.
         session: SessionId,
-        /// Who it is.
+        /// The peer.
         peer: PeerId,
     },
-    /// Another peer hosts the session, and its members are being told.
+    /// Another peer hosts the session; its members are being told.
     HostChanged {
         /// Which session.
         session: SessionId,
         /// Why.
         cause: HostChange,
-        /// From the moment at which the relay learnt that the former host was missed to this one. `None` when nobody
-        /// missed it, or nobody said so to the relay.
+        /// The time from the relay's first notice that the previous host was missed until now. `None` if no member
+        /// missed it, or none told the relay.
         recovery: Option<Duration>,
     },
 }
 
-/// Why a session has another host.
+/// The reason for a change of host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HostChange {
-    /// The former host handed over.
+    /// The previous host handed over.
     HandedOver,
     /// Its connection to the relay had ended.
     Disconnected,
-    /// Most of the members that the relay reaches missed it.
+    /// Most of the members at the relay missed it.
     Missed,
-    /// It was asked whether it lives, and did not answer.
+    /// It did not answer its probe.
     Silent,
     /// A member showed a warrant that this relay did not know: its disk was lost.
     #[default]
     Shown,
 }
 
-/// What is remembered of a host's loss for [`Note::HostChanged`]. It decides nothing, so directories that differ in it
-/// alone are equal.
+/// The state of a host's loss for [`Note::HostChanged`]. It decides nothing, so directories that differ only in it are
+/// equal.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Loss {
-    /// Since when the host is missed; `None` when it is not.
+    /// Since when members miss the host; `None` while none does.
     pub(super) since: Option<Time>,
-    /// Why the term that is on its way to disk was given.
+    /// The reason for the term that is on its way to disk.
     pub(super) cause: HostChange,
 }
 

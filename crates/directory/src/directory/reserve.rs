@@ -1,8 +1,8 @@
-//! A warrant in reserve: who hosts next is settled as soon as the host's connection closes (PROTOCOL §5.5).
+//! A warrant in reserve: the next host is settled as soon as the host's connection closes (PROTOCOL §5.5).
 //!
-//! To claim and to be granted takes a round trip to the relay, in which nobody hosts. But when the host's own connection
-//! closes the relay can say at once who is to follow, should the members miss the host, too. Whoever does lives under
-//! that warrant without asking; nobody does while the host is heard.
+//! A claim and its grant take a round trip to the relay, in which no peer hosts. But when the host's own connection
+//! closes the relay can name a successor at once. A member that misses the host, too, adopts that warrant without
+//! asking; no member does while it hears the host.
 
 use samovar_wire::relay::FromRelay;
 use samovar_wire::{PeerId, SessionId, Time, Warrant};
@@ -11,7 +11,7 @@ use super::game::Pending;
 use super::{Directory, HostChange};
 
 impl Directory {
-    /// Sees to it that there is a warrant in reserve while the host has no connection, for somebody who has one.
+    /// Keeps a warrant in reserve while the host has no connection, for a member that has one.
     pub(super) fn reserve(&mut self, session: SessionId) {
         let Some(game) = self.games.get(&session) else { return };
         let (Some(warrant), Some(highest)) = (game.warrant, game.highest()) else { return };
@@ -26,7 +26,7 @@ impl Directory {
         }
     }
 
-    /// A warrant in reserve is on disk. Whoever has claimed meanwhile misses the host, unless that is back: then it goes on.
+    /// A warrant in reserve is on disk. A host that is back goes on; otherwise a waiting claim begins the reserve.
     pub(super) fn hold_in_reserve(&mut self, now: Time, session: SessionId, warrant: Warrant) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.reserve = Some(warrant);
@@ -42,7 +42,7 @@ impl Directory {
         }
     }
 
-    /// Somebody lives under the warrant in reserve.
+    /// A member has adopted the warrant in reserve.
     pub(super) fn begin_reserve(&mut self, now: Time, session: SessionId) {
         if let Some(warrant) = self.games.get_mut(&session).and_then(|game| game.reserve.take()) {
             self.announce(now, session, warrant);
@@ -50,7 +50,7 @@ impl Directory {
         }
     }
 
-    /// Somebody lives under a warrant that was in reserve before the one that is.
+    /// A member has adopted a warrant that was in reserve before the present one.
     pub(super) fn note_begun(&mut self, session: SessionId, warrant: Warrant) {
         if let Some(game) = self.games.get_mut(&session) {
             game.warrant = Some(warrant);
@@ -59,7 +59,7 @@ impl Directory {
         }
     }
 
-    /// Only who lives under a warrant says what a host says.
+    /// Only a peer that has adopted a warrant makes a host's statements.
     pub(super) fn note_reign(&mut self, now: Time, session: SessionId, peer: PeerId) {
         let reserve = self.games.get(&session).and_then(|game| game.reserve);
         if reserve.is_some_and(|reserve| reserve.host == peer) {
@@ -67,8 +67,8 @@ impl Directory {
         }
     }
 
-    /// A host that is back before anybody was known to miss it goes on, in a term above the one in reserve, which nobody
-    /// is to live under any more.
+    /// A host that is back before any member is known to miss it goes on, in a term above the one in reserve, so that
+    /// no member adopts that one any more.
     pub(super) fn reinstate(&mut self, session: SessionId) {
         let Some(game) = self.games.get(&session) else { return };
         if let Some(host) = game.host()

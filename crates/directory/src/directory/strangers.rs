@@ -1,5 +1,5 @@
-//! Peers that joined and that no host has named: few of one address have a place, and whoever has gone unnamed for long
-//! makes room for a newcomer (PROTOCOL §5.2).
+//! Peers that joined and that no host has named: few of one address have a place, and a peer that stays unnamed for
+//! long makes room for a newcomer (PROTOCOL §5.2).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use super::timers::Timer;
 use super::{Class, CloseReason, ConnId, Directory};
 use crate::limits::{NAMED_WITHIN, RESTORED_WAIT, STRANGERS_PER_ORIGIN_MAX, WAITING_PER_ORIGIN_MAX};
 
-/// Where a connection comes from: connections of one address have the same. The driver draws it; a directory only compares.
+/// The origin of a connection: connections of one address have the same. The driver draws it; a directory only
+/// compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin(pub u64);
 
@@ -21,7 +22,7 @@ pub struct Origin(pub u64);
 pub(super) enum Place {
     /// It has.
     Free,
-    /// Its address has as many strangers there as it may: they are about to be named, or to leave.
+    /// Its address has as many strangers there as allowed: they are about to be named, or to leave.
     Later,
     /// The game is full.
     Full,
@@ -46,7 +47,7 @@ impl Directory {
         }
     }
 
-    /// How what a peer sends on this connection is sent on.
+    /// The class for forwarding this connection's messages.
     pub(super) fn class_of(&self, conn: ConnId) -> Class {
         if self.is_stranger(conn) { Class::Stranger(conn) } else { Class::Member }
     }
@@ -66,7 +67,7 @@ impl Directory {
         })
     }
 
-    /// Whether a live game has a place for a stranger on this connection, who is this peer if it was there before.
+    /// Whether a live game has a place for a stranger on this connection, which is `peer` if it was there before.
     fn place(&self, conn: ConnId, session: SessionId, peer: Option<PeerId>) -> Place {
         let origin = self.origin_of(conn);
         let alike =
@@ -81,7 +82,7 @@ impl Directory {
         if is_full { Place::Full } else { Place::Free }
     }
 
-    /// The same, where whoever has gone unnamed for too long makes room.
+    /// The same, and a peer that has been unnamed for too long makes room.
     pub(super) fn make_place(
         &mut self,
         now: Time,
@@ -106,7 +107,7 @@ impl Directory {
         }
     }
 
-    /// A connection waits for a game, or for a place in it.
+    /// Makes a connection wait for a game, or for a place in it.
     pub(super) fn wait(
         &mut self,
         now: Time,
@@ -121,7 +122,7 @@ impl Directory {
         });
         let is_crowded =
             waiting.len() >= self.quota.connections_per_game || alike.count() >= WAITING_PER_ORIGIN_MAX;
-        // Of those who show a pass there are no more than passes.
+        // There are no more peers that show a pass than passes.
         if is_crowded && !matches!(phase, Phase::Returning(..)) {
             return Err(Refusal::Busy);
         }
@@ -131,7 +132,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Lets those in who wait for a place in a live game, as far as there are places.
+    /// Lets in the peers that wait for a place in a live game, as far as there are places.
     pub(super) fn let_awaiting_in(&mut self, now: Time, session: SessionId) {
         let Some(waiting) = self.awaiting.get(&session) else { return };
         let Some(game) = self.games.get(&session) else { return };

@@ -1,8 +1,8 @@
-//! The witness: who gets the next term, and when (PROTOCOL §4.10, §5.5, PROTOCOL §5.5).
+//! The witness: the peer that gets the next term, and when (PROTOCOL §4.10, §5.5).
 //!
-//! Every member that misses the host claims the next term, all normally for the same candidate, and goes on claiming
-//! while it does. So a claim says two things: that its sender misses the host, and whom it wants instead. The host's
-//! own claim is its word: it renews its term, or hands over.
+//! Every member that misses the host claims the next term, normally all for the same candidate, and repeats the claim
+//! while it does. So a claim tells two things: its sender misses the host, and its candidate. The host's own claim
+//! renews its term, or hands over.
 
 use samovar_wire::relay::{Denial, FromRelay};
 use samovar_wire::{PeerId, SessionId, Term, Time, Warrant};
@@ -14,13 +14,13 @@ use super::timers::Timer;
 use super::{ConnId, Directory, HostChange, Request};
 use crate::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, PROBE_HOLDS, PROBE_WITHIN};
 
-/// What the claims come to.
+/// The result of the claims.
 enum Verdict {
-    /// The host is gone for the relay as well, or most of the members miss it.
+    /// The host is gone for the relay as well, or most members miss it.
     Grant(PeerId, HostChange),
-    /// The host must show whether it lives.
+    /// The host must prove that it lives.
     Probe,
-    /// Nothing to decide now.
+    /// No decision is due now.
     Wait,
 }
 
@@ -35,12 +35,12 @@ impl Directory {
         } else if !game.counts(claim.peer) {
             self.deny(session, claim, Denial::NotAMember);
         } else if game.pending.is_some() {
-            // Whatever it wants, it is answered when that term is on disk.
+            // Whatever it claims, its answer comes when that term is on disk.
             game.claims.note(now, claim);
         } else if claim.peer == warrant.host {
             self.on_hosts_claim(now, session, claim);
         } else if let Some(reserve) = game.begins_reserve(claim) {
-            // Whoever claims misses the host, or lives under the warrant in reserve and misses its host.
+            // A claimant misses the host, or has adopted the warrant in reserve and misses its host.
             self.begin_reserve(now, session);
             if claim.term > reserve.term {
                 self.on_claim(now, session, claim);
@@ -59,7 +59,7 @@ impl Directory {
         }
     }
 
-    /// The host wants a fresh term, or that another member hosts: nobody can know better.
+    /// The host wants a fresh term, or another member as host: no peer knows better.
     fn on_hosts_claim(&mut self, now: Time, session: SessionId, claim: Claim) {
         let Some(game) = self.games.get_mut(&session) else { return };
         if game.is_eligible(claim.candidate) {
@@ -70,7 +70,7 @@ impl Directory {
         }
     }
 
-    /// Decides the claims that wait, whenever something that they hang on changed.
+    /// Decides the waiting claims, whenever a fact that they depend on changed.
     pub(super) fn consider_claims(&mut self, now: Time, session: SessionId) {
         match self.verdict(now, session) {
             Verdict::Grant(heir, cause) => self.grant(session, heir, cause),
@@ -80,7 +80,7 @@ impl Directory {
         self.time_probe(now, session);
     }
 
-    /// A probe is waited for as long as the claims that there are now allow.
+    /// Sets the probe's deadline by the claims that there are now.
     fn time_probe(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get(&session) else { return };
         match game.probe_ends(now) {
@@ -93,8 +93,9 @@ impl Directory {
         }
     }
 
-    /// A member is about to miss the host: it is asked now, so that the answer is there when it is wanted. Who missed it
-    /// and only doubts that it lives hears it again: that claim is withdrawn, before the host's silence is held against it.
+    /// A member is about to miss the host: the relay probes it now, to have the answer in time. A member that missed
+    /// the host and now only doubts it hears it again: its claim is withdrawn, before the host's silence counts against
+    /// the host.
     pub(super) fn on_doubt(&mut self, now: Time, session: SessionId, peer: PeerId) {
         let may_miss = |game: &&mut Game| game.counts(peer) && game.host() != Some(peer);
         let Some(game) = self.games.get_mut(&session).filter(may_miss) else { return };
@@ -142,8 +143,8 @@ impl Directory {
         self.keep_record(session);
     }
 
-    /// Sends to disk what must not be forgotten of a game. A new term waits for that; that one in reserve has begun does not: whoever comes
-    /// back first after a restart need not know it.
+    /// Sends a game's record to disk. A new term waits for that. The news that a term in reserve has begun does not:
+    /// the first peer to come back after a restart need not know it.
     pub(super) fn keep_record(&mut self, session: SessionId) {
         if let Some(record) = self.games.get(&session).and_then(|game| game.record(session)) {
             self.requests.push_back(Request::Persist(record));
@@ -154,7 +155,7 @@ impl Directory {
         let number = self.entropy.number();
         let Some(game) = self.games.get_mut(&session) else { return };
         let (Some(host), Some(conn)) = (game.host(), game.host_conn()) else { return };
-        // A member that claims without end shall not keep all the others busy.
+        // A member that claims without end must not keep all others busy.
         let asks_all = game.claims.asked_all.is_none_or(|at| now.since(at) >= ALL_PROBED_EVERY);
         let is_sent = !self.reports_probes || game.claims.probe.as_ref().is_some_and(|before| before.is_sent);
         let before = game.claims.probe.take();
@@ -174,7 +175,7 @@ impl Directory {
         }
     }
 
-    /// A question has left the relay: from now on its answer is waited for.
+    /// A question has left the relay: the wait for its answer begins now.
     pub fn handle_probe_sent(&mut self, now: Time, conn: ConnId, nonce: u64) {
         let Some(Phase::Entered(session, peer)) = self.connections.get(&conn).map(|other| other.phase) else {
             return;
@@ -191,7 +192,7 @@ impl Directory {
         }
     }
 
-    /// Asks a member to learn how long its answers take: so long the relay waits for one when it is missed as a host.
+    /// Asks a member, to measure how long its answers take: the relay waits as long for it when it is missed as a host.
     pub(super) fn time_trip(&mut self, now: Time, session: SessionId, peer: PeerId) {
         let nonce = self.entropy.number();
         if let Some(game) = self.games.get_mut(&session) {
@@ -200,7 +201,7 @@ impl Directory {
         }
     }
 
-    /// An answer that is too late, or to another question, means nothing.
+    /// An answer that is too late, or to another question, is ignored.
     pub(super) fn on_alive(&mut self, now: Time, session: SessionId, peer: PeerId, nonce: u64) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let is_asked_again = game.end_trip(now, peer, nonce);
@@ -236,7 +237,7 @@ impl Directory {
             }
             return self.time_probe(now, session);
         }
-        // Before who has answered is forgotten.
+        // Computed before the answers are forgotten.
         let heir = game.heir(now);
         if game.claims.probe.take().is_some()
             && game.pending.is_none()
@@ -247,7 +248,7 @@ impl Directory {
         self.consider_claims(now, session);
     }
 
-    /// A term has begun: every member hears of it, and nobody misses its host yet.
+    /// A term has begun: every member is told, and none misses its host yet.
     pub(super) fn announce(&mut self, now: Time, session: SessionId, warrant: Warrant) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let (former, loss) = (game.warrant.replace(warrant), core::mem::take(&mut game.loss));
@@ -286,8 +287,8 @@ impl Directory {
         self.consider_claims(now, session);
     }
 
-    /// The host lives. Whom it wants in its place itself may have been voted for, and be on the way here: those who claim
-    /// for that one as well wait.
+    /// The host lives. The candidate that it wants itself may have been voted for, and be on its way here: other claims
+    /// for that candidate wait as well.
     fn deny_waiting(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.loss.since = None;
@@ -297,7 +298,8 @@ impl Directory {
         }
     }
 
-    /// Answers those who claimed what another got. They heard of the warrant before, like every member.
+    /// Answers the claims for other candidates than the one that got the term. Their senders heard of the warrant
+    /// before, like every member.
     pub(super) fn deny_losers(&mut self, warrant: Warrant, claims: &[Claim]) {
         for &claim in claims {
             if claim.candidate != warrant.host || claim.term != warrant.term {

@@ -1,4 +1,4 @@
-//! What a directory waits for.
+//! The timers of a directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use samovar_wire::{SessionId, Time};
 
 use super::ConnId;
 
-/// One thing waited for; there is at most one timer of each name.
+/// The name of a timer; at most one of each name runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Timer {
     /// A connection's `Enter`, or the game that a newcomer waits for.
@@ -19,7 +19,7 @@ pub(super) enum Timer {
     Abandoned(SessionId),
     /// A code stops being kept for a session.
     Reservation(SessionId),
-    /// A session has been without connection for long enough to be forgotten.
+    /// A session has been without a connection for long enough to be forgotten.
     Dormant(SessionId),
     /// Time to tell every connection that the relay lives.
     Pulse,
@@ -40,7 +40,7 @@ impl Timers {
         self.order.insert((time, timer));
     }
 
-    /// Starts a timer that does not run.
+    /// Starts a timer unless it runs already.
     pub(super) fn start(&mut self, timer: Timer, time: Time) {
         if !self.times.contains_key(&timer) {
             self.set(timer, time);

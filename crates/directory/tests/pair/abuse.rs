@@ -1,4 +1,4 @@
-//! Connections that break the protocol: they go, and nobody else notices.
+//! Connections that break the protocol: they are closed, and no other peer notices.
 
 use samovar_directory::limits::{CODE_KEPT_FOR, DORMANT_FOR, SIGNAL_BURST};
 use samovar_directory::{CloseReason, ConnId, Usage};
@@ -33,7 +33,7 @@ fn garbage_of_any_length_ends_its_connection_and_no_other() {
             }
             world.raw_bytes(conn, &bytes);
             if !world.closed.contains_key(&conn) {
-                // A few random bytes are a packet for nobody, or a message that asks for nothing.
+                // A few random bytes may form a packet for no peer, or a message that asks for nothing.
                 let now = world.now;
                 world.directory.handle_closed(now, conn);
             }
@@ -78,7 +78,7 @@ fn mutated_messages_never_disturb_the_game() {
 }
 
 #[test]
-fn whoever_enters_twice_or_speaks_first_of_something_else_misbehaves() {
+fn entering_twice_or_speaking_before_entering_is_misbehaviour() {
     let mut world = World::with_members(1);
     let twice = world.raw_enter(Purpose::Join(code("TEA")));
     world.raw_send(twice, &enter(Purpose::Join(code("TEA"))));
@@ -116,7 +116,7 @@ fn too_many_signals_end_the_connection_and_a_full_burst_does_not() {
 }
 
 #[test]
-fn what_comes_after_the_close_is_ignored() {
+fn messages_after_the_close_are_ignored() {
     let mut world = World::with_members(1);
     let conn = world.raw();
     world.raw_bytes(conn, &[]);

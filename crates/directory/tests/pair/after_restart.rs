@@ -1,4 +1,4 @@
-//! The relay has restarted: its disk says who is a member.
+//! The relay has restarted: its disk tells which peers are members.
 
 use samovar_directory::ClientEvent;
 use samovar_directory::limits::{CODE_KEPT_FOR, HOST_GRACE};
@@ -24,8 +24,8 @@ fn a_majority_need_not_wait_for_a_host_that_is_not_back_after_a_restart() {
     assert_eq!(world.warrant(1).host, world.peer(3));
 }
 
-/// A game of five whose second host was lost with the relay, while the first is cut off since before: it is back
-/// first, and misses that host, whom the others lived under.
+/// A game of five whose second host was lost with the relay. Its first host, which was cut off before, comes back first
+/// and misses the second one, under which the others live.
 fn a_former_host_is_back_first() -> World {
     let mut world = World::with_members(5);
     world.seats[0].cut = true;
@@ -43,16 +43,16 @@ fn a_former_host_is_back_first() -> World {
 }
 
 #[test]
-fn who_came_back_by_an_older_term_and_is_alone_follows_when_the_grace_is_over() {
+fn a_lone_member_of_an_older_term_hosts_after_the_grace() {
     let mut world = a_former_host_is_back_first();
     world.miss(0, 0);
     world.run_for(HOST_GRACE);
     assert_eq!(world.warrant(0).host, world.peer(0));
 }
 
-/// That term had begun without the relay's knowing: those who live under it show it, and its host is away.
+/// That term had begun without the relay's knowledge: its members show it, and its host is away.
 #[test]
-fn who_was_removed_does_not_depose_a_host_whose_term_was_only_shown() {
+fn a_removed_member_deposes_no_host_of_a_shown_term() {
     let mut world = World::with_members(5);
     world.name_members(0, &[0, 2, 3, 4]);
     world.kill(0);
@@ -88,14 +88,14 @@ fn who_was_removed_does_not_depose_a_host_whose_term_was_only_shown() {
 }
 
 #[test]
-fn who_misses_a_host_that_is_awaited_goes_on_saying_so_until_its_grace_is_over() {
+fn claims_against_an_awaited_host_repeat_until_the_grace_ends() {
     let mut world = World::with_members(3);
     world.kill_relay();
     world.kill(0);
     world.kill(2);
     world.start_relay();
     world.run_for(seconds(1));
-    // Who is new waits for a host like the others, and is not asked.
+    // A peer that is new waits for a host like the others, and is not asked.
     world.join("TEA");
     world.join("TEA");
     world.miss(1, 1);
@@ -121,7 +121,7 @@ fn a_newcomer_takes_no_game_whose_members_miss_nobody() {
 }
 
 #[test]
-fn who_does_not_answer_when_all_are_asked_hosts_after_who_does() {
+fn an_answering_member_hosts_before_a_silent_one() {
     let mut world = World::with_members(6);
     world.kill_relay();
     world.start_relay();
@@ -136,7 +136,7 @@ fn who_does_not_answer_when_all_are_asked_hosts_after_who_does() {
 }
 
 #[test]
-fn who_was_back_by_the_newest_term_and_has_left_again_leaves_nobody_behind() {
+fn a_member_of_the_newest_term_that_left_again_strands_none() {
     let mut world = World::with_members(4);
     (1..3).for_each(|i| world.seats[i].cut = true);
     (1..3).for_each(|i| world.drop_socket(i));
@@ -155,7 +155,8 @@ fn who_was_back_by_the_newest_term_and_has_left_again_leaves_nobody_behind() {
     assert_eq!(world.warrant(2).host, world.peer(1));
 }
 
-/// The host's list outlives the relay: a newcomer of before the restart is no member, nor is a member that the host had removed.
+/// The host's list outlives the relay: neither a newcomer from before the restart nor a member that the host had
+/// removed is a member.
 #[test]
 fn relay_that_restarts_knows_who_is_a_member() {
     let mut world = World::with_members(4);
@@ -176,7 +177,7 @@ fn relay_that_restarts_knows_who_is_a_member() {
     assert_eq!(world.warrant(2).host, world.peer(1));
 }
 
-/// While there was no relay the members voted for one of them, and dropped another, which is back before that host.
+/// While there was no relay the members voted for one of them and dropped another, which is back before that host.
 #[test]
 fn a_voted_host_is_waited_for_after_a_restart() {
     for returns in [true, false] {

@@ -43,7 +43,7 @@ impl World {
         self.settle();
     }
 
-    /// A game `TEA` of one host, and a member that comes from there.
+    /// A game `TEA` of one host, and a member from this origin.
     fn with_member_of(origin: Option<Origin>) -> (Self, ConnId, PeerId) {
         let mut world = Self::with_members(1);
         let conn = world.raw_enter_from(origin, join());
@@ -120,7 +120,7 @@ fn a_peer_that_fled_before_is_barred_with_its_address() {
     let (mut world, eve, peer) = World::with_member_of(EVE);
     world.directory.handle_closed(world.now, eve);
     world.name_peers(0, vec![world.peer(0)]);
-    // Others come meanwhile, and the relay remembers what it must.
+    // Others come meanwhile, and the relay remembers no more than it must.
     let bob = world.raw_enter_from(BOB, join());
     assert!(entered(&world, bob).is_some());
     world.bar(0, peer);
@@ -129,7 +129,7 @@ fn a_peer_that_fled_before_is_barred_with_its_address() {
 }
 
 #[test]
-fn who_waits_for_a_place_is_barred_too() {
+fn a_bar_reaches_peers_that_wait_for_a_place() {
     let (mut world, _, peer) = World::with_member_of(EVE);
     let four: Vec<_> = (0..4).map(|_| world.raw_enter_from(EVE, join())).collect();
     let fifth = world.raw_enter_from(EVE, join());
@@ -151,7 +151,7 @@ fn a_bar_waits_for_the_relay_and_outlives_it() {
     world.seats[0].cut = false;
     world.run_for(seconds(10));
     assert_eq!(refusal(&world, joins), Some(Refusal::Barred));
-    // Its record holds it.
+    // Its record holds the bar.
     let session = world.warrant(0).session;
     assert_eq!(world.disk[&session].barred.peers, [peer]);
     assert_eq!(world.disk[&session].barred.origins, [Origin(7)]);
@@ -193,7 +193,7 @@ fn the_last_sixty_four_bars_hold() {
     assert!(entered(&world, first).is_some(), "given up");
     let last = world.raw_enter_from(Some(Origin(1_000 + count - 1)), join());
     assert_eq!(refusal(&world, last), Some(Refusal::Barred));
-    // All are said again on another connection, and that is no misbehaviour.
+    // The client repeats all of them on another connection, and that is no misbehaviour.
     world.drop_socket(0);
     world.run_for(seconds(20));
     assert!(world.seats[0].client.is_entered());
@@ -226,7 +226,7 @@ fn the_relays_own_code_is_founded_by_the_relay_alone() {
     let mut world = referees();
     let eve = world.raw_enter_from(EVE, Purpose::Create(Some(code("TEA"))));
     assert_eq!(refusal(&world, eve), Some(Refusal::Reserved));
-    // Nor by the pass of a game that nobody remembers.
+    // Nor by the pass of a forgotten game.
     let mine = world.raw_enter_from(EVE, Purpose::Create(Some(code("MINE"))));
     let (pass, warrant) = entered(&world, mine).unwrap();
     world.raw_send(mine, &ToRelay::Leave);
@@ -302,7 +302,7 @@ fn a_vacated_table_of_the_relay_is_founded_anew_by_the_relay_alone() {
     let (_, warrant) = entered(&world, own).unwrap();
     assert_eq!(warrant.host, world.raw_peer(own));
     assert!(entered(&world, back).is_some(), "and enters with it");
-    // While a newcomer is in a game whose members have left it is the same.
+    // The same holds while a newcomer is in a game whose members have left.
     let bob = world.raw_peer(back);
     let pass = entered(&world, back).unwrap().0;
     world.raw_send(own, &ToRelay::Members(vec![warrant.host, bob]));

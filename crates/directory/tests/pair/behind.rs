@@ -1,4 +1,4 @@
-//! A host that is behind: by a term that it has not heard of, or by a close.
+//! A host that lags behind: by a term that it has not heard of, or by a close.
 
 use samovar_wire::PeerId;
 use samovar_wire::relay::{FromRelay, Purpose, ToRelay};
@@ -12,7 +12,7 @@ fn a_host_that_did_not_hear_of_its_renewal_is_not_deposed_when_it_is_back() {
     let mut world = World::with_members(2);
     world.disk_works = false;
     world.claim(0, 2);
-    // The socket is dead for the host alone: the relay gives nobody a term in reserve.
+    // The socket is dead for the host alone: the relay gives no peer a term in reserve.
     world.seats[0].cut = true;
     let now = world.now;
     world.seats[0].conn = None;

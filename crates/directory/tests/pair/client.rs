@@ -1,6 +1,6 @@
-//! The client by itself: how it comes back, what it says by itself, and which relay it refuses.
+//! The client by itself: how it comes back, its own messages, and the relays that it refuses.
 
-use samovar_directory::limits::{CLIENT_SIGNAL_BURST, RETRY_MAX, SILENCE_MAX};
+use samovar_directory::limits::{CLIENT_SIGNAL_BURST, CLIENT_SIGNAL_INTERVAL, RETRY_MAX, SILENCE_MAX};
 use samovar_directory::{Client, ClientConfig, ClientEvent, ClientRequest, Fault, SocketId};
 use samovar_roster::authority::Signatory;
 use samovar_wire::relay::{Entered, FromRelay, Purpose, Refusal, RelayFrame, Signal, ToRelay};
@@ -193,7 +193,7 @@ fn refusals_end_it_unless_they_pass_by_themselves() {
         (Refusal::Busy, true, false),
         (Refusal::CodeTaken, true, false),
         (Refusal::UnknownGame, true, false),
-        // Nobody has let a newcomer in.
+        // No host has admitted a newcomer.
         (Refusal::Busy, false, true),
         (Refusal::CodeTaken, false, true),
         (Refusal::UnknownGame, false, true),
@@ -251,7 +251,7 @@ fn claims_without_pause_keep_within_what_the_relay_takes() {
 }
 
 #[test]
-fn who_is_a_member_is_sent_by_the_host_alone_when_it_changed_and_on_every_connection_anew() {
+fn only_the_host_sends_members_on_change_and_on_reconnection() {
     let signatory = Signatory::new(&[1; 32]);
     let mut client = in_game(&signatory, PeerId(2));
     let members = |ids: &[u32]| ToRelay::Members(ids.iter().map(|&id| PeerId(id)).collect());
@@ -331,13 +331,30 @@ fn signals_keep_within_what_the_relay_takes() {
     let to = world.peer(1);
     for _ in 0..100 {
         let now = world.now;
-        world.seats[0].client.signal(now, to, Signal::Offer(1, "v=0".to_owned()));
+        world.seats[0].client.signal(now, to, Signal::Offer(1, "v=0".to_owned()), true);
     }
     world.settle();
     assert_eq!(world.events(1).len() as u64, CLIENT_SIGNAL_BURST + 1);
     world.run_for(seconds(20));
     assert_eq!(world.events(1).len() as u64, 100 - CLIENT_SIGNAL_BURST);
     assert!(world.seats[0].client.is_entered());
+}
+
+#[test]
+fn a_signal_to_a_member_waits_behind_none_to_others() {
+    let signatory = Signatory::new(&[1; 32]);
+    let mut client = in_game(&signatory, ME);
+    let (stranger, member) = (PeerId(77), PeerId(78));
+    let offer = || Signal::Offer(1, "v=0".to_owned());
+    for _ in 0..400 {
+        client.signal(Time::ZERO, stranger, offer(), false);
+    }
+    client.signal(Time::ZERO, member, offer(), true);
+    let mut said = said(&mut client);
+    assert_eq!(said.len() as u64, CLIENT_SIGNAL_BURST);
+    client.handle_timeout(Time::ZERO + CLIENT_SIGNAL_INTERVAL);
+    said.extend(self::said(&mut client));
+    assert_eq!(said.last(), Some(&ToRelay::Signal(member, offer())));
 }
 
 #[test]
@@ -354,7 +371,7 @@ fn a_farewell_goes_out_before_the_socket_closes_whatever_is_polled_first() {
     assert_eq!((client.poll_request(), client.poll_timeout(), client.poll_event()), (None, None, None));
 }
 
-/// A client that has entered and whose machine has another network, with its second socket open.
+/// A client that has entered and then changed its network, with its second socket open.
 fn moving(signatory: &Signatory) -> (Client, SocketId, SocketId) {
     let mut client = in_game(signatory, ME);
     let first = client.socket();
@@ -380,7 +397,7 @@ fn a_change_of_network_closes_the_old_socket_behind_the_new() {
     let again = RelayFrame::control(&FromRelay::Entered(entered(&signatory, ME, 1, ME)));
     client.handle_message(Time::ZERO, second, &again);
     assert_eq!((client.socket(), client.is_entered()), (second, true));
-    // What the relay had sent on the first one still comes, and it hangs up.
+    // The relay's earlier messages on the first one still arrive, and then it closes.
     client.handle_message(
         Time::ZERO,
         first,

@@ -1,4 +1,4 @@
-//! A relay that is about to stop (PROTOCOL §5.6), and one that takes less than it could.
+//! A relay that is about to stop (PROTOCOL §5.6), and one with a smaller quota than its bounds.
 
 use samovar_directory::limits::Quota;
 use samovar_directory::{ClientEvent, CloseReason};
@@ -29,7 +29,7 @@ fn every_member_is_told_once_how_long_the_relay_stays() {
 }
 
 #[test]
-fn no_game_is_founded_any_more_and_those_that_live_take_newcomers_and_who_comes_back() {
+fn a_draining_relay_founds_no_game_and_live_ones_take_members() {
     let mut world = World::with_members(2);
     world.drain(30);
     let founder = world.raw_enter(Purpose::Create(None));

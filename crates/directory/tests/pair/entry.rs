@@ -213,7 +213,7 @@ fn signals_and_packets_reach_the_member_they_name_and_nobody_of_another_game() {
     let offer = Signal::Offer(3, "sdp".to_owned());
     for i in [0, stranger] {
         let now = world.now;
-        world.seats[i].client.signal(now, bob, offer.clone());
+        world.seats[i].client.signal(now, bob, offer.clone(), true);
         let bytes = world.seats[i].client.forward(bob, Mode::Reliable, b"bulk").expect("entered");
         let conn = world.seats[i].conn.expect("connected");
         world.raw_bytes(conn, &bytes);

@@ -1,4 +1,4 @@
-//! What the host itself claims: a fresh term, or that another hosts.
+//! The host's own claims: a fresh term, or another host.
 
 use samovar_directory::ClientEvent;
 use samovar_directory::limits::ALIVE_HOLDS;
@@ -50,7 +50,7 @@ fn a_host_cannot_hand_over_to_somebody_who_is_away_or_no_member() {
 
 #[test]
 fn claims_for_the_candidate_of_the_host_itself_wait() {
-    // Handed over by vote while the relay was away: whom they voted for is the last to be back.
+    // Handed over by vote while the relay was away: the elected member is the last to be back.
     let mut world = World::with_members(6);
     world.name_members(0, &[0, 1, 2, 3, 4, 5]);
     world.seats[2].cut = true;
@@ -77,7 +77,7 @@ fn a_host_that_was_deposed_cannot_hand_over_nor_renew() {
     let mut world = World::with_members(3);
     world.claim_for(0, 2, 1);
     world.events(0);
-    // The term after the next one it is not, the next one is another's to give.
+    // The host may not claim the term after the next, and the next one is another's to give.
     world.claim_for(0, 2, 2);
     assert_eq!(world.events(0), [denied(2, Denial::Stale)]);
     world.claim_for(0, 3, 2);

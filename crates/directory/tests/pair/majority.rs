@@ -1,4 +1,5 @@
-//! Most of the members miss the host: it goes, if not at once while it answers the relay. Who is a member the host says.
+//! Most members miss the host: it is replaced, though not at once while it answers the relay. The host names the
+//! members.
 
 use samovar_directory::ConnId;
 use samovar_directory::limits::{
@@ -65,7 +66,7 @@ fn claims_that_are_long_ago_make_no_majority_and_repeated_ones_do() {
 }
 
 #[test]
-fn who_hears_the_host_again_counts_no_longer() {
+fn a_member_that_hears_the_host_again_counts_no_longer() {
     let mut world = World::with_members(4);
     world.miss(1, 2);
     world.miss(2, 2);
@@ -78,7 +79,7 @@ fn who_hears_the_host_again_counts_no_longer() {
 }
 
 #[test]
-fn who_is_gone_misses_nobody() {
+fn a_member_that_is_gone_misses_no_host() {
     let mut world = World::with_members(4);
     world.claim(1, 2);
     world.kill(1);
@@ -125,7 +126,7 @@ fn joiners_who_are_no_members_are_not_counted() {
 #[test]
 fn members_that_are_named_late_make_a_majority_of_claims_that_wait() {
     let mut world = World::with_members(4);
-    // Two of four; the host does not answer, but that it removed one of them was on its way.
+    // Two of four; the host does not answer, but its removal of one of them was on the way.
     let named = (0..3).map(|i| world.peer(i)).collect::<std::collections::BTreeSet<_>>();
     let host = world.seats[0].conn.expect("connected");
     world.seats[0].frozen = true;
@@ -137,7 +138,7 @@ fn members_that_are_named_late_make_a_majority_of_claims_that_wait() {
 }
 
 #[test]
-fn whom_a_living_host_has_removed_does_not_outvote_it_but_makes_it_answer() {
+fn a_removed_member_cannot_outvote_a_host_but_has_it_probed() {
     let mut world = World::with_members(3);
     world.name_members(0, &[0]);
     world.events(1);
@@ -146,7 +147,7 @@ fn whom_a_living_host_has_removed_does_not_outvote_it_but_makes_it_answer() {
     world.miss(2, 2);
     world.run_for(CODE_KEPT_FOR.times(2));
     assert!(world.issued(2).is_empty(), "two of three, who are none of its members");
-    // It is alone, and does not run any more, but the system holds its connection.
+    // It is alone and does not run any more, but the system holds its connection.
     world.seats[0].frozen = true;
     world.run_for(CODE_KEPT_FOR + PULSE_EVERY.times(3));
     assert!(world.issued(2).is_empty(), "it is silent since the fourth pulse");
@@ -183,7 +184,7 @@ fn a_strangers_claim_is_denied_and_none_can_be_made_host() {
 }
 
 #[test]
-fn where_no_member_is_left_a_newcomer_may_go_on() {
+fn a_newcomer_goes_on_when_no_member_is_left() {
     let mut world = World::with_members(2);
     world.name_members(0, &[0, 1]);
     let newcomer = world.join("TEA");
@@ -204,7 +205,7 @@ fn where_no_member_is_left_a_newcomer_may_go_on() {
 }
 
 #[test]
-fn whom_most_claim_for_follows_though_their_claims_were_answered_just_now() {
+fn a_majoritys_candidate_hosts_though_claims_were_just_answered() {
     let mut world = World::with_members(5);
     world.name_members(0, &[0, 1, 2, 3, 4]);
     [1, 3, 2].into_iter().for_each(|i| world.miss(i, 2));
@@ -237,11 +238,11 @@ fn the_next_host_says_who_is_a_member_from_then_on() {
 }
 
 #[test]
-fn two_who_miss_a_host_that_does_not_answer_need_no_majority_and_need_not_wait_for_long() {
+fn two_claimants_replace_a_silent_host_soon_without_a_majority() {
     let mut world = World::with_members(8);
     let line: Vec<_> = (0..8).collect();
     world.name_members(0, &line);
-    // Six of eight died silently: their connections are open, and nobody answers on them.
+    // Six of eight died silently: their connections are open, and none answers.
     for dead in [0, 1, 2, 3, 4, 5] {
         world.seats[dead].frozen = true;
     }
@@ -254,11 +255,11 @@ fn two_who_miss_a_host_that_does_not_answer_need_no_majority_and_need_not_wait_f
 }
 
 #[test]
-fn one_who_misses_a_host_suffices_where_five_are_silent() {
+fn one_claimant_suffices_when_five_members_are_silent() {
     for members in [6, 7] {
         let mut world = World::with_members(members);
         let last = members - 1;
-        // With the host, and one whose claim is held up by what its stream has lost.
+        // With the host, and one whose claim is held up behind a lost packet.
         (members - 5..last).for_each(|dead| world.seats[dead].frozen = true);
         world.seats[0].frozen = true;
         world.claim_for(last, 2, last);
@@ -279,14 +280,14 @@ fn one_who_misses_a_host_suffices_where_five_are_silent() {
 }
 
 #[test]
-fn who_has_been_heard_of_since_the_host_is_missed_hosts_before_who_has_not() {
+fn a_candidate_heard_since_the_loss_hosts_first() {
     let mut world = World::with_members(8);
     (0..6).for_each(|dead| world.seats[dead].frozen = true);
     world.claim_for(6, 2, 5);
     world.claim_for(7, 2, 7);
     world.run_for(millis(60));
     assert_eq!(world.warrant(6).host, world.peer(7), "the other's candidate died with the host");
-    // Where none has been heard of, the first.
+    // If none was heard, the first hosts.
     let mut world = World::with_members(8);
     (0..6).for_each(|dead| world.seats[dead].frozen = true);
     world.claim_for(6, 2, 5);
@@ -313,7 +314,7 @@ fn a_host_that_is_asked_whether_it_lives_is_timed_until_it_has_answered_four_tim
     assert_eq!(asked, 5, "the doubt came before the first answer");
 }
 
-/// Somebody joins whose answers take so long; the last question is open.
+/// A peer joins whose answers take `takes`; the last question is open.
 fn raw_far(world: &mut World, takes: Duration) -> ConnId {
     let far = world.raw_enter(Purpose::Join(code("TEA")));
     for _ in 0..4 {
@@ -332,7 +333,7 @@ fn last_probe(world: &World, conn: ConnId) -> u64 {
 }
 
 #[test]
-fn two_who_miss_a_host_wait_until_others_who_are_far_can_have_answered() {
+fn two_claimants_wait_for_the_answers_of_far_members() {
     let mut world = World::with_members(3);
     let far = raw_far(&mut world, millis(100));
     let named = (0..3).map(|i| world.peer(i)).chain([world.raw_peer(far)]);
@@ -353,7 +354,7 @@ fn two_who_miss_a_host_wait_until_others_who_are_far_can_have_answered() {
 }
 
 #[test]
-fn who_answered_for_itself_and_died_with_the_host_is_not_waited_for() {
+fn a_member_that_answered_and_died_is_not_waited_for() {
     let mut world = World::with_members(8);
     let line: Vec<_> = (0..8).collect();
     world.name_members(0, &line);
@@ -372,14 +373,14 @@ fn who_answered_for_itself_and_died_with_the_host_is_not_waited_for() {
 }
 
 #[test]
-fn who_answered_and_is_silent_when_asked_again_is_not_waited_for_though_nobody_claims_again() {
+fn a_member_silent_at_the_second_probe_is_not_waited_for() {
     let mut world = World::with_members(8);
     let line: Vec<_> = (0..8).collect();
     world.name_members(0, &line);
     (0..6).for_each(|dead| world.seats[dead].frozen = true);
     world.claim_for(6, 2, 6);
     world.run_for(millis(10));
-    // It misses the host, too, but its claim is held up by what its stream has lost.
+    // It misses the host, too, but its claim is held up behind a lost packet.
     world.seats[7].frozen = true;
     world.run_for(almost(ALL_PROBED_EVERY));
     assert!(world.issued(2).is_empty(), "it may be well");
@@ -437,9 +438,9 @@ fn a_doubted_host_is_asked_at_once_and_one_that_answers_keeps_its_term() {
 }
 
 #[test]
-fn who_hears_the_host_again_takes_back_what_it_claimed() {
+fn a_member_that_hears_the_host_again_withdraws_its_claim() {
     let mut world = World::with_members(3);
-    // Its answer is late, by more than it may be.
+    // Its answer is later than allowed.
     world.seats[0].frozen = true;
     world.claim_for(1, 2, 1);
     world.run_for(millis(100));
@@ -469,7 +470,7 @@ fn a_claim_of_long_ago_is_not_taken_back_by_a_doubt() {
 }
 
 #[test]
-fn where_others_answer_two_who_miss_a_host_wait_for_it() {
+fn two_claimants_wait_for_the_host_when_others_answer() {
     let mut world = World::with_members(8);
     let line: Vec<_> = (0..8).collect();
     world.name_members(0, &line);
@@ -493,7 +494,7 @@ fn a_host_that_has_just_answered_and_is_gone_is_not_said_to_live() {
 }
 
 #[test]
-fn what_a_stranger_doubts_asks_nobody() {
+fn a_strangers_doubt_causes_no_probe() {
     for (is_member, is_asked) in [(true, true), (false, false)] {
         let mut world = World::with_members(3);
         let stranger = world.join("TEA");
@@ -511,7 +512,7 @@ fn what_a_stranger_doubts_asks_nobody() {
 }
 
 #[test]
-fn what_a_stranger_answers_keeps_nobody_waiting() {
+fn a_strangers_answer_delays_no_decision() {
     for (is_member, within) in [(false, millis(60)), (true, PROBE_WITHIN)] {
         let mut world = World::with_members(8);
         let mut line: Vec<_> = (0..8).collect();
@@ -530,7 +531,7 @@ fn what_a_stranger_answers_keeps_nobody_waiting() {
 }
 
 #[test]
-fn whom_most_want_follows_though_another_was_claimed_for_first() {
+fn the_most_wanted_candidate_beats_the_first_claimed() {
     let mut world = World::with_members(5);
     world.name_members(0, &[0, 1, 2, 3, 4]);
     world.run_for(seconds(3));

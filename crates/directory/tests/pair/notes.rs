@@ -1,4 +1,4 @@
-//! What a directory tells for the records: who entered, and how long a session was without its host.
+//! A directory's events for the logs: who entered, and how long a session was without its host.
 
 use samovar_directory::limits::PROBE_WITHIN;
 use samovar_directory::{HostChange, Note};
@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::world::{World, millis, seconds};
 
 impl World {
-    /// Why hosts changed, and how long their sessions were without.
+    /// The causes of host changes, and how long their sessions had no host.
     fn host_changes(&self) -> Vec<(HostChange, Option<Duration>)> {
         let changes = self.notes.iter().filter_map(|note| match note {
             Note::HostChanged { cause, recovery, .. } => Some((*cause, *recovery)),
@@ -20,7 +20,7 @@ impl World {
 }
 
 #[test]
-fn who_enters_is_noted_each_time() {
+fn every_entry_is_noted() {
     let mut world = World::with_members(2);
     world.drop_socket(1);
     world.run_for(seconds(2));
@@ -35,7 +35,7 @@ fn who_enters_is_noted_each_time() {
 #[test]
 fn a_host_whose_connection_ended_is_missed_from_then_on() {
     let mut world = World::with_members(3);
-    // Who claims before the reserve is on disk waits for that.
+    // A claim before the reserve is on disk waits for that.
     world.disk_works = false;
     world.kill(0);
     world.run_for(millis(300));

@@ -55,7 +55,7 @@ fn an_address_waits_with_thirty_two_and_others_wait_too() {
 }
 
 #[test]
-fn whoever_is_unnamed_for_30_s_gives_way_in_a_full_game() {
+fn a_peer_unnamed_for_30_s_gives_way_in_a_full_game() {
     let mut world = World::with_members(2);
     world.directory.set_quota(Quota { connections_per_game: 6, ..Quota::default() });
     let mut strangers = Vec::new();
@@ -122,7 +122,7 @@ fn a_reloaded_page_has_a_place_in_a_full_game_and_one_only() {
     let second = world.raw_enter_from(Some(Origin(0)), rejoin.clone());
     assert!(is_in(&world, second));
     assert_eq!(world.closed.get(&first), Some(&CloseReason::Replaced));
-    // Whoever is named keeps its seat, whoever shows that pass again.
+    // A named peer keeps its seat, even if another shows that pass again.
     let peers = vec![world.peer(0), world.raw_peer(second)];
     world.name_peers(0, peers);
     let third = world.raw_enter_from(Some(Origin(0)), rejoin);
@@ -142,7 +142,7 @@ fn a_pass_waits_for_a_dormant_game_once() {
 }
 
 #[test]
-fn what_strangers_say_and_bring_about_is_marked() {
+fn messages_and_effects_of_strangers_are_marked() {
     let mut world = World::with_members(2);
     let stranger = join_from(&mut world, 7);
     let (host, member) = (world.peer(0), world.seats[1].conn.expect("connected"));

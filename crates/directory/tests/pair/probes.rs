@@ -7,7 +7,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::world::{World, almost, millis, term};
 
-/// A game of four whose host answers nothing by itself, and is missed by one member.
+/// A game of four whose host answers nothing by itself; one member misses it.
 fn missed() -> (World, u64) {
     let mut world = World::with_members(4);
     world.directory.set_reports_probes(true);

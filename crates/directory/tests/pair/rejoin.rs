@@ -62,7 +62,7 @@ fn a_farewell_for_good_counts_like_one_for_a_while() {
     world.go_away(1);
     let bob = world.rejoin(pass);
     assert!(world.is_in(bob));
-    // When all have left for good nobody is waited for.
+    // When all have left for good the code waits for no member.
     let mut world = two_named();
     for i in 0..2 {
         world.seats[i].client.leave(now);
@@ -120,7 +120,7 @@ fn a_member_that_comes_back_much_later_founds_the_game() {
 }
 
 #[test]
-fn where_others_may_play_on_a_returning_member_waits_for_them() {
+fn a_returning_member_waits_for_others_that_may_play_on() {
     let mut world = two_named();
     let (pass, before) = (world.pass(1), world.warrant(0));
     world.go_away(1);
@@ -137,7 +137,7 @@ fn where_others_may_play_on_a_returning_member_waits_for_them() {
 }
 
 #[test]
-fn nobody_is_refused_whom_the_code_was_kept_for() {
+fn no_peer_that_the_code_was_kept_for_is_refused() {
     let mut world = two_named();
     let passes = [world.pass(0), world.pass(1)];
     world.kill(0);
@@ -164,7 +164,7 @@ fn the_only_returning_member_begins_its_game_anew() {
     assert!(world.is_in(ann) && world.warrant(ann).host != world.peer(ann));
     world.go_away(1);
     assert_eq!((world.warrant(ann).host, world.warrant(ann).session), (world.peer(ann), session));
-    // A newcomer that was never a member gets nothing so.
+    // A newcomer that was never a member gains nothing this way.
     let mut world = two_named();
     let stranger = world.join("TEA");
     let before = world.warrant(stranger);
@@ -192,7 +192,7 @@ fn a_pass_of_another_session_or_key_is_worth_no_more_than_none() {
 }
 
 #[test]
-fn who_returns_to_a_restarted_relay_waits_twelve_seconds() {
+fn a_member_back_at_a_restarted_relay_waits_twelve_seconds() {
     let mut world = two_named();
     let (pass, before) = (world.pass(0), world.warrant(0));
     world.kill(1);

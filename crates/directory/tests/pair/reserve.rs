@@ -1,4 +1,4 @@
-//! A warrant in reserve: given when the host's connection closes, lived under by who misses the host.
+//! A warrant in reserve: given when the host's connection closes, adopted by members that miss the host.
 
 use samovar_directory::ClientEvent;
 use samovar_directory::limits::PROBE_WITHIN;
@@ -39,7 +39,7 @@ fn when_the_hosts_connection_closes_all_hear_who_is_next_in_its_line_and_nobody_
 }
 
 #[test]
-fn whoever_misses_the_host_makes_the_next_one_host_for_all() {
+fn one_member_that_misses_the_host_begins_the_reserve_for_all() {
     let mut world = named(3);
     world.kill(0);
     world.claim_for(2, 2, 1);
@@ -64,7 +64,7 @@ fn a_strangers_claim_does_not_begin_it_while_it_is_on_its_way_to_disk() {
 }
 
 #[test]
-fn who_says_what_a_host_says_lives_under_the_warrant() {
+fn a_hosts_statement_shows_that_its_reserve_began() {
     let mut world = named(3);
     world.kill(0);
     let (conn, line) = (world.seats[1].conn.expect("connected"), [1, 2].map(|i| world.peer(i)));
@@ -112,7 +112,7 @@ fn a_relay_that_restarted_knows_what_was_in_reserve_and_who_goes_on() {
 }
 
 #[test]
-fn who_comes_back_is_told_that_the_hosts_connection_closed_meanwhile() {
+fn a_returning_member_is_told_that_the_host_lost_the_relay() {
     let mut world = World::with_members(3);
     let host = world.peer(0);
     world.drop_socket(1);
@@ -139,7 +139,7 @@ fn who_comes_back_is_told_that_the_hosts_connection_closed_meanwhile() {
 }
 
 #[test]
-fn nobody_is_told_that_a_host_is_gone_which_enters_at_the_same_time() {
+fn a_host_that_enters_meanwhile_is_not_reported_gone() {
     let mut world = World::with_members(4);
     let host = world.peer(0);
     world.kill_relay();
@@ -156,7 +156,7 @@ fn nobody_is_told_that_a_host_is_gone_which_enters_at_the_same_time() {
 }
 
 #[test]
-fn who_comes_back_under_the_warrant_in_reserve_shows_that_it_began() {
+fn a_member_back_under_the_reserve_shows_that_it_began() {
     let mut world = named(3);
     world.kill(0);
     let events = world.events(1);
@@ -182,7 +182,7 @@ fn back_before_the_disk() -> World {
 
 #[test]
 fn one_claim_does_not_depose_a_host_that_is_back_before_the_reserve_is_on_disk() {
-    // A member's, and the host's own, which renews its reign.
+    // A member's claim, and the host's own, which renews its term.
     for i in [4, 0] {
         let mut world = back_before_the_disk();
         world.claim_for(i, 2, i);
@@ -199,7 +199,7 @@ fn a_former_host_that_is_back_first_does_not_undo_a_reserve_that_began_before_th
     world.seats[0].cut = true;
     world.drop_socket(0);
     world.settle();
-    // The same members as before, so that the disk hears of nothing but the term.
+    // The same members as before, so that the disk hears of the term alone.
     world.name_members(1, &[0, 1, 2, 3]);
     world.claim_for(2, 2, 1);
     assert_eq!((world.warrant(3).term, world.warrant(3).host), (term(2), world.peer(1)));
@@ -216,9 +216,9 @@ fn a_former_host_that_is_back_first_does_not_undo_a_reserve_that_began_before_th
     assert_eq!(world.warrant(2).host, world.peer(1), "whom the relay had announced");
 }
 
-/// One of four is to host, and those who are left live under its term when the relay has restarted.
+/// One of four is to host, and the remaining members live under its term when the relay has restarted.
 #[test]
-fn that_a_reserve_began_is_learnt_while_the_game_is_on_its_way_to_disk() {
+fn a_begun_reserve_is_learnt_while_the_game_is_being_written() {
     let mut world = named(4);
     world.seats[0].cut = true;
     world.drop_socket(0);
@@ -268,7 +268,7 @@ fn a_new_host_that_is_here_is_not_awaited() {
 }
 
 #[test]
-fn who_was_removed_hears_of_no_reserve_and_cannot_begin_it_by_coming_back() {
+fn a_removed_member_neither_hears_of_nor_begins_the_reserve() {
     let mut world = named(5);
     world.name_members(0, &[0, 1, 2, 3]);
     world.seats[0].cut = true;
@@ -295,7 +295,7 @@ fn a_reserve_is_begun_for_nobody_who_is_not_back() {
 }
 
 #[test]
-fn who_misses_the_host_in_reserve_as_well_begins_that_term_and_claims_the_next() {
+fn missing_the_reserve_host_begins_its_term_and_claims_the_next() {
     let mut world = named(3);
     world.kill(0);
     world.seats[1].frozen = true;
@@ -306,7 +306,7 @@ fn who_misses_the_host_in_reserve_as_well_begins_that_term_and_claims_the_next()
 }
 
 #[test]
-fn who_begins_the_reserve_and_wanted_another_is_told() {
+fn a_claim_for_another_than_the_reserve_host_is_answered() {
     let mut world = named(3);
     world.kill(0);
     world.events(2);
@@ -316,7 +316,7 @@ fn who_begins_the_reserve_and_wanted_another_is_told() {
     assert_eq!(world.events(2), [ClientEvent::Issued(warrant), denied(2, Denial::Stale)]);
 }
 
-/// Two were in reserve one after the other, and the first has begun, unheard by the relay.
+/// Two warrants were in reserve one after the other, and the first has begun without the relay's knowledge.
 #[test]
 fn a_relay_that_restarted_learns_that_a_reserve_before_the_last_began() {
     let mut world = named(4);

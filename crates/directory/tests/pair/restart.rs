@@ -28,7 +28,7 @@ fn the_host_registers_again_and_a_newcomer_joins_the_same_code() {
     for (i, peer) in peers.into_iter().enumerate() {
         assert_eq!(world.peer(i), peer);
         let mut events = world.events(i);
-        // Who is back before the host is told that it is not.
+        // A member that is back before the host is told that the host is not.
         events.pop_if(|event| i > 0 && *event == ClientEvent::Gone(peers[0]));
         assert!(events.ends_with(&[ClientEvent::Lost, ClientEvent::Restored]), "{events:?}");
     }
@@ -90,8 +90,8 @@ fn the_code_of_a_restored_game_is_kept_for_a_minute() {
     assert_eq!(world.events(0), [ClientEvent::Restored]);
 }
 
-/// A game of three whose relay restarts, of which only one came back while the others are cut off: it names these members and
-/// leaves. The code is kept for the others, who are all back when they are cut off no more.
+/// A game of three whose relay restarts. Only one comes back while the others are cut off; it names these members and
+/// leaves. The code is kept for the others, which are all back when they are cut off no more.
 fn only_one_is_back_and_leaves(back: usize, members: Option<&[usize]>) {
     let mut world = World::with_members(3);
     world.name_members(0, &[0, 1, 2]);
@@ -122,7 +122,7 @@ fn the_code_of_a_restored_game_is_kept_when_the_only_one_that_came_back_leaves()
     only_one_is_back_and_leaves(2, None);
 }
 
-/// The others voted for another one while the relay was away, and the host of before removed them all.
+/// The others voted for another host while the relay was away, and the previous host removed them all.
 #[test]
 fn the_code_of_a_restored_game_is_kept_when_its_host_says_that_it_is_alone_and_leaves() {
     only_one_is_back_and_leaves(0, Some(&[0]));
@@ -218,7 +218,7 @@ fn a_game_whose_sockets_all_broke_for_a_moment_is_listed_again() {
 }
 
 #[test]
-fn of_two_restored_games_with_one_code_the_later_has_it() {
+fn the_later_of_two_restored_games_keeps_their_code() {
     let mut world = World::with_members(2);
     let first = world.warrant(0).session;
     (0..2).for_each(|i| world.kill(i));

@@ -1,4 +1,4 @@
-//! Everything at once, from a seed: deaths, freezes, cuts, restarts and slow disks, in any order.
+//! All failures at once, from a seed: deaths, freezes, cuts, restarts and slow disks, in any order.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::world::{World, millis, seconds};
 const SEATS: usize = 5;
 const STEPS: usize = 120;
 
-/// One host per term, and nobody hears of a term that is not on disk.
+/// One host per term, and no peer hears of a term that is not on disk.
 fn check(world: &mut World, hosts: &mut BTreeMap<(SessionId, Term), PeerId>) {
     for (_, message) in std::mem::take(&mut world.said) {
         let warrant = match message {
@@ -42,7 +42,7 @@ fn act(world: &mut World, number: u64) {
         6 if world.relay_up && number >> 16 & 3 == 0 => world.kill_relay(),
         6 | 7 if !world.relay_up => world.start_relay(),
         _ => {
-            // Two or three of them miss the host, and most want the same in its place; or the host says so itself.
+            // Two or three of them miss the host, and most want the same candidate; or the host claims itself.
             let wanted = world.seats[(number >> 24) as usize % SEATS].client.peer();
             let now = world.now;
             for seat in world.seats.iter_mut().filter(|seat| !seat.frozen).skip(i % 3).take(3) {
@@ -55,7 +55,7 @@ fn act(world: &mut World, number: u64) {
     world.settle();
 }
 
-/// The number of terms there were.
+/// The number of terms in the run.
 fn soak(seed: u8) -> usize {
     let mut world = World::with_members(SEATS);
     let mut hosts = BTreeMap::new();
@@ -66,7 +66,7 @@ fn soak(seed: u8) -> usize {
         world.run_for(millis(entropy.number() % 1_500));
         check(&mut world, &mut hosts);
     }
-    // Everything heals; then all are in the game under one warrant, and it is the highest ever given.
+    // Everything heals; then all are in the game under one warrant, the highest ever given.
     world.disk_works = true;
     world.write();
     if !world.relay_up {

@@ -18,7 +18,7 @@ fn fifty_joiners_who_come_back_first_get_no_term() {
     joiners.iter().for_each(|&i| world.miss(i, joiners[0]));
     world.run_for(seconds(5));
     assert_eq!(world.directory.usage().members, 0, "a peer that only joined lists no game");
-    // Once a member is back they are in the game again, and have no say.
+    // Once a member is back they are in the game again, and have no vote.
     world.seats[2].cut = false;
     world.run_for(CODE_KEPT_FOR + seconds(5));
     assert!(joiners.iter().all(|&i| world.seats[i].client.is_entered()));
@@ -84,7 +84,7 @@ fn a_joiner_that_is_back_first_enters_with_the_first_member() {
     }
     assert!(world.seats[joiner].client.is_entered() && world.peer(joiner) == peer);
     assert_eq!(world.directory.usage().awaiting, 0);
-    // Where the game is founded anew it is nobody.
+    // Where the game is founded anew it is no peer of it.
     world.kill_relay();
     let pass = world.seats[1].client.pass().expect("entered");
     (0..2).for_each(|i| world.kill(i));
@@ -148,7 +148,7 @@ fn an_abandoned_game_goes_to_the_newcomer_after_fifteen_seconds() {
     assert!(world.issued(2).is_empty());
     world.run_for(millis(251));
     assert_eq!((world.warrant(newcomer).term, world.warrant(newcomer).host), (term(2), world.peer(newcomer)));
-    // From then on the newcomer says who is a member.
+    // From then on the newcomer names the members.
     let other = world.join("TEA");
     world.events(other);
     world.claim(other, 3);

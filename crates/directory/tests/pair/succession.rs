@@ -1,4 +1,4 @@
-//! The witness: one host per term, and none is deposed that lives.
+//! The witness: one host per term, and no living host is deposed.
 
 use samovar_directory::limits::{CLAIM_COUNTS_FOR, PROBE_WITHIN};
 use samovar_directory::{ClientEvent, CloseReason};
@@ -39,7 +39,7 @@ fn all_who_miss_the_host_claim_for_one_candidate_and_none_is_denied() {
 }
 
 #[test]
-fn of_two_claims_at_once_for_two_candidates_the_first_counts() {
+fn the_first_of_two_claims_for_two_candidates_counts() {
     let mut world = World::with_members(3);
     world.seats[0].frozen = true;
     world.disk_works = false;
@@ -208,9 +208,9 @@ fn one_member_that_claims_without_end_neither_deposes_nor_overloads_the_host() {
     let probes = world.said.iter().filter(|(_, message)| matches!(message, FromRelay::Probe(_)));
     let (to_host, to_others): (Vec<_>, Vec<_>) = probes.partition(|(conn, _)| *conn == host);
     assert!(to_host.len() <= 100, "{} probes in ten seconds", to_host.len());
-    // As often as all are asked, and four times each for how long its answers take.
+    // As often as all are asked, and four times each to measure its answers.
     assert!(to_others.len() <= 2 * (10_000 / 150 + 4), "{} probes of two others", to_others.len());
-    // Whoever claims faster than that has broken the limit on messages.
+    // A faster claimant breaks the limit on messages.
     for _ in 0..500 {
         world.raw_send(conns[1], &claim);
     }
@@ -266,7 +266,8 @@ fn the_new_host_lists_the_game_at_once_and_the_former_no_longer() {
 
 #[test]
 fn a_host_far_away_is_given_the_time_that_its_answers_take() {
-    // Everybody is 200 ms away from the relay and back; two of five miss the host for a moment, and nobody else answers.
+    // All members are 200 ms away from the relay and back; two of five miss the host for a moment, and no other
+    // answers.
     for (trip, is_kept) in [(millis(200), true), (millis(60), false)] {
         let mut world = World::new();
         let host = world.raw_enter(Purpose::Create(Some(code("TEA"))));
@@ -297,7 +298,7 @@ fn a_host_far_away_is_given_the_time_that_its_answers_take() {
 }
 
 #[test]
-fn whoever_claimed_another_term_than_its_candidate_got_is_told() {
+fn a_claim_of_another_term_than_was_given_is_answered() {
     let mut world = World::with_members(5);
     world.seats[0].frozen = true;
     world.disk_works = false;
@@ -312,7 +313,7 @@ fn whoever_claimed_another_term_than_its_candidate_got_is_told() {
 }
 
 #[test]
-fn of_equal_candidates_that_one_follows_whose_claim_has_not_expired_since_it_began() {
+fn between_equal_candidates_the_unexpired_claim_wins() {
     let mut world = World::with_members(5);
     world.claim_for(1, 2, 3);
     world.run_for(CLAIM_COUNTS_FOR + millis(1));
@@ -326,11 +327,11 @@ fn of_equal_candidates_that_one_follows_whose_claim_has_not_expired_since_it_beg
 #[test]
 fn a_host_that_comes_back_is_asked_again_where_it_is() {
     let mut world = World::with_members(4);
-    // Who would answer sets off another question.
+    // An answer of theirs would cause another question.
     (2..4).for_each(|i| world.seats[i].frozen = true);
     world.seats[0].frozen = true;
     world.claim_for(1, 2, 1);
-    // What it was asked went to a connection that only the relay takes for open.
+    // The probe went to a connection that only the relay takes for open.
     let now = world.now;
     world.seats[0].conn = None;
     world.seats[0].frozen = false;

@@ -1,4 +1,4 @@
-//! The harness: everything that happens at one moment is settled before time moves to the next timer.
+//! The harness: it settles everything that happens at one moment before time moves to the next timer.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use samovar_directory::{
 use samovar_wire::relay::{Denial, Enter, FromRelay, Listing, Purpose, RelayFrame, ToRelay};
 use samovar_wire::{Duration, GameCode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Warrant};
 
-/// Hash of the parameters that everybody agrees on unless a test says otherwise.
+/// Hash of the parameters that all peers agree on unless a test says otherwise.
 pub(crate) const PARAMS: u64 = 77;
 
 pub(crate) fn code(text: &str) -> GameCode {
@@ -38,26 +38,26 @@ pub(crate) fn listing(players: u8) -> Listing {
     Listing { players, capacity: 8, open: true, host_name: "Ann".to_owned() }
 }
 
-/// A client, its socket and what it heard.
+/// A client, its socket and its events.
 pub(crate) struct Seat {
     pub(crate) client: Client,
     pub(crate) conn: Option<ConnId>,
     pub(crate) events: Vec<ClientEvent>,
     pub(crate) over: bool,
-    /// Neither reads nor runs.
+    /// It neither reads nor runs.
     pub(crate) frozen: bool,
     /// Its sockets cannot be opened.
     pub(crate) cut: bool,
-    /// It misses its host and goes on saying so.
+    /// It misses its host and repeats its claim.
     missing: Option<Missing>,
-    /// The client's name for `conn`, and what it has moved from.
+    /// The client's name for `conn`, and the socket that it has moved from.
     socket: SocketId,
     former: Option<(SocketId, ConnId)>,
     unread: Vec<(SocketId, Vec<u8>)>,
 }
 
 impl Seat {
-    /// By what connection a socket of the client's goes.
+    /// The connection of a socket of the client's.
     fn conn_of(&self, socket: SocketId) -> Option<ConnId> {
         let former = self.former.filter(|former| former.0 == socket).map(|former| former.1);
         if socket == self.socket { self.conn } else { former }
@@ -91,7 +91,7 @@ pub(crate) struct World {
     pub(crate) directory: Directory,
     pub(crate) secret: [u8; 32],
     pub(crate) relay_up: bool,
-    /// The code that is the relay's own.
+    /// The relay's own code.
     pub(crate) own_code: Option<GameCode>,
     pub(crate) disk: BTreeMap<SessionId, TermRecord>,
     /// Whether writes reach the disk; they wait otherwise.
@@ -99,12 +99,12 @@ pub(crate) struct World {
     pub(crate) writes: Vec<TermRecord>,
     pub(crate) forgotten: Vec<SessionId>,
     pub(crate) seats: Vec<Seat>,
-    /// What raw connections were sent.
+    /// The messages to raw connections.
     pub(crate) heard: BTreeMap<ConnId, Vec<FromRelay>>,
     pub(crate) closed: BTreeMap<ConnId, CloseReason>,
-    /// Every message of the relay to anybody.
+    /// Every message of the relay to any connection.
     pub(crate) said: Vec<(ConnId, FromRelay)>,
-    /// Everything for the records.
+    /// All events for the logs.
     pub(crate) notes: Vec<Note>,
     next_conn: u64,
     starts: u8,
@@ -187,7 +187,7 @@ impl World {
         self.raw_of(None)
     }
 
-    /// The same, from somewhere.
+    /// The same, from an origin.
     pub(crate) fn raw_of(&mut self, origin: Option<Origin>) -> ConnId {
         self.next_conn += 1;
         let conn = ConnId(self.next_conn);
@@ -290,7 +290,7 @@ impl World {
         self.claim_for(i, n, i);
     }
 
-    /// One claim for another.
+    /// One claim for another candidate.
     pub(crate) fn claim_for(&mut self, i: usize, n: u64, candidate: usize) {
         let candidate = self.peer(candidate);
         assert!(self.seats[i].client.claim(self.now, term(n), candidate));
@@ -315,12 +315,12 @@ impl World {
         self.run_for(Duration::from_micros(0));
     }
 
-    /// It hears it again.
+    /// A seat hears its host again.
     pub(crate) fn hear_host(&mut self, i: usize) {
         self.seats[i].missing = None;
     }
 
-    /// Says as the host who is a member.
+    /// The host names its members.
     pub(crate) fn name_members(&mut self, host: usize, members: &[usize]) {
         self.name_peers(host, members.iter().map(|&i| self.peer(i)).collect());
     }
@@ -330,7 +330,7 @@ impl World {
         self.settle();
     }
 
-    /// Who a raw connection is.
+    /// The peer of a raw connection.
     pub(crate) fn raw_peer(&self, conn: ConnId) -> PeerId {
         let entered = self.heard[&conn].iter().find_map(|said| match said {
             FromRelay::Entered(entered) => Some(entered.pass.peer),
@@ -347,12 +347,12 @@ impl World {
         self.seats[i].client.warrant().expect("the seat has entered")
     }
 
-    /// What a seat heard since this was asked last.
+    /// The events of a seat since the last call.
     pub(crate) fn events(&mut self, i: usize) -> Vec<ClientEvent> {
         std::mem::take(&mut self.seats[i].events)
     }
 
-    /// The numbers by which a seat was asked whether it lives.
+    /// The numbers of the probes that a seat was sent.
     pub(crate) fn probes_of(&self, i: usize) -> Vec<u64> {
         let conn = self.seats[i].conn.expect("connected");
         let probes = self.said.iter().filter_map(|(to, message)| match message {
@@ -362,7 +362,7 @@ impl World {
         probes.collect()
     }
 
-    /// The warrants of the n-th witnessed term that anybody was sent.
+    /// The warrants of the n-th witnessed term that were sent to any peer.
     pub(crate) fn issued(&self, n: u64) -> Vec<Warrant> {
         let warrants = self.said.iter().filter_map(|(_, message)| match message {
             FromRelay::Issued(warrant) => Some(*warrant),
@@ -382,7 +382,7 @@ impl World {
         self.settle();
     }
 
-    /// Moves what there is to move until nothing is left.
+    /// Moves messages until none is left.
     pub(crate) fn settle(&mut self) {
         while self.move_clients() | self.move_directory() {}
     }
@@ -498,7 +498,7 @@ impl World {
     }
 }
 
-/// A millisecond less.
+/// A span less one millisecond.
 pub(crate) fn almost(span: Duration) -> Duration {
     Duration::from_micros(span.as_micros() - 1_000)
 }

@@ -107,6 +107,7 @@ impl Duel {
             if is_founder { (0..self.config.robots.min(ROBOTS_MAX)).collect() } else { inherited.collect() };
         for number in robots {
             let Identity { driver, glaze, name } = robot_identity(number);
+            let glaze = self.board.rows.glaze_for(driver, glaze);
             // A robot without a row does not play.
             let _ = self.board.rows.join(driver, name, glaze);
         }
@@ -129,6 +130,7 @@ impl Duel {
         for member in session.view().members().filter(|member| plays(member.record)) {
             let player = PlayerKey::Seat(member.record.seat.0);
             let (name, glaze) = looks(member.record);
+            let glaze = rows.glaze_for(player, glaze);
             if rows.row(player).is_some_and(|row| row.name == name && row.glaze == glaze) {
                 continue;
             }
@@ -284,11 +286,17 @@ impl Duel {
     /// The other teapots in play, as a robot sees them.
     pub(super) fn rivals(&self, but: PlayerKey) -> Vec<Rival> {
         let others = self.picture.iter().filter(|seen| seen.player != but && seen.is_in_play());
+        let points = |player| self.board.rows.row(player).map_or(0, |row| row.score);
+        let behind = |player| match player {
+            PlayerKey::Seat(_) => points(but).saturating_sub(points(player)),
+            PlayerKey::Robot(_) => 0,
+        };
         others
             .map(|seen| Rival {
                 player: seen.player,
                 motion: seen.motion,
                 is_vulnerable: seen.phase == Phase::Alive,
+                behind: behind(seen.player),
             })
             .collect()
     }

@@ -115,7 +115,8 @@ mod tests {
         assert_eq!(keep_clear(&at(8.0), [1.0, 0.0], &TEA_TABLE), [0.0, 0.0]);
         assert!(keep_clear(&at(14.5), [1.0, 0.0], &TEA_TABLE)[0] < -1.0, "away from the rim");
         assert!(keep_clear(&at(3.0), [-1.0, 0.0], &TEA_TABLE)[0] > 1.0, "away from the bowl");
-        let rival = |x: f32| Rival { player: PlayerKey::Robot(1), motion: at(x), is_vulnerable: true };
+        let rival =
+            |x: f32| Rival { player: PlayerKey::Robot(1), motion: at(x), is_vulnerable: true, behind: 0 };
         assert_eq!(keep_apart(&at(0.0), &[rival(6.0)]), [0.0, 0.0]);
         assert!(keep_apart(&at(0.0), &[rival(2.0)])[0] < -1.0);
         assert!(length(keep_apart(&at(0.0), &[rival(0.0)])) > 1.0, "even from the same place");

@@ -1,7 +1,7 @@
-//! Tokio as the `webrtc` crate sees it, with one difference: a panic of its task is noticed.
+//! Tokio as the `webrtc` crate sees it, with one difference: this runtime notices a panic of the stack's task.
 //!
-//! The stack drives a connection in a task of its own. When that task panics, the stack's channels stay silent
-//! for ever instead of ending, so the panic is caught here and told to the connection.
+//! The stack drives a connection in a task of its own. When that task panics, the stack's channels stay silent for ever
+//! instead of ending. So this runtime catches the panic and tells the connection.
 
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -84,7 +84,7 @@ mod tests {
     use webrtc::runtime::default_runtime;
 
     #[tokio::test]
-    async fn a_panic_of_the_stack_s_task_is_told_to_its_connection() {
+    async fn a_connection_hears_of_a_panic_in_its_stack_s_task() {
         let signals = Arc::new(Signals::default());
         let runtime = GuardedRuntime::new(default_runtime().unwrap(), Arc::clone(&signals));
         runtime.spawn(Box::pin(async { panic!("as hostile SCTP chunks make it") })).detach();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_that_ends_well_says_nothing() {
+    async fn a_task_that_ends_well_gives_no_signal() {
         let signals = Arc::new(Signals::default());
         let runtime = GuardedRuntime::new(default_runtime().unwrap(), Arc::clone(&signals));
         let task = runtime.spawn(Box::pin(async {}));

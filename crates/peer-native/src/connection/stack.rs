@@ -26,7 +26,7 @@ use webrtc::runtime::default_runtime;
 use super::NativeConfig;
 use super::guarded_runtime::GuardedRuntime;
 
-/// What the stack tells from its own task.
+/// Signals that the stack gives from its own task.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
     /// Every local candidate is known.
@@ -115,8 +115,8 @@ impl Stack {
     }
 }
 
-/// Runs a piece of the stack so that its panic ends this connection and nothing else: hostile SCTP chunks are
-/// known to panic it (`TOOLCHAIN.md`). `None` after a panic.
+/// Runs a piece of the stack so that its panic ends only this connection: hostile SCTP chunks are known to make the
+/// stack panic (`TOOLCHAIN.md`). Returns `None` after a panic.
 pub(super) async fn contain<T>(step: impl Future<Output = T>) -> Option<T> {
     match AssertUnwindSafe(step).catch_unwind().await {
         Ok(value) => Some(value),
@@ -144,11 +144,11 @@ fn servers(config: &NativeConfig) -> Vec<RTCIceServer> {
 
 fn settings() -> SettingEngine {
     SettingEngineBuilder::new()
-        // Nobody else on this machine's network needs to hear about a robot.
+        // A robot does not announce itself to other machines on this network.
         .with_multicast_dns_mode(MulticastDnsMode::Disabled)
-        // Whoever answered waits for the handshake, which saves a round trip.
+        // The answerer waits for the handshake, which saves a round trip.
         .with_answering_dtls_role(RTCDtlsRole::Server)
-        // The stack loses larger messages without a word; with room to spare they are seen and end the connection.
+        // The stack loses larger messages without a report. With room to spare the connection sees them and ends.
         .with_sctp_max_message_size(SctpMaxMessageSize::Unbounded)
         .build()
 }
@@ -170,7 +170,7 @@ impl PeerConnectionEventHandler for Listener {
     }
 
     async fn on_data_channel(&self, _: Arc<dyn DataChannel>) {
-        // Both channels are agreed beforehand: whoever opens a third one speaks another protocol.
+        // Both sides agree on the two channels beforehand: a peer that opens a third one speaks another protocol.
         self.0.dead.notify_one();
     }
 }

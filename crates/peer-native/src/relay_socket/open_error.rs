@@ -1,4 +1,4 @@
-//! Why a relay's WebSocket did not open.
+//! The reasons why a relay's WebSocket did not open.
 
 use std::fmt;
 use std::io;
@@ -6,10 +6,10 @@ use std::io;
 use tokio_tungstenite::tungstenite::error::{Error, TlsError, UrlError};
 use tokio_tungstenite::tungstenite::http::{Response, header};
 
-/// As much of an HTTP answer as is shown, in characters.
+/// The most characters of an HTTP answer that are shown.
 const SHOWN_MAX: usize = 300;
 
-/// Why the relay's WebSocket did not open, told to the person who named the relay.
+/// The reason why the relay's WebSocket did not open, for the person who named the relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenError {
     url: String,
@@ -27,7 +27,7 @@ enum Why {
 }
 
 impl OpenError {
-    /// Nothing came within the time that a relay has.
+    /// The relay sent nothing within its time.
     pub(super) fn silent(url: &str) -> Self {
         Self { url: url.to_owned(), why: Why::Silent }
     }
@@ -51,13 +51,13 @@ impl OpenError {
         Self { url: url.to_owned(), why }
     }
 
-    /// Whether another attempt would end like this one, unless somebody changes something: the address is wrong, the certificate is
-    /// not trusted, or what is there is no relay for this peer.
+    /// Whether another attempt would end like this one until somebody changes something: the address is wrong, the
+    /// certificate is not trusted, or the server at that address is no relay for this peer.
     #[must_use]
     pub const fn is_final(&self) -> bool {
         match &self.why {
             Why::Address(_) | Why::Tls(_) => true,
-            // Too many requests are fewer in a while.
+            // After a while the relay no longer counts too many requests.
             Why::Answered { status, .. } => *status < 500 && *status != 429,
             Why::Unreachable(_) | Why::Silent | Why::Other(_) => false,
         }
@@ -91,7 +91,7 @@ impl std::error::Error for OpenError {}
 fn of_system(error: &io::Error) -> Why {
     let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) else {
         return match error.kind() {
-            // By TLS, too: whoever understands none of it hangs up.
+            // A server that does not speak TLS hangs up in this way, too.
             io::ErrorKind::UnexpectedEof => Why::Other("it hangs up".to_owned()),
             _ => Why::Unreachable(error.to_string()),
         };
@@ -113,7 +113,7 @@ fn answered(response: &Response<Option<Vec<u8>>>) -> Why {
         Some(place) => format!("go to {place}"),
         None => String::from_utf8_lossy(response.body().as_deref().unwrap_or_default()).into_owned(),
     };
-    // Of a page the title says all to whoever reads a terminal.
+    // The title of a page is enough for a reader at a terminal.
     let title = || said.split_once("<title>")?.1.split_once("</title>").map(|(title, _)| title);
     let said = if said.trim_start().starts_with('<') { title().unwrap_or_default() } else { &said };
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_pass_by_itself_is_tried_again() {
+    fn only_an_error_that_may_pass_by_itself_is_tried_again() {
         for (status, is_final) in
             [(302, true), (403, true), (404, true), (429, false), (502, false), (503, false)]
         {

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// One end: its connection and what that reports.
+/// One end: its connection, and the events of that connection.
 struct End {
     connection: Option<Connection>,
     events: Receiver<(ConnectionKey, ConnectionEvent)>,
@@ -96,7 +96,7 @@ async fn an_empty_message_on_the_unreliable_channel_arrives_and_holds_nothing_ba
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_sent_at_the_first_moment_arrives() {
+async fn a_message_sent_at_the_first_moment_arrives() {
     for attempt in 0..20 {
         let (mut offerer, mut answerer) = pair(attempt).await;
         assert_eq!(answerer.next().await, Some(ConnectionEvent::Opened));
@@ -172,7 +172,7 @@ async fn a_replaced_attempt_ends_and_the_new_one_carries() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_that_stalls_bounds_both_queues() {
     let (mut offerer, answerer) = open_pair(1).await;
-    // Nobody reads at the answerer: its queue fills, then its stack's, then SCTP's window, then ours.
+    // The answerer's owner does not read: the answerer's queue fills, then its stack's, then SCTP's window, then ours.
     let mut sent = 0;
     let overflow = loop {
         if offerer.send(Mode::Reliable, &[0; 16_384]).is_err() {
@@ -192,7 +192,7 @@ async fn a_reader_that_stalls_bounds_both_queues() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unreliable_messages_to_a_stalled_reader_are_dropped_and_harm_nobody() {
+async fn unreliable_messages_to_a_stalled_reader_are_dropped() {
     let (offerer, mut answerer) = open_pair(1).await;
     for _ in 0..20_000 {
         offerer.send(Mode::Unreliable, &[1; 1_000]).unwrap();

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Remembers what happened to its peer.
+/// A game that records the events of its peer.
 #[derive(Default)]
 struct Diary {
     events: Vec<PeerEvent>,
@@ -105,7 +105,7 @@ async fn two_peers_meet_over_the_relay_and_go_on_without_it() {
         until(peer, "still both members", has_two_members).await;
         until(peer, "still a direct path", |now, peer, _| all_paths(now, peer, Path::Direct)).await;
     }
-    // The farewell goes out over the direct path, before that is closed.
+    // The farewell goes out over the direct path before that path closes.
     let diary = guest.stop().await.expect("the game did not panic");
     assert!(diary.ticks > 100, "{} ticks", diary.ticks);
     until(&founder, "the guest left", |_, _, diary| {

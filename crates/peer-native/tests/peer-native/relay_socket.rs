@@ -34,7 +34,7 @@ async fn open() -> (RelaySocket, Receiver<(u32, RelayEvent)>, WebSocketStream<Tc
     (socket, events, server)
 }
 
-/// Why a socket does not open.
+/// The reason why a socket does not open.
 async fn why_not(url: String, trust: Trust) -> OpenError {
     let (sender, mut events) = channel(8);
     let _socket = RelaySocket::open(url, trust, 1, sender);
@@ -61,7 +61,7 @@ async fn binary_messages_pass_both_ways_and_others_are_ignored() {
 }
 
 #[tokio::test]
-async fn what_was_queued_is_sent_before_the_socket_closes() {
+async fn the_socket_sends_its_queue_before_it_closes() {
     let (socket, mut events, mut server) = open().await;
     for number in 0..100u8 {
         socket.send(vec![number; 100]).unwrap();
@@ -125,7 +125,7 @@ async fn tls_listener(directory: &std::path::Path) -> (TcpListener, TlsAcceptor,
 }
 
 #[tokio::test]
-async fn a_relay_behind_tls_is_reached_by_who_trusts_its_authority() {
+async fn a_peer_reaches_a_tls_relay_whose_authority_it_trusts() {
     let directory = std::env::temp_dir().join(format!("samovar-trust-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a scratch directory");
     let (listener, acceptor, trust, url) = tls_listener(&directory).await;
@@ -156,12 +156,12 @@ async fn a_relay_behind_tls_is_reached_by_who_trusts_its_authority() {
 }
 
 #[tokio::test]
-async fn tls_with_who_speaks_none_is_told_as_that() {
+async fn a_server_that_speaks_no_tls_is_reported_as_that() {
     let (listener, url) = listener().await;
     let served = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("it connects");
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.expect("answers");
-        // Until the other end hangs up, so that the answer is read.
+        // Waits until the other end hangs up, so that it has read the answer.
         stream.read_to_end(&mut Vec::new()).await.ok();
     });
     let error = why_not(url.replace("ws:", "wss:"), Trust::default()).await;

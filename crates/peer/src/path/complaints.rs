@@ -1,16 +1,16 @@
-//! Complaints of not being heard: those that the other end makes, and when to make one.
+//! Complaints about silence: those of the other end, and when to make one.
 
 use samovar_wire::{Duration, Time};
 
-/// How often the other end is told that it is not heard, and half of how long that counts.
+/// The least time between two complaints, and half the time that one counts for.
 pub const COMPLAIN_EVERY: Duration = Duration::from_millis(200);
 
-/// Complaints by one way.
+/// The complaints over one way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Complaints {
-    /// When the other end said last that it does not hear us.
+    /// When the other end last complained.
     heard: Option<Time>,
-    /// When we say so next, at the soonest.
+    /// When this end may complain next.
     next: Time,
 }
 
@@ -19,17 +19,17 @@ impl Complaints {
         self.heard = Some(now);
     }
 
-    /// Whether the other end has complained, and not too long ago.
+    /// Whether a complaint of the other end still counts.
     pub(super) fn are_heard(&self, now: Time) -> bool {
         self.heard.is_some_and(|last| last + COMPLAIN_EVERY.times(2) > now)
     }
 
-    /// When to complain of a silence that is to be complained of from `due` on.
+    /// When to complain of a silence that deserves it from `due` on.
     pub(super) fn next_of(&self, due: Time) -> Time {
         due.max(self.next)
     }
 
-    /// Whether to complain now, if it may be done at `at`.
+    /// Whether to complain now, if `at` is the time for it.
     pub(super) fn make(&mut self, now: Time, at: Time) -> bool {
         let is_due = at <= now;
         if is_due {

@@ -1,4 +1,4 @@
-//! One connection: being opened, or open.
+//! One connection, opening or open.
 
 use samovar_wire::{Duration, Time};
 
@@ -9,7 +9,7 @@ use super::{ANSWER_WITHIN, CROSSING, OPEN_WITHIN, PROVE_WITHIN};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum AttemptEnd {
-    /// Both channels are open. What becomes of the connection is told by the path.
+    /// Both channels are open. The path reports the connection's further life.
     Opened,
     /// The other end did not answer the offer in time.
     Unanswered,
@@ -17,7 +17,7 @@ pub enum AttemptEnd {
     Late,
     /// The driver says that it failed: no way was found, or the other end closed it.
     Closed,
-    /// It opened, was told as [`AttemptEnd::Opened`], and nothing was ever heard on it.
+    /// It opened, was reported as [`AttemptEnd::Opened`], and nothing was ever heard on it.
     Silent,
     /// Another attempt took its place: the other end's offer, or one on a network that changed.
     Superseded,
@@ -25,17 +25,17 @@ pub enum AttemptEnd {
     Gone,
 }
 
-/// A connection that is being opened, or waits beside the current one to be heard on.
+/// A connection that is being opened, or is open beside the current one and not proven yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt {
     pub(super) number: u32,
     pub(super) since: Time,
     /// When our description went out.
     pub(super) described: Option<Time>,
-    /// What the other end calls the attempt when we answer.
+    /// The other end's number of the attempt, if this end answers.
     pub(super) answers: Option<u32>,
     pub(super) awaits_answer: bool,
-    /// The other end has offered since, and would have answered if it had this offer.
+    /// The other end has offered since; with this offer in hand it would have answered.
     pub(super) is_crossed: bool,
     pub(super) open: Option<Time>,
 }
@@ -51,22 +51,22 @@ impl Attempt {
         }
     }
 
-    /// Whether an offer of the other end that comes now can have been made before that had this one.
+    /// Whether the other end can have made an offer that arrives now before it had this one.
     pub(super) fn crosses(&self, now: Time) -> bool {
         self.awaits_answer && !self.is_crossed && self.described.is_some_and(|at| at + CROSSING > now)
     }
 }
 
-/// A connection that carries.
+/// A connection that carries packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
     pub(super) attempt: u32,
     pub(super) opened: Time,
-    /// Where silence counts from.
+    /// The arrivals; silence counts from the last.
     rhythm: Rhythm,
-    /// When something was heard; `None` before.
+    /// When something was last heard; `None` before the first.
     pub(super) proven: Option<Time>,
-    /// Whether the other end owes us anything: silence is none otherwise.
+    /// Whether the other end owes anything; otherwise silence does not count.
     pub(super) expects: bool,
     /// Whether the other end speaks only when it is asked.
     is_asked: bool,
@@ -79,7 +79,7 @@ impl Open {
 
     pub(super) fn on_heard(&mut self, now: Time) {
         match self.proven {
-            // How long it took until then is no rhythm, unless it was asked for.
+            // The time until the first arrival belongs to no rhythm, unless it answers a request.
             None if !self.is_asked => self.rhythm.restart(now),
             _ => self.rhythm.on_heard(now),
         }
@@ -98,7 +98,7 @@ impl Open {
         }
     }
 
-    /// The silence that is cause for doubt: an unusual one if that is to be quick, `most` at the latest.
+    /// The silence that puts it in doubt: an unusual one if `is_quick`, `most` at the latest.
     pub(super) fn doubt(&self, is_quick: bool, most: Duration) -> Duration {
         if is_quick { self.rhythm.unusual(most) } else { most }
     }
@@ -107,7 +107,7 @@ impl Open {
         if self.expects { self.rhythm.silence(now) } else { Duration::ZERO }
     }
 
-    /// When it will have been silent for so long.
+    /// When its silence will have lasted for `patience`.
     pub(super) fn silent_at(&self, patience: Duration) -> Time {
         if self.expects { self.rhythm.silent_at(patience) } else { Time::FAR }
     }

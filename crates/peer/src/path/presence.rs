@@ -1,4 +1,4 @@
-//! What is heard of the other end at all, whichever way.
+//! The arrivals from the other end over all ways together.
 
 use samovar_wire::{Duration, Time};
 
@@ -6,18 +6,18 @@ use super::Patience;
 use super::complaints::Complaints;
 use super::rhythm::Rhythm;
 
-/// Who is silent for longer is not complained of any more: that it has other ways than the one it uses is not what it lacks.
+/// After a longer silence this end stops complaining: the other end then has more wrong with it than one way.
 const HOPELESS: Duration = Patience::PAIR.renew;
 
-/// How regularly the other end is heard, and what follows when it suddenly is not. A path that fails is not all that may
-/// have failed: without datagrams the direct one and the channels to the relay are silent at once, and only the WebSocket is
-/// left. So a complaint goes there as well, and whoever gets it there answers there.
+/// The usual rhythm of the other end, and the complaints when it breaks off. More than one way may fail at once:
+/// without UDP the direct path and the channels to the relay are both silent, and only the WebSocket is left. So a
+/// complaint goes over the WebSocket as well, and its receiver answers there.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Presence {
     rhythm: Option<Rhythm>,
-    /// By the WebSocket.
+    /// The complaints over the WebSocket.
     pub(super) complaints: Complaints,
-    /// The next packet goes by the WebSocket, too: a complaint was just made.
+    /// This end has just complained: its next packet goes over the WebSocket, too.
     pub(super) owes: bool,
 }
 
@@ -29,12 +29,12 @@ impl Presence {
         }
     }
 
-    /// Whether what was heard last is no unusual time ago.
+    /// Whether the silence is not unusual yet.
     pub(super) fn is_heard(&self, now: Time) -> bool {
         self.rhythm.is_some_and(|rhythm| rhythm.unusual_at(Patience::PAIR.doubt) > now)
     }
 
-    /// When it is to be complained that nothing is heard, unless something is.
+    /// When to complain of the silence, unless something arrives before.
     pub(super) fn complaint_at(&self) -> Time {
         let due = |rhythm: Rhythm| {
             let due = self.complaints.next_of(rhythm.unusual_at(Patience::PAIR.doubt));
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sudden_silence_is_complained_of_soon_and_now_and_then_until_there_is_no_hope() {
+    fn a_sudden_silence_draws_complaints_for_three_seconds() {
         let mut presence = Presence::default();
         assert!(!presence.complains(at(0)), "nothing was ever heard");
         (0..100).for_each(|frame| presence.on_heard(at(frame * 16)));

@@ -1,19 +1,19 @@
-//! How regularly something is heard, and which silence is unusual.
+//! The usual gap between arrivals, and the silence that is unusual.
 
 use samovar_wire::{Duration, Time};
 
 /// A silence shorter than this is never unusual: it is a few frames.
 const SHORTEST: Duration = Duration::from_millis(60);
-/// What is added to the usual gap, besides four of its usual deviations (as TCP's retransmission timer does, RFC 6298).
+/// The slack on top of the usual gap and four of its usual deviations (as in TCP's retransmission timer, RFC 6298).
 const SLACK: Duration = Duration::from_millis(20);
 /// A gap counts for one sixteenth of the averages.
 const WEIGHT: u64 = 16;
 
-/// The gaps between what is heard on one way, or on any of several.
+/// The gaps between arrivals on one way, or on several together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rhythm {
     heard: Time,
-    /// The usual gap, and how much gaps differ from it; none before the second packet.
+    /// The mean gap and its mean deviation; `None` before the second packet.
     usual: Option<(Duration, Duration)>,
 }
 
@@ -53,7 +53,7 @@ impl Rhythm {
         self.heard + patience
     }
 
-    /// When a silence from now on is unusual, `most` at the latest.
+    /// When the silence since the last arrival is unusual, `most` at the latest.
     pub(crate) fn unusual_at(&self, most: Duration) -> Time {
         self.silent_at(self.unusual(most))
     }
@@ -73,7 +73,7 @@ mod tests {
 
     const MOST: Duration = Duration::from_millis(250);
 
-    /// What is unusual, in milliseconds, after a thousand packets with these gaps in turn.
+    /// The unusual silence in milliseconds, after a thousand packets with these gaps in turn.
     fn unusual(gaps: &[u64]) -> u64 {
         let mut now = Time::ZERO;
         let mut rhythm = Rhythm::new(now);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_was_never_heard_twice_nothing_is_unusual_before_the_end() {
+    fn one_packet_alone_makes_no_rhythm() {
         assert_eq!(Rhythm::new(Time::ZERO).unusual(MOST), MOST);
     }
 }

@@ -10,7 +10,7 @@ fn pair() -> PathState {
     PathState::new(at(0), Patience::PAIR)
 }
 
-/// One whose connection 1 was opened and heard on at `ms`.
+/// A path whose connection 1 opened and was heard on at `ms`.
 fn proven(ms: u64) -> PathState {
     let mut path = pair();
     path.on_opening(at(0), 1, None);
@@ -19,7 +19,7 @@ fn proven(ms: u64) -> PathState {
     path
 }
 
-/// Is heard every 50 ms from one moment to another.
+/// The path hears something every 50 ms from one moment to another.
 fn hear(path: &mut PathState, from: u64, to: u64) {
     for ms in (from..=to).step_by(50) {
         assert_eq!(path.expire(at(ms), true), None);
@@ -51,7 +51,7 @@ fn a_connection_takes_over_when_proven_is_doubted_soon_and_falls_later() {
 }
 
 #[test]
-fn what_is_late_is_not_doubted_yet() {
+fn a_late_path_is_not_doubted_yet() {
     let mut path = proven(0);
     (1..200).for_each(|frame| assert_eq!(path.on_heard(at(frame * 16), 1), Some(None)));
     let last = 199 * 16;
@@ -71,7 +71,7 @@ fn one_that_was_heard_on_stays_while_no_other_can_be_offered() {
 }
 
 #[test]
-fn of_offers_that_cross_one_stands_and_one_that_may_be_lost_gives_way() {
+fn one_of_two_crossing_offers_stands_and_a_lost_one_gives_way() {
     let offering = |ms: u64| {
         let mut path = pair();
         path.on_opening(at(0), 1, None);
@@ -283,7 +283,7 @@ fn when_the_network_changes_either_end_offers_at_once_and_what_carries_goes_on()
 }
 
 #[test]
-fn who_is_said_not_to_be_heard_doubts_its_path() {
+fn a_complaint_puts_the_path_in_doubt() {
     let mut path = proven(0);
     hear(&mut path, 50, 500);
     path.on_complaint(at(500), false);
@@ -302,7 +302,7 @@ fn silence_is_complained_of_now_and_then() {
 }
 
 #[test]
-fn where_answers_are_waited_for_silence_counts_from_the_first_question_without_one() {
+fn silence_counts_from_the_first_unanswered_question() {
     let mut path = PathState::new(at(0), Patience::RELAY);
     path.on_opening(at(0), 1, None);
     path.on_opened(at(0), 1);
@@ -329,13 +329,14 @@ fn a_connection_that_follows_another_is_not_up_before_it_was_heard_on() {
     assert!(path.was_up() && path.is_up(at(310)));
 }
 
-/// Two ends whose drivers gather candidates for so long, and whose signals take so long: when both are connected, in ms.
+/// Two ends whose drivers gather candidates for `gathers` ms, and whose signals take `way` ms: when both are connected,
+/// in ms.
 fn both_are_connected_at(gathers: u64, way: u64, may_both_offer: bool, begun: [u64; 2]) -> Option<u64> {
     #[derive(Clone, Copy)]
     enum Signal {
         Described(u32),
         Offer(u32),
-        /// To an attempt, by one.
+        /// The attempt that is answered, and the one that answers.
         Answer(u32, u32),
         Opened(u32),
     }

@@ -1,24 +1,24 @@
-//! How long a path that fell has to be heard before it is the way again.
+//! The time for which a fallen path has to be heard before it is the way again.
 
 use samovar_wire::{Duration, Time};
 
 use super::Patience;
 
-/// After the first fall a path is heard for so long before it is trusted again; each further fall doubles that.
+/// After its first fall a path must be heard for this long before it is trusted again; each further fall doubles that.
 pub const TRUST_MIN: Duration = Duration::from_millis(1_000);
 /// The longest time that a path has to be heard before it is trusted again.
 pub const TRUST_MAX: Duration = Duration::from_millis(16_000);
-/// A path that did not fall for so long is as good as one that never did.
+/// A path that has not fallen for this long is as good as one that never did.
 pub const TRUST_FORGETS: Duration = Duration::from_millis(60_000);
 
-/// The memory of a path's falls, over all its connections: one that flaps is trusted less and less often, so that the
-/// way of the game changes a few times a minute at most. Until it is trusted its packets go two ways.
+/// The memory of a path's falls, over all its connections. A path that flaps is trusted less and less often, so that
+/// the way of the game changes a few times a minute at most. Until then its packets go two ways.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trust {
     is_up: bool,
-    /// When it fell last, and how long it was to be heard after that.
+    /// When the path fell last, and how long it has to be heard after that.
     fell: Option<(Time, Duration)>,
-    /// Since when it has been heard without a gap that was cause for doubt.
+    /// The start of the present span without a gap long enough for doubt.
     steady: Time,
 }
 

@@ -1,5 +1,5 @@
-//! What holds in a mesh where the host and its backups carry for the others: the same tests by other paths (see `world`), and
-//! what is said of these.
+//! The tests of a mesh where the host and its backups carry for the others: the same tests over other paths (see
+//! `world`), and some of its own.
 
 mod carried;
 #[path = "chaos.rs"]

@@ -1,4 +1,4 @@
-//! Seeds of bad luck: joins, deaths, leaves, reloads, losses, hangs and outages; then everything heals and agrees.
+//! Seeds of bad luck: joins, deaths, leaves, reloads, losses, hangs and outages; then the world heals and all agree.
 
 use super::world::{Process, TEAPOT, World, policy};
 use samovar_peer::{Peer, PeerEvent};
@@ -41,7 +41,7 @@ impl Chaos {
         self.world.peers[&process].session().is_some_and(samovar_session::Session::is_member)
     }
 
-    /// A process that its session has ended for is closed by its user.
+    /// The user closes a process whose session has ended.
     fn bury_the_over(&mut self) {
         let over: Vec<_> = self.world.peers.iter().filter(|(_, p)| p.is_over()).map(|(&p, _)| p).collect();
         over.into_iter().for_each(|process| self.world.kill(process));
@@ -90,7 +90,7 @@ impl Chaos {
             9 => self.world.udp = !self.world.udp,
             10 if self.can_spare(process) => self.hang(process),
             11 if self.can_spare(process) => {
-                // Two at once: whoever hosts, and somebody.
+                // Two at once: the host, and somebody.
                 self.world.kill(process);
                 let host = self
                     .world
@@ -151,7 +151,7 @@ impl Chaos {
 }
 
 #[test]
-fn whatever_strikes_the_survivors_agree_when_it_is_over() {
+fn survivors_of_any_chaos_agree_in_the_end() {
     for seed in 0..SEEDS {
         let mut chaos = Chaos::new(seed);
         for _ in 0..14 {

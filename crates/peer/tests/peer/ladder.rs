@@ -1,4 +1,5 @@
-//! The ladder of paths: up when a better one proves itself, down when it is silent, and nothing lost or told twice.
+//! The ladder of paths: up when a better one proves itself, down when it is silent. No message is lost or delivered
+//! twice.
 
 use super::world::{Process, TEAPOT, World};
 use samovar_peer::{AttemptEnd, Path, PeerEvent};
@@ -7,7 +8,7 @@ use samovar_wire::{Lane, PeerId, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Two members, as soon as they are.
+/// Two members, right after the second was admitted.
 fn pair(world: &mut World) -> [Process; 2] {
     let host = world.create("TEA");
     world.run(300);
@@ -17,13 +18,13 @@ fn pair(world: &mut World) -> [Process; 2] {
     [host, guest]
 }
 
-/// How each reaches the other.
+/// The paths of a pair, each to the other.
 fn paths(world: &World, [a, b]: [Process; 2]) -> [Path; 2] {
     let of = |from: Process, to: Process| world.peers[&from].path(world.now, world.session(to).me());
     [of(a, b), of(b, a)]
 }
 
-/// The numbers that a process was told reliably.
+/// The numbers that a process received reliably.
 fn told(world: &World, process: Process) -> Vec<u8> {
     let number = |event: &PeerEvent| match event {
         PeerEvent::Session(Event::Message { bytes, .. }) => bytes.first().copied(),
@@ -32,7 +33,7 @@ fn told(world: &World, process: Process) -> Vec<u8> {
     world.events[&process].iter().filter_map(number).collect()
 }
 
-/// Both say a number every 20 ms while `at` changes the world, and the longest silence in milliseconds.
+/// Both send a number every 20 ms while `at` changes the world; the longest silence in milliseconds.
 fn talk(world: &mut World, pair: [Process; 2], mut at: impl FnMut(&mut World, u64)) -> u64 {
     let mut longest = 0;
     for number in 0..200u8 {
@@ -102,7 +103,7 @@ fn no_step_on_the_ladder_loses_doubles_or_reorders_a_reliable_message_or_leaves_
     });
     seen.dedup();
     assert_eq!(seen[..3], [Path::Direct, Path::RelayedUdp, Path::Relayed]);
-    // This relay knows no doubt: it speaks on channels for 700 ms after they fell silent.
+    // This relay has no doubt: it speaks on channels for 700 ms after they fell silent.
     assert!(longest <= 760, "{longest} ms");
 }
 
@@ -121,8 +122,8 @@ fn a_direct_path_that_is_cut_one_way_costs_its_sender_no_hole_either() {
     }
 }
 
-/// The longest silence in several worlds when nothing gets through directly any more from some of a pair to the other, a good
-/// while after the numbers began. A trip takes 15 to 20 ms, one by the relay twice that.
+/// The longest silence in several worlds, when the direct path is cut from `deaf[..][0]` to `deaf[..][1]` well after
+/// the numbers began. A trip takes 15 to 20 ms, one by the relay twice that.
 fn hole(world: impl Fn(u8) -> World, deaf: &[[usize; 2]]) -> u64 {
     let of_seed = |seed| {
         let mut world = world(seed);
@@ -139,7 +140,7 @@ fn hole(world: impl Fn(u8) -> World, deaf: &[[usize; 2]]) -> u64 {
 const BOTH_WAYS: [[usize; 2]; 2] = [[0, 1], [1, 0]];
 
 #[test]
-fn what_is_late_on_a_dead_path_comes_by_the_relays_channels_before_it_is_complained_of() {
+fn late_packets_take_the_relays_channels_before_a_complaint() {
     let longest = hole(World::with_endpoint, &BOTH_WAYS);
     assert!(longest <= 110, "{longest} ms");
 }
@@ -151,7 +152,7 @@ fn the_first_packet_behind_a_complaint_by_the_websocket_goes_there_as_well() {
 }
 
 #[test]
-fn who_is_cut_off_one_way_is_told_so_by_the_other_way() {
+fn a_one_way_cut_is_reported_by_the_other_way() {
     for (way, most) in BOTH_WAYS.into_iter().zip([130, 150]) {
         let longest = hole(World::new, &[way]);
         assert!(longest <= most, "{longest} ms");
@@ -174,8 +175,8 @@ fn a_changed_network_is_taken_up_at_once_beside_what_still_carries() {
     }
 }
 
-/// Tells one of a pair that its network changed, and runs a second in which nobody is silent; how many attempts of its
-/// opened.
+/// Tells one of a pair that its network changed, and runs a second in which both are heard; the number of its attempts
+/// that opened.
 fn talk_free_of_holes(world: &mut World, pair: [Process; 2], process: Process) -> usize {
     let opened = |world: &World| {
         let ends = world.events[&process].iter();

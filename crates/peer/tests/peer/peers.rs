@@ -72,7 +72,7 @@ fn while_the_drivers_buffer_is_full_nothing_is_sent_but_signs_of_life() {
     let (mut world, processes) = game(World::new(13), 2);
     let (now, other) = (world.now, world.session(processes[1]).me());
     let peer = world.peers.get_mut(&processes[0]).unwrap();
-    // The attempt is told by what is sent.
+    // Its packets tell the attempt.
     let attempt = (0..200u64).find_map(|ms| {
         let now = now + Duration::from_millis(ms);
         peer.handle_timeout(now);
@@ -166,7 +166,7 @@ fn host_and_backup_die_together() {
 fn a_host_that_hangs_has_its_seat_back_when_it_wakes() {
     let (mut world, processes) = game(World::new(7), 3);
     let (peer, seat) = (world.session(processes[0]).me(), world.session(processes[0]).seat());
-    // The process stops: its sockets stay open, nothing is answered.
+    // The process stops: its sockets stay open, and it answers nothing.
     let frozen = world.peers.remove(&processes[0]).unwrap();
     let stopped = world.now;
     while !world.peers.values().all(|p| p.session().unwrap().term().0 == 512) {
@@ -211,13 +211,13 @@ fn a_direct_duel_survives_the_relay_and_a_newcomer_joins_when_it_is_back() {
 }
 
 #[test]
-fn whom_only_the_relay_reaches_is_offered_a_direct_path_when_the_relay_is_about_to_stop() {
+fn a_stopping_relay_makes_relayed_peers_offer_direct_paths() {
     let mut world = World::new(9);
     world.udp = false;
     let mut processes = vec![world.create("TEA")];
     world.run(300);
     processes.push(world.join("TEA"));
-    // Attempt after attempt fails, and the pauses are long by now.
+    // Attempt after attempt fails, so the pauses are long by now.
     world.run(60_000);
     world.udp = true;
     let now = world.now;
@@ -279,7 +279,7 @@ fn refusals_have_their_reason() {
     assert!(world.events[&taken].contains(&PeerEvent::Refused(Refusal::CodeTaken)));
 }
 
-/// Whether a peer answers an offer that the relay says is somebody's.
+/// Whether a peer answers an offer that comes from `from` by the relay's word.
 fn answers(world: &mut World, process: Process, from: PeerId) -> bool {
     let signal = FromRelay::Signal(from, Signal::Offer(1, "an offer".to_owned()));
     world.hear_from_relay(process, &signal);
@@ -288,7 +288,7 @@ fn answers(world: &mut World, process: Process, from: PeerId) -> bool {
     requests.any(|request| matches!(request, Request::Answer { peer, .. } if peer == from))
 }
 
-/// A description with so many candidates, as a machine with many networks has them.
+/// A description with `candidates` candidates, as a machine with many networks makes.
 fn description(candidates: usize) -> String {
     let candidate = |n: usize| format!("a=candidate:{n} 1 udp 2122 192.0.2.{n} 5000 typ host\r\n");
     ["v=0\r\n".to_owned()]
@@ -308,7 +308,7 @@ fn descriptions_that_no_browser_makes_reach_none() {
         let peer = world.peers.get_mut(&all[0]).unwrap();
         assert_eq!(peer.poll_request().is_some(), is_answered);
     }
-    // What is said by this peer is what others take.
+    // Others accept this peer's own description.
     let peer = world.peers.get_mut(&all[0]).unwrap();
     peer.handle_local_description(world.now, PeerId(10_000), 1, description(40));
     let said = core::iter::from_fn(|| peer.poll_transmit(world.now)).find_map(|transmit| match transmit {
@@ -328,7 +328,7 @@ fn a_host_answers_two_strangers_and_a_member_none() {
         let answered = (10_000..10_100).filter(|&id| answers(&mut world, process, PeerId(id))).count();
         assert_eq!(answered, most);
     }
-    // Nor later, but to who has become a member.
+    // Nor are they answered later, except a stranger that has become a member.
     world.attempts.clear();
     let newcomer = world.join("TEA");
     world.run(3_000);
@@ -343,7 +343,7 @@ fn a_host_answers_two_strangers_and_a_member_none() {
 }
 
 #[test]
-fn who_is_barred_is_out_though_only_the_relay_says_so() {
+fn a_barred_member_is_out_by_the_relays_word_alone() {
     let (mut world, processes) = game(World::new(44), 3);
     let [host, out, other] = processes[..] else { panic!("three processes") };
     let peer = world.session(out).me();

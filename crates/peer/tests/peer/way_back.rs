@@ -1,4 +1,4 @@
-//! The way back: sockets, networks and the relay go, and everybody is reached again before anybody is removed.
+//! The way back: sockets, networks and the relay go, and every member is reached again before any is removed.
 
 use super::world::{Process, World, game};
 use samovar_peer::{Path, PathPolicy, PeerEvent};
@@ -8,7 +8,7 @@ use samovar_wire::{Duration, GameCode};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// A host and a guest, by those paths.
+/// A host and a guest with this path policy.
 fn pair(seed: u8, paths: PathPolicy) -> (World, [Process; 2]) {
     let mut world = World::new(seed);
     let code = GameCode::parse("TEA").unwrap();
@@ -20,7 +20,7 @@ fn pair(seed: u8, paths: PathPolicy) -> (World, [Process; 2]) {
     (world, [host, guest])
 }
 
-/// After how many milliseconds something is so.
+/// The milliseconds until something is so.
 fn takes(world: &mut World, within: u64, is_so: impl Fn(&World) -> bool) -> u64 {
     for ms in 0..within {
         if is_so(world) {
@@ -53,7 +53,7 @@ fn is_direct(world: &World, [one, other]: [Process; 2]) -> bool {
 }
 
 #[test]
-fn who_is_reached_by_its_socket_alone_which_dies_unheard_is_back_before_it_is_removed() {
+fn a_member_whose_only_socket_dies_is_back_before_removal() {
     let (mut world, [_, guest]) = pair(5, PathPolicy::Relayed);
     world.cut_socket(guest);
     takes(&mut world, 4_500, |world| is_restored(world, guest));
@@ -62,7 +62,7 @@ fn who_is_reached_by_its_socket_alone_which_dies_unheard_is_back_before_it_is_re
 }
 
 #[test]
-fn who_has_another_network_and_is_not_told_is_back_before_it_is_removed() {
+fn a_member_not_told_of_a_new_network_is_back_before_removal() {
     let (mut world, all) = game(World::new(50), 3);
     let moved = all[1];
     world.cut_socket(moved);
@@ -79,7 +79,7 @@ fn the_last_of_several_changes_of_network_counts() {
         world.cut_socket(guest);
         change_network(&mut world, guest);
         world.step();
-        // What was opened by the first is as dead.
+        // The second socket, opened after the first change, is as dead.
         world.cut_socket(guest);
         world.run(apart);
         change_network(&mut world, guest);
@@ -130,7 +130,7 @@ fn an_offer_that_was_lost_does_not_keep_its_sender_from_answering_for_long() {
     for seed in 60..70 {
         let (mut world, [low, high]) = pair(seed, PathPolicy::Auto);
         let ids = [low, high].map(|process| world.session(process).me());
-        // A host that is away for so long is succeeded.
+        // A host that is away for that long is succeeded, so only low hosts are tested.
         if ids[0] > ids[1] {
             continue;
         }
@@ -144,7 +144,7 @@ fn an_offer_that_was_lost_does_not_keep_its_sender_from_answering_for_long() {
         world.udp = true;
         world.cut_channels();
         change_network(&mut world, high);
-        // For a second of that it has to be heard before it is the way again.
+        // A second of that is probation before the connection is the way again.
         takes(&mut world, 3_000, |world| is_direct(world, [low, high]));
         assert!(!is_ended(&world, high), "seed {seed}");
     }
@@ -179,7 +179,7 @@ fn bulk_goes_by_the_relay_where_a_direct_path_is_cut_one_way() {
 }
 
 #[test]
-fn where_channels_open_and_carry_one_way_nobody_is_silent_again_and_again() {
+fn one_way_channels_cause_few_gaps() {
     for way in [[0, 1], [1, 0]] {
         let mut world = World::new(8);
         world.udp = false;
@@ -224,12 +224,12 @@ fn two_whose_network_changes_at_once_are_linked_directly_soon_also_where_gatheri
         world.gathers = gathers;
         let id = world.session(guest).me();
         assert_eq!(world.peers[&host].path(world.now, id), Path::Direct);
-        // The router of both restarts: both ends say so, 50 ms apart; the former connection is dead.
+        // The router of both restarts: both ends report it, up to 10 ms apart; the old connection is dead.
         world.cut_channels();
         change_network(&mut world, host);
         world.run(apart);
         change_network(&mut world, guest);
-        // Until then the former one is shown.
+        // Until then the old one is shown.
         world.run(800);
         let mut ms = 800;
         while world.peers[&host].path(world.now, id) != Path::Direct && ms < 60_000 {
@@ -269,7 +269,7 @@ fn members_without_a_relayed_path_find_each_other_where_gathering_takes_a_second
     );
 }
 
-/// Whether everybody has always had the same host, in the same term.
+/// Whether all have kept the same host, in the same term.
 fn keeps_host(world: &World, all: &[Process], before: (samovar_wire::Term, samovar_wire::PeerId)) -> bool {
     let is_kept = |&process: &Process| {
         let session = world.session(process);
@@ -301,7 +301,7 @@ fn a_host_that_is_heard_outlives_its_socket_to_the_relay() {
         let (mut world, all) = game(World::new(seed), 4);
         let before = (world.session(all[0]).term(), world.session(all[0]).host());
         world.break_sockets(&all[..1]);
-        // In the next moments its packets come late, as they do in a page that is busy.
+        // Then its packets come late, as in a busy page.
         world.run(200);
         world.stall(all[0], 100);
         world.run(3_000);

@@ -51,6 +51,7 @@ pub(super) fn with_liars(seed: u64) -> Plan {
         let player = dice.range(1, plan.players as u64 - 1) as usize;
         plan.strike(dice.range(0, 1_500), Fault::Lie { player, lasts: plan.lasts });
     }
+    add_strangers(&mut plan, &mut Dice::new(seed ^ 0x57a4_0000));
     plan
 }
 
@@ -65,7 +66,21 @@ pub(super) fn liars(seed: u64) -> Plan {
     (plan.direct, plan.relay, plan.update_rate) = (Weather::fair(), Weather::fair(), 30);
     plan.keeps_host = true;
     plan.lasts = seconds(10);
+    add_strangers(&mut plan, &mut Dice::new(seed ^ 0x57a4_0000));
     plan
+}
+
+/// Some who are no members: they never ask for a seat, or show a ticket that is void.
+fn add_strangers(plan: &mut Plan, dice: &mut Dice) {
+    let lasts = plan.lasts.as_micros() / 1_000;
+    for _ in 0..dice.below(4) {
+        plan.strike(dice.below(lasts), Fault::Stranger { lasts: plan.lasts });
+    }
+    for _ in 0..dice.below(3) {
+        let who = Who::Player(dice.below(plan.players as u64) as usize);
+        let fault = if dice.chance(0.6) { Fault::ForgedTicket { who } } else { Fault::OldTicket { who } };
+        plan.strike(dice.below(lasts), fault);
+    }
 }
 
 /// Most members are honest: whoever has most of the votes is the next host.

@@ -1,5 +1,7 @@
 //! Hosts that live and do not run.
 
+use samovar_wire::Duration;
+
 use super::{seconds, some_plan};
 use crate::fault::{Fault, Who};
 use crate::plan::Plan;
@@ -35,6 +37,17 @@ pub(super) fn sleeping_host_wakes(seed: u64) -> Plan {
         plan.strike(100, Fault::RelayCrash { lasts: lasts + seconds(3) });
         plan.is_single = false;
     }
+    plan
+}
+
+/// A host stalls, and who succeeded it leaves while the former host comes back.
+pub(super) fn successor_leaves(seed: u64) -> Plan {
+    let players = 2 + seed % 3;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    let (at, lasts) = (dice.range(300, 1_000), dice.range(600, 2_000));
+    plan.strike(at, Fault::Stall { who: Who::Host, lasts: Duration::from_millis(lasts) });
+    plan.strike(at + lasts + dice.below(1_500), Fault::Abandon(Who::Host));
+    plan.lasts = Duration::from_millis(at + lasts) + seconds(6);
     plan
 }
 

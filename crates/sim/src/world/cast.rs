@@ -19,6 +19,8 @@ pub(super) struct Player {
     pub(super) old_ticket: Option<Ticket>,
     /// Does not come back.
     pub(super) is_gone: bool,
+    /// Nothing that it says reaches a host: it is never a member.
+    pub(super) is_stranger: bool,
     /// A start is under way.
     pub(super) is_starting: bool,
     /// The next attempt founds the game anew, since nobody knows it.
@@ -26,6 +28,9 @@ pub(super) struct Player {
     /// What its page has kept when it was loaded anew, and where it sat.
     pub(super) kept: Option<(PeerPass, Kept)>,
     pub(super) seat: Option<SeatId>,
+    /// The seat that it has kept since the beginning, by its tickets alone. `None` once a process ended before its
+    /// ticket was confirmed.
+    pub(super) first_seat: Option<SeatId>,
     /// When its session removed it, until it is a member again.
     pub(super) removed_at: Option<Time>,
     /// Until when it lies.

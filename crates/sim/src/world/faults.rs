@@ -1,7 +1,7 @@
 //! How faults strike, and how they end.
 
 use samovar_session::Session;
-use samovar_wire::Duration;
+use samovar_wire::{Duration, Ticket};
 
 use super::cast::Player;
 use super::process::{ForbiddenSeat, State};
@@ -63,6 +63,7 @@ impl<G: Game> World<G> {
                 true
             }
             Fault::Leave(who) => self.each(who, Self::leave),
+            Fault::Abandon(who) => self.each(who, Self::abandon),
             Fault::ClosePage(who) => self.each(who, Self::close_page),
             Fault::Reload(who) => self.each(who, |world, id| {
                 world.reload(id);
@@ -93,6 +94,8 @@ impl<G: Game> World<G> {
                 true
             }),
             Fault::OldTicket { who } => self.each(who, Self::replay_ticket),
+            Fault::ForgedTicket { who } => self.each(who, Self::forge_ticket),
+            Fault::Stranger { lasts } => self.add_stranger(lasts),
             Fault::Lie { player, lasts } => {
                 self.each(Who::Player(player), |world, id| world.begin_lies(id, world.now + lasts))
             }
@@ -286,9 +289,11 @@ impl<G: Game> World<G> {
     }
 
     fn leave(&mut self, id: ProcessId) -> bool {
-        if !self.can_spare(id) {
-            return false;
-        }
+        self.can_spare(id) && self.abandon(id)
+    }
+
+    fn abandon(&mut self, id: ProcessId) -> bool {
+        self.judges.is_orphaned |= !self.can_spare(id);
         self.begin_crisis(id);
         self.disturb(id, "leaves");
         let player = self.cast.processes[id].player;
@@ -483,6 +488,21 @@ impl<G: Game> World<G> {
     /// Somebody starts with the ticket that a player had before its present one.
     fn replay_ticket(&mut self, id: ProcessId) -> bool {
         let victim = self.cast.processes[id].player;
+        self.cast.players[victim].old_ticket.is_some_and(|old| self.show_ticket(id, old))
+    }
+
+    /// Somebody starts with the hash of a player's ticket as a ticket.
+    fn forge_ticket(&mut self, id: ProcessId) -> bool {
+        let session = self.cast.processes[id].peer.as_ref().and_then(|peer| peer.session());
+        let forged = session.and_then(|session| {
+            let record = session.seat_of(session.me())?;
+            Some(Ticket { session: session.warrant().session, secret: record.ticket.0 })
+        });
+        forged.is_some_and(|forged| self.show_ticket(id, forged))
+    }
+
+    /// Somebody starts with a ticket that must not open a player's seat.
+    fn show_ticket(&mut self, id: ProcessId, ticket: Ticket) -> bool {
         let session = self.cast.processes[id].peer.as_ref().and_then(|peer| peer.session());
         let seat = session.and_then(|session| {
             let members = self.cast.members().into_iter();
@@ -493,9 +513,9 @@ impl<G: Game> World<G> {
                 knowing: knowing.collect(),
             })
         });
-        let Some((old, seat)) = self.cast.players[victim].old_ticket.zip(seat) else { return false };
+        let Some(seat) = seat else { return false };
         let player = self.cast.players.len();
-        self.cast.players.push(Player { ticket: Some(old), ..Default::default() });
+        self.cast.players.push(Player { ticket: Some(ticket), ..Default::default() });
         self.on_start(player);
         if let Some(process) = self.cast.players[player].process {
             self.cast.processes[process].forbidden_seat = Some(seat);

@@ -6,11 +6,12 @@ mod forger;
 
 use samovar_link::close_packet;
 use samovar_peer::{PathPolicy, Transmit};
-use samovar_session::{Event, Session};
+use samovar_session::{Event, Session, Target};
 use samovar_wire::relay::{Listing, RelayFrame, Signal, ToRelay};
-use samovar_wire::{CloseCode, Mode, PeerId, Time};
+use samovar_wire::{CloseCode, Duration, Lane, Mode, PeerId, Time};
 
 use super::World;
+use super::cast::Player;
 use crate::dice::Dice;
 use crate::fault::Fault;
 use crate::game::{Game, ProcessId};
@@ -22,6 +23,10 @@ const AT_ONCE: u64 = 6;
 const NOISE_MAX: u64 = 1_200;
 /// How often a liar forges a change of owner at one frame.
 const FORGES: f64 = 0.1;
+/// Messages of the game at one frame, when a liar sends many.
+const FLOOD: u64 = 150;
+/// Bytes of each of them, at most.
+const FLOOD_BYTES: u64 = 400;
 /// Packets of its own that a liar keeps, to send them again and to others.
 const KEPT_MAX: usize = 16;
 
@@ -78,7 +83,10 @@ impl Liar {
 
     /// Something for the relay.
     fn word(&mut self, session: &Session) -> ToRelay {
-        let members: Vec<_> = session.view().members().map(|member| member.peer).collect();
+        let mut members: Vec<_> = session.view().members().map(|member| member.peer).collect();
+        if members.is_empty() {
+            members.push(session.host());
+        }
         let dice = &mut self.dice;
         let somebody = dice.pick(&members).copied().unwrap_or(PeerId(dice.number() as u32));
         let term = if dice.chance(0.8) { session.term().next_witnessed() } else { session.term() };
@@ -96,6 +104,19 @@ impl Liar {
             }),
             6 => ToRelay::Signal(somebody, Signal::Answer(dice.below(4) as u32, "no answer".to_owned())),
             _ => ToRelay::Signal(somebody, Signal::Offer(dice.number() as u32, "no offer".to_owned())),
+        }
+    }
+}
+
+/// More messages than any game has use for, by lanes that may lose them and by lanes that may not.
+fn flood(dice: &mut Dice, session: &mut Session) {
+    let lanes = [Lane::Unreliable, Lane::Sequenced(1), Lane::Reliable(2), Lane::Bulk];
+    let lane = dice.pick(&lanes).copied().unwrap_or(Lane::Unreliable);
+    let target = if dice.chance(0.5) { Target::All } else { Target::Host };
+    for _ in 0..dice.range(1, FLOOD) {
+        let bytes = vec![dice.number() as u8; dice.range(1, FLOOD_BYTES) as usize];
+        if session.send(target, lane, &bytes).is_err() {
+            return;
         }
     }
 }
@@ -121,7 +142,14 @@ impl<G: Game> World<G> {
             liar.kept.clear();
         }
         let members = session.view().members().map(|member| member.peer).filter(|_| !carries);
-        let others: Vec<_> = members.filter(|&peer| peer != session.me()).collect();
+        let mut others: Vec<_> = members.filter(|&peer| peer != session.me()).collect();
+        if self.cast.players[self.cast.processes[id].player].is_stranger {
+            // It has no view; the relay names the host to it.
+            others = vec![session.host()];
+        }
+        if liar.dice.chance(0.03) {
+            flood(&mut liar.dice, session);
+        }
         for _ in 0..liar.dice.below(AT_ONCE + 1) {
             let bytes = match liar.dice.pick(&others).copied() {
                 Some(to) if liar.dice.chance(0.5) => {
@@ -148,6 +176,26 @@ impl<G: Game> World<G> {
         let player = self.cast.processes[id].player;
         self.cast.players[player].lies_until = until;
         true
+    }
+
+    /// Somebody comes who is no member, and lies.
+    pub(super) fn add_stranger(&mut self, lasts: Duration) -> bool {
+        let (player, lies_until) = (self.cast.players.len(), self.now + lasts);
+        self.cast.players.push(Player { is_stranger: true, lies_until, ..Default::default() });
+        self.on_start(player);
+        true
+    }
+
+    /// Whether a process may send this. A stranger speaks to the relay, and tells lies; its peer's own words to others would make it
+    /// a member.
+    pub(super) fn may_send(&self, id: ProcessId, transmit: &Transmit) -> bool {
+        let is_for_relay = match transmit {
+            Transmit::Direct { peer, .. } => *peer == PeerId::RELAY,
+            Transmit::Relay { bytes, .. } => {
+                !matches!(RelayFrame::decode(bytes), Ok(RelayFrame::Forward { .. }))
+            }
+        };
+        is_for_relay || !self.cast.players[self.cast.processes[id].player].is_stranger
     }
 
     /// Notes the peer of a liar, and ends a liar that hosts.
@@ -182,7 +230,7 @@ impl<G: Game> World<G> {
 
     fn is_liar(&self, player: usize) -> bool {
         let lies = |fault: &Fault| matches!(fault, Fault::Lie { player: liar, .. } if *liar == player);
-        self.plan.faults.iter().any(|(_, fault)| lies(fault))
+        self.cast.players[player].is_stranger || self.plan.faults.iter().any(|(_, fault)| lies(fault))
     }
 
     /// Whether a liar tells a member something. It may do so twice, or otherwise to somebody else.

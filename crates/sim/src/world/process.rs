@@ -406,6 +406,9 @@ impl<G: Game> World<G> {
         if let Some(liar) = &mut self.cast.processes[id].liar {
             liar.pass(&mut transmit);
         }
+        if !self.may_send(id, &transmit) {
+            return;
+        }
         match transmit {
             Transmit::Relay { socket, bytes } => self.send_up(id, socket, bytes),
             Transmit::Direct { attempt, mode, bytes, .. } => self.send_direct(id, attempt, mode, bytes),
@@ -542,13 +545,16 @@ impl<G: Game> World<G> {
     /// Nothing is left of a process; what it had open is somebody else's matter.
     pub(super) fn end_process(&mut self, id: ProcessId) {
         let process = &mut self.cast.processes[id];
-        process.peer = None;
+        let peer = process.peer.take();
         process.state = State::Ended;
         process.inbox.clear();
         process.sockets.clear();
         let player = process.player;
         if self.cast.players[player].process == Some(id) {
             self.cast.players[player].process = None;
+            if peer.and_then(|peer| Some(peer.session()?.ticket().is_none())) == Some(true) {
+                self.cast.players[player].first_seat = None;
+            }
         }
         self.trace.note(self.now, Place::Player(player), || format!("process {id} is over"));
         self.judges.checks.forget(id);

@@ -1,5 +1,7 @@
 //! The run of a plan: everybody joins, things happen, everything heals, everybody agrees.
 
+use samovar_peer::Peer;
+use samovar_session::Session;
 use samovar_wire::{Duration, Time};
 
 use super::{Event, World};
@@ -31,6 +33,10 @@ impl<G: Game> World<G> {
             return;
         }
         self.judges.founded = self.cast.members().first().map(|(_, session)| session.warrant().session);
+        for player in &mut self.cast.players {
+            let process = player.process.and_then(|process| self.cast.processes[process].peer.as_deref());
+            player.first_seat = process.and_then(Peer::session).and_then(Session::seat);
+        }
         let start = self.now();
         for (index, &(at, _)) in self.plan.faults.iter().enumerate() {
             self.queue.push(start + at.since(Time::ZERO), Event::Fault(index));
@@ -111,12 +117,22 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// docs/recovery.md, promise 13: whoever loaded its page anew sits where it sat.
+    /// docs/recovery.md, promise 13: a player sits where it sat, also in a session founded anew if its page was loaded
+    /// anew and kept what that takes.
     fn judge_seats(&mut self) {
+        let takes_seats = |(_, fault): &(_, Fault)| {
+            matches!(fault, Fault::Lie { .. } | Fault::OldTicket { .. } | Fault::ForgedTicket { .. })
+        };
+        let rules = self.plan.rules;
+        // A seat that was taken anew on one side of a fork has another ticket on the other.
+        let keeps_seats = rules.migrates && !rules.forks && !self.plan.faults.iter().any(takes_seats);
+        let founded = self.judges.founded.filter(|_| keeps_seats);
         let lost = self.cast.players.iter().enumerate().find_map(|(number, player)| {
-            let process = player.process.filter(|_| player.seat.is_some())?;
-            let seat = self.cast.processes[process].peer.as_ref()?.session()?.seat();
-            (seat != player.seat).then(|| format!("P{number} sat on {:?}, and sits on {seat:?}", player.seat))
+            let session = self.cast.processes[player.process?].peer.as_ref()?.session()?;
+            let is_same = founded == Some(session.warrant().session);
+            let former = player.seat.or_else(|| player.first_seat.filter(|_| is_same))?;
+            let seat = session.seat();
+            (seat != Some(former)).then(|| format!("P{number} sat on {former:?}, and sits on {seat:?}"))
         });
         if let Some(what) = lost.filter(|_| !self.judges.is_over()) {
             self.break_promise(Broken::new(Promise::Tickets, what));
@@ -154,7 +170,9 @@ impl<G: Game> World<G> {
     /// Why those who play are not one session.
     fn disunity(&self) -> Option<String> {
         let members = self.cast.members();
-        for (number, player) in self.cast.players.iter().enumerate().filter(|(_, player)| !player.is_gone) {
+        for (number, player) in
+            self.cast.players.iter().enumerate().filter(|(_, player)| !player.is_gone && !player.is_stranger)
+        {
             let Some(process) = player.process else { return Some(format!("P{number} does not run")) };
             if !members.iter().any(|(id, _)| *id == process) {
                 return Some(format!("P{number}, process {process}, is no member"));

@@ -1,4 +1,4 @@
-//! What is said reliably: where a member stands, the state for a late joiner, and which field of it differs.
+//! The reliable messages: a member's position, the state for a late joiner, and the field that differs.
 
 use super::run;
 use super::{FrameChanges, Run};
@@ -16,34 +16,34 @@ const COMPARE: u8 = 3;
 const FIELDS: u8 = 4;
 const DIFFERS: u8 = 5;
 
-/// What a member has, for its host.
+/// A member's frames, for its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The host's term.
     pub term: Term,
     /// Whether the member has a state at all. Without one the rest is zero.
     pub has_state: bool,
-    /// The last frame that it has.
+    /// The last frame that the member has.
     pub last: u64,
     /// The digest of all frames up to that.
     pub digest: u64,
-    /// The newest frames that it has, up to the last one; [`LOCKSTEP_TOLD_MAX`] at most, and no more than fit a message,
-    /// which is for the sender to see to.
+    /// The member's newest frames, up to the last one: [`LOCKSTEP_TOLD_MAX`] at most. The sender makes sure that they
+    /// fit a message.
     pub frames: Vec<FrameChanges>,
 }
 
-/// A state of the game, for who has none, or a wrong one.
+/// A state of the game, for a member without one, or with a wrong one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loading {
     /// The sender's term.
     pub term: Term,
-    /// The frame behind which the game is in this state.
+    /// The frame after which the game is in this state.
     pub frame: u64,
     /// The digest of all frames up to that.
     pub digest: u64,
-    /// The chain of checksums behind that frame.
+    /// The chain of checksums after that frame.
     pub chain: u64,
-    /// Who plays, in ascending order, and the input of each in that frame.
+    /// The players in ascending order of seats, and the input of each in that frame.
     pub players: Vec<(SeatId, Vec<u8>)>,
     /// The game's own.
     pub state: Vec<u8>,
@@ -54,9 +54,9 @@ pub struct Loading {
 pub struct Compare {
     /// The host's term.
     pub term: Term,
-    /// The frame of the first.
+    /// The frame of the first checksum.
     pub first: u64,
-    /// Of each frame from then on; [`LOCKSTEP_TOLD_MAX`] at most.
+    /// The checksum of each frame from there on; [`LOCKSTEP_TOLD_MAX`] at most.
     pub checksums: Vec<u64>,
 }
 
@@ -65,7 +65,7 @@ pub struct Compare {
 pub struct FieldHash {
     /// At most [`LOCKSTEP_FIELD_NAME_MAX`] bytes.
     pub name: String,
-    /// Of its value.
+    /// The hash of its value.
     pub hash: u64,
 }
 
@@ -76,14 +76,14 @@ pub struct Fields {
     pub term: Term,
     /// The frame.
     pub frame: u64,
-    /// The fields in the game's order; none when the game does not have that state any more.
+    /// The fields in the game's order; none if the game no longer has that state.
     pub fields: Vec<FieldHash>,
 }
 
 /// The body of LOCKSTEP in the session's lane, or of the bulk stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockstepMessage {
-    /// A member says what it has.
+    /// A member reports its frames.
     Told(Told),
     /// A host that has no state asks a member for one.
     Want(Term),
@@ -91,9 +91,9 @@ pub enum LockstepMessage {
     Loading(Loading),
     /// The host compares.
     Compare(Compare),
-    /// A member answers that.
+    /// A member's answer to that.
     Fields(Fields),
-    /// The host says what differed: its term, the first frame, and the first field, if that is known.
+    /// The host reports a difference: its term, the first frame, and the first field, if known.
     Differs(Term, u64, Option<String>),
 }
 

@@ -1,63 +1,64 @@
-//! Frames in a row, told as what changes in each.
+//! Consecutive frames, each sent as its changes.
 
 use crate::limits::{LOCKSTEP_INPUT_MAX, SEATS_MAX};
 use crate::{DecodeError, Reader, SeatId, Writer};
 
-/// The lower four bits of a change's first byte are its seat, 0 for one that follows.
+/// The lower four bits of a change's first byte are its seat; 0 means that the seat follows.
 const SEAT: u8 = 0x0f;
-/// The three bits above them are how many frames it is behind the change before; 7 for more, which follow.
+/// The three bits above them count the frames since the change before; 7 means that more follow.
 const GAP_SHIFT: u32 = 4;
 const GAP_MORE: u64 = 7;
-/// The highest bit says that the change is no input.
+/// The highest bit marks a change that is no input.
 const SPECIAL: u8 = 0x80;
 
 const LEAVES: u8 = 0;
 const JOINS: u8 = 1;
 
-/// What becomes of a player in a frame.
+/// A player's change in a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// It plays from this frame on, with an input of zeros.
     Joins,
-    /// It does not play any more.
+    /// It plays no more from this frame on.
     Leaves,
-    /// Its input is another one than in the frame before.
+    /// Its input differs from the one in the frame before.
     Input(Vec<u8>),
 }
 
-/// What changes for one seat.
+/// A change for one seat.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SeatChange {
-    /// Whose.
+    /// The seat.
     pub seat: SeatId,
-    /// What.
+    /// The change.
     pub change: Change,
 }
 
 /// All that changes in a frame, in ascending order of seats.
 pub type FrameChanges = Vec<SeatChange>;
 
-/// Encoded frames in a row.
+/// Consecutive frames, encoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     bytes: Vec<u8>,
     frames: usize,
-    /// Frames since that of the last change.
+    /// Frames since the one with the last change.
     gap: u64,
     is_full: bool,
 }
 
-/// The frames of a run, as they are read.
+/// The frames of a run, decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frames {
-    /// What changes in each.
+    /// The changes in each frame.
     Changes(Vec<FrameChanges>),
-    /// So many frames, in which nobody joins or leaves: the inputs of all players of each, in ascending order of seats.
+    /// The number of frames, in which no player joins or leaves, and the inputs of all players of each, in ascending
+    /// order of seats.
     Inputs(usize, Vec<u8>),
 }
 
 impl Frames {
-    /// How many there are.
+    /// The number of frames.
     #[must_use]
     pub fn count(&self) -> usize {
         match self {
@@ -68,37 +69,37 @@ impl Frames {
 }
 
 impl Run {
-    /// No frame yet.
+    /// A run without frames.
     #[must_use]
     pub const fn new() -> Self {
         Self { bytes: Vec::new(), frames: 0, gap: 0, is_full: false }
     }
 
-    /// Frames in which nobody joins or leaves, told by the inputs of all players of each, in ascending order of seats.
+    /// Frames in which no player joins or leaves, as the inputs of all players of each, in ascending order of seats.
     #[must_use]
     pub const fn full(frames: usize, inputs: Vec<u8>) -> Self {
         Self { bytes: inputs, frames, gap: 0, is_full: true }
     }
 
-    /// Whether it tells all inputs, and not what changes.
+    /// Whether the run holds all inputs rather than changes.
     #[must_use]
     pub const fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// How many frames it has.
+    /// The number of frames.
     #[must_use]
     pub const fn frames(&self) -> usize {
         self.frames
     }
 
-    /// Its bytes; how many frames it has is stated elsewhere.
+    /// The run's bytes; the number of frames is stated elsewhere.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Appends a frame, unless the run would have more than `max` bytes then; whether it did.
+    /// Appends a frame, unless the run would then exceed `max` bytes; whether it did.
     pub fn push(&mut self, changes: &[SeatChange], max: usize) -> bool {
         let (len, gap) = (self.bytes.len(), self.gap);
         for change in changes {

@@ -1,4 +1,4 @@
-//! What a peer and the relay say to each other on data channels (PROTOCOL §5.7).
+//! The messages between a peer and the relay on data channels (PROTOCOL §5.7).
 
 use crate::limits::{BULK_CHUNK_MAX, PACKET_MAX};
 use crate::{DecodeError, Mode, PeerId};
@@ -6,7 +6,8 @@ use crate::{DecodeError, Mode, PeerId};
 /// Bytes in front of a payload on a channel to or from the relay: the peer.
 pub const ADDRESS_HEADER: usize = 4;
 
-/// One message on a data channel between a peer and the relay; which channel says what the payload is.
+/// One message on a data channel between a peer and the relay; the channel tells whether the payload is a packet or a
+/// chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addressed<'a> {
     /// The receiver on the way to the relay, the sender on the way from it.
@@ -16,7 +17,7 @@ pub struct Addressed<'a> {
 }
 
 impl<'a> Addressed<'a> {
-    /// Reads a message of the channel of this mode. Empty messages are none: they are dropped before.
+    /// Reads a message of the channel of this mode. The caller drops empty messages before.
     ///
     /// # Errors
     /// `Truncated` without a whole peer, `TooLarge` when the payload is beyond the limit of its mode.
@@ -38,7 +39,7 @@ impl<'a> Addressed<'a> {
         bytes
     }
 
-    /// Turns a message to `from`'s receiver into the one it gets, in place: only the peer changes.
+    /// Turns a message from `from` into the one that its receiver gets, in place: only the peer changes.
     pub fn readdress(bytes: &mut [u8], from: PeerId) {
         if let Some(peer) = bytes.first_chunk_mut::<ADDRESS_HEADER>() {
             *peer = from.0.to_le_bytes();
@@ -62,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_peer_or_is_too_large_is_refused() {
+    fn a_message_without_a_peer_or_too_large_is_refused() {
         assert_eq!(Addressed::decode(Mode::Reliable, &[1, 0, 0]), Err(DecodeError::Truncated));
         for (mode, max) in [(Mode::Unreliable, PACKET_MAX), (Mode::Reliable, BULK_CHUNK_MAX)] {
             let bytes = vec![0; ADDRESS_HEADER + max + 1];

@@ -1,5 +1,5 @@
-//! Compiled tests, and running them side by side: `cargo test` runs one binary after the other, and most of them leave
-//! a processor idle.
+//! Compiled tests, run side by side: `cargo test` runs one binary after the other, and most of them leave a processor
+//! idle.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -21,15 +21,15 @@ pub(super) struct Binary {
     /// The package's directory and the target, as in `wire/packets`.
     pub(super) name: String,
     program: PathBuf,
-    /// Where its package is; tests run there.
+    /// The package's directory; tests run there.
     directory: PathBuf,
 }
 
 impl Binary {
-    /// Compiles what this call of `cargo test` would run.
+    /// Compiles the tests that this call of `cargo test` would run.
     ///
     /// # Errors
-    /// When that fails, or nothing that Cargo says is understood as a test.
+    /// That fails, or no line of Cargo's output is a test.
     pub(super) fn build(test: &mut Command) -> Result<Vec<Self>> {
         let said = process::read(test.args(["--no-run", "--message-format=json-render-diagnostics"]))?;
         let binaries: Vec<_> = said.lines().filter_map(Self::from_message).collect();
@@ -54,7 +54,7 @@ impl Binary {
         self.under(None)
     }
 
-    /// The command that runs it, by a program that runs tests for another machine than this.
+    /// The command that runs it, by a program that runs tests for another machine.
     pub(super) fn under(&self, runner: Option<&Path>) -> Command {
         let mut command = Command::new(runner.unwrap_or(&self.program));
         if runner.is_some() {
@@ -65,17 +65,17 @@ impl Binary {
     }
 }
 
-/// Something to run and the name under which its time is kept.
+/// A command, and the name under which its time is kept.
 pub(super) struct Job {
     pub(super) name: String,
     pub(super) command: Command,
 }
 
-/// Runs all jobs, two at a time, and prints what each said when it has ended; of a single one at once. Those that took
-/// longest the last time, or are new, begin. Returns what they said.
+/// Runs all jobs, two at a time, and prints the output of each at its end; of a single one at once. Those that took
+/// longest the last time, or are new, begin. Returns the outputs.
 ///
 /// # Errors
-/// After all have ended, when one did not succeed: with the names of those.
+/// One did not succeed: the names of those, after all have ended.
 pub(super) fn run(repo: &Repo, mut jobs: Vec<Job>) -> Result<Vec<String>> {
     let mut times = Times::read(repo);
     jobs.sort_by_key(|job| std::cmp::Reverse(times.of(&job.name).unwrap_or(Duration::MAX)));
@@ -117,13 +117,13 @@ pub(super) fn run(repo: &Repo, mut jobs: Vec<Job>) -> Result<Vec<String>> {
     if failed.is_empty() { Ok(said) } else { Err(Failure::new(format!("failed: {}", failed.join(", ")))) }
 }
 
-/// Whether it succeeded, and what it said; with `aloud` as it says it.
+/// Whether it succeeded, and its output; `aloud` prints the output at once.
 fn to_end(mut command: Command, aloud: bool) -> Result<(bool, String)> {
     let name = process::shown(&command);
     let (reader, writer) = io::pipe().explain(&name)?;
     command.stdout(writer.try_clone().explain(&name)?).stderr(writer);
     let mut child = command.spawn().explain(&name)?;
-    // Its ends of the pipe.
+    // The command's ends of the pipe.
     drop(command);
     let mut said = String::new();
     for line in BufReader::new(reader).split(b'\n') {

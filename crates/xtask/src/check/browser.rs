@@ -14,8 +14,8 @@ use crate::repo::{NATIVE, Repo, WASM};
 use crate::tools::Toolbox;
 use crate::tools::chromium::Chromium;
 
-/// The packages of the core whose tests run as wasm, too. They touch no browser: Node.js, the same engine as
-/// Chromium's, takes a twentieth of a second to start for each, and a browser three.
+/// The packages of the core whose tests also run as wasm. They touch no browser: Node.js, the same engine as
+/// Chromium's, starts in a twentieth of a second for each, and a browser in three seconds.
 const CORE: [&str; 7] = ["wire", "link", "objects", "roster", "session", "directory", "peer"];
 
 /// The packages whose tests need a page.
@@ -24,7 +24,7 @@ const IN_BROWSER: [&str; 1] = ["peer-web"];
 /// Runs the tests of the core as wasm, and those of the browser's driver in a headless browser.
 ///
 /// # Errors
-/// When a test fails, or nothing was run: a runner that finds no test is content.
+/// A test fails, or none was run: a runner that finds no test succeeds.
 pub(super) fn core_tests(repo: &Repo, runner: &Path, chromium: &Chromium) -> Result<()> {
     let settings = webdriver_settings(repo, chromium)?;
     let has_node = process::find("node").is_some();
@@ -63,7 +63,7 @@ pub(super) fn core_tests(repo: &Repo, runner: &Path, chromium: &Chromium) -> Res
 fn wasm_test(repo: &Repo, packages: &[&str]) -> Command {
     let mut test = repo.cargo("test");
     test.args(["--lib", "--tests", "--locked", "--target", WASM]);
-    // A test's name says where it failed; without lines of code the modules are a third as long to process.
+    // A test's name tells where it failed; without line numbers the modules take a third of the time.
     test.env("CARGO_PROFILE_DEV_DEBUG", "false");
     for package in packages {
         test.args(["--package", &format!("samovar-{package}")]);
@@ -71,7 +71,7 @@ fn wasm_test(repo: &Repo, packages: &[&str]) -> Command {
     test
 }
 
-/// Tells the test runner which browser the driver is to start, wherever that is.
+/// Tells the test runner which browser the driver has to start.
 fn webdriver_settings(repo: &Repo, chromium: &Chromium) -> Result<PathBuf> {
     let directory = repo.target.join("xtask");
     fs::create_dir_all(&directory).explain(directory.display())?;
@@ -105,7 +105,7 @@ pub(super) fn end_to_end(repo: &Repo, toolbox: &Toolbox<'_>, targets: &[&str]) -
 /// Builds the named test targets and runs them in a place without a network, with these variables set.
 ///
 /// # Errors
-/// When a target is missing, or a test fails: then after the other targets have been run as well.
+/// A target is missing, or a test fails: then after the other targets have been run as well.
 pub(crate) fn run(repo: &Repo, targets: &[&str], variables: &[(&str, OsString)]) -> Result<()> {
     let existing = repo.package("samovar-tests").map_or(&[][..], |package| &package.tests);
     if let Some(missing) = targets.iter().find(|&&target| existing.iter().all(|name| name != target)) {
@@ -127,13 +127,13 @@ pub(crate) fn run(repo: &Repo, targets: &[&str], variables: &[(&str, OsString)])
     binaries::run(repo, Binary::build(&mut test)?.into_iter().map(job).collect()).map(drop)
 }
 
-/// How many tests of a target run at once on two cores, beside those of another target. More would keep pages from
-/// their turn: one that waits for a quarter of a second is a host that others miss.
+/// Tests of a target that run at once on two cores, beside those of another target. With more, pages wait too long for
+/// their turn: a host that waits for a quarter of a second is missed by others.
 fn threads(target: &str) -> usize {
     if target == "browser" { 2 } else { 1 }
 }
 
-/// What end-to-end tests act on, built.
+/// The built parts that end-to-end tests act on.
 pub(crate) struct Stage {
     relay: PathBuf,
     page: PathBuf,
@@ -144,7 +144,7 @@ impl Stage {
     /// Builds the page and the relay, and finds the browser.
     ///
     /// # Errors
-    /// When one of them cannot be had.
+    /// One of them is unavailable.
     pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<Self> {
         page::build(repo, toolbox, Optimised::Always)?;
         // A release is no faster where a few pages play.
@@ -152,7 +152,7 @@ impl Stage {
         Ok(Self { relay, page: page::directory(repo), chromium: Chromium::ensure()? })
     }
 
-    /// The variables by which tests find it all.
+    /// The variables by which tests find the parts.
     pub(crate) fn variables(&self) -> [(&'static str, OsString); 4] {
         [
             ("SAMOVAR_RELAY_BIN", self.relay.clone().into()),

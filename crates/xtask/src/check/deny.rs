@@ -1,4 +1,4 @@
-//! What is allowed of dependencies, by `deny.toml`: licences, sources, bans; and what is known to be wrong with them.
+//! The rules for dependencies in `deny.toml`: licences, sources, bans; and their known faults.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::tools::Tool;
 /// Checks licences, sources and bans.
 ///
 /// # Errors
-/// When one is not allowed, or cargo-deny cannot be had.
+/// One is not allowed, or cargo-deny is unavailable.
 pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
     process::run(deny(context)?.args(["check", "bans", "licenses", "sources"]))?;
     Ok(Outcome::Done)
@@ -18,7 +18,7 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
 /// Checks advisories, when their database can be reached.
 ///
 /// # Errors
-/// When one is not taken note of in `deny.toml`, or cargo-deny cannot be had.
+/// One is not noted in `deny.toml`, or cargo-deny is unavailable.
 pub(super) fn advisories(context: &Context<'_>) -> Result<Outcome> {
     if !is_reached(process::code(deny(context)?.arg("fetch"))) {
         return Ok(Outcome::Skipped("the database of advisories cannot be reached"));
@@ -27,7 +27,7 @@ pub(super) fn advisories(context: &Context<'_>) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Whether the database is here, by what fetching it came to.
+/// Whether the database is here, by the exit code of fetching it.
 const fn is_reached(code: Option<i32>) -> bool {
     matches!(code, Some(0))
 }

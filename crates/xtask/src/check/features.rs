@@ -1,15 +1,15 @@
-//! Cargo features of the session: each builds by itself, and none of them changes what members say to each other.
+//! Cargo features of the session: each builds by itself, and none of them changes the messages between members.
 
 use super::{Context, Outcome};
 use crate::process::{self, Failure, Result};
 
-/// Features of the session; all together are what everything else is checked with.
+/// Features of the session; everything else is checked with all of them.
 const FEATURES: [&str; 4] = ["orders", "lockstep", "ownership", "extras"];
 
 /// Checks the session, built in each way.
 ///
 /// # Errors
-/// When one of them does not build, fails a test, or says something else.
+/// One of them does not build, fails a test, or sends other messages.
 pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
     for feature in FEATURES {
         let mut clippy = context.repo.cargo("clippy");
@@ -19,7 +19,7 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
     let mut test = context.repo.cargo("test");
     test.args(["--package", "samovar-session", "--no-default-features", "--locked", "--quiet"]);
     process::run(test.args(["--lib", "--tests"]))?;
-    // So may a page and a robot that are built differently be members of one game.
+    // So a page and a robot that are built differently can be members of one game.
     let (none, all) = (said(context, &["--no-default-features"])?, said(context, &[])?);
     if none != all {
         return Err(Failure::new(format!(
@@ -29,7 +29,7 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// A hash of what members of a game say to each other that uses no feature.
+/// A hash of the messages between members of a game that uses no feature.
 fn said(context: &Context<'_>, features: &[&str]) -> Result<String> {
     let mut test = context.repo.cargo("test");
     test.args(["--package", "samovar-session", "--locked", "--quiet", "--test", "session"]).args(features);

@@ -1,4 +1,4 @@
-//! The walls of the house: which crate may depend on which, and what the core must never reach.
+//! The layers: the allowed dependencies between crates, and the crates that the core must never reach.
 
 use crate::process::{self, Failure, Result};
 use crate::repo::{Package, Repo};
@@ -25,7 +25,7 @@ const fn tool(name: &'static str, floor: u8) -> Room {
     Room { name, floor, sans_io: false }
 }
 
-/// The house from the ground up.
+/// All crates, from the lowest floor up.
 const HOUSE: [Room; 17] = [
     core("samovar-wire", 0),
     tool("samovar-derive", 0),
@@ -46,10 +46,10 @@ const HOUSE: [Room; 17] = [
     driver("samovar-xtask", 6),
 ];
 
-/// The directory needs the rules of warrants, and nothing else of the floor below.
+/// The directory needs the rules of warrants, and no other crate of the floor below.
 const ONLY: [(&str, &[&str]); 1] = [("samovar-directory", &["samovar-wire", "samovar-roster"])];
 
-/// What a sans-I/O crate must not reach by any chain of dependencies.
+/// Crates that a sans-I/O crate must not reach by any chain of dependencies.
 const BANNED: [&str; 7] = ["tokio", "web-sys", "js-sys", "wasm-bindgen", "getrandom", "mio", "socket2"];
 
 /// The sans-I/O packages that the workspace has.
@@ -64,8 +64,8 @@ pub(super) fn sans_io(repo: &Repo) -> impl Iterator<Item = &'static str> {
 pub(super) fn check(repo: &Repo) -> Result<()> {
     let mut wrong = misplaced(&repo.packages);
     for name in sans_io(repo) {
-        // Asked for one package, `cargo tree` resolves its features alone: in the whole workspace the drivers
-        // would switch on what the core leaves off.
+        // For one package `cargo tree` resolves only its own features: in the whole workspace the drivers would switch
+        // on features that the core leaves off.
         let mut tree = repo.cargo("tree");
         tree.args([
             "--locked",
@@ -107,7 +107,7 @@ fn room(name: &str) -> Option<&'static Room> {
     HOUSE.iter().find(|room| room.name == name)
 }
 
-/// Every chain of dependencies, as in `a -> b -> tokio`, that ends at something banned.
+/// Every chain of dependencies that ends at a banned crate, like `a -> b -> tokio`.
 ///
 /// `tree` is the output of `cargo tree --prefix=depth`: in each line the depth, the name, and more.
 fn banned_chains(tree: &str) -> Vec<String> {

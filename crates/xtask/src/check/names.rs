@@ -1,4 +1,4 @@
-//! Public types of the core that share a name: each has a reason, since a reader has to ask which is meant.
+//! Public types of the core that share a name: each needs a reason, because a reader has to ask which is meant.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::repo::Repo;
 /// The crates of the core, from wire to peer.
 const CRATES: [&str; 8] = ["wire", "link", "objects", "order", "roster", "session", "directory", "peer"];
 
-/// Names of several types, how many they are, and why.
+/// Names of several types, their number, and the reason.
 const SHARED: [(&str, usize, &str); 16] = [
     ("Call", 2, "what a game says, and its record on the wire"),
     ("Delivery", 3, "what each kind of order delivers, and the session's choice among them"),
@@ -33,7 +33,7 @@ const SHARED: [(&str, usize, &str); 16] = [
 /// Checks the core.
 ///
 /// # Errors
-/// Lists names that more types have than the table says, and entries of the table that are not needed any more.
+/// Lists names with more types than in the table, and entries of the table that are not needed any more.
 pub(super) fn check(repo: &Repo) -> Result<()> {
     let mut counts = BTreeMap::new();
     for name in CRATES {

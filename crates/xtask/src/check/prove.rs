@@ -1,5 +1,5 @@
-//! The steps of `prove`: fresh seeds, wide models, planted bugs, hostile bytes, a person's random walk, and what real
-//! machines measure. Each goes on to its end and prints all that it found.
+//! The steps of `prove`: fresh seeds, wide models, planted bugs, hostile bytes, a person's random walk, and
+//! measurements of real machines. Each goes on to its end and prints all its findings.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::Command;
@@ -38,17 +38,17 @@ pub(super) const STEPS: [Step; 10] = [
     Step { name: "person", about: "people who click, reload and close at random", first: 8.0, run: person },
 ];
 
-/// What share of the minutes each step takes that can run for as long as it may.
+/// The shares of the minutes for the steps without an end of their own.
 const SOAK: f64 = 0.2;
 const FUZZ: f64 = 0.15;
 const BUGS: f64 = 0.15;
 const PERSON: f64 = 0.5;
 
-/// What `soak` runs, each for a third of its time: the seeds at most, and of what.
+/// The runs of `soak`, each for a third of its time: the most seeds, and the arguments.
 const SOAKS: [(u64, &[&str]); 3] =
     [(1_000_000, &["--scenario", "chaos"]), (10_000, &[]), (10_000, &["--by-host"])];
 
-/// New at each start; one that breaks something is printed, and stays what it is.
+/// New at each start; a seed that breaks a promise is printed, and can be repeated.
 fn fresh() -> u64 {
     RandomState::new().build_hasher().finish() >> 24
 }
@@ -56,7 +56,7 @@ fn fresh() -> u64 {
 /// A release of the simulator is twice as fast, and takes three minutes to compile.
 const RELEASE_PAYS_FROM: f64 = 30.0;
 
-/// The simulator, built as it pays for so many minutes.
+/// The simulator, built as it pays for this many minutes.
 fn simulator(context: &Context<'_>) -> Result<Command> {
     if context.minutes < RELEASE_PAYS_FROM {
         return Ok(Command::new(program::as_tested(context.repo, "samovar-sim", "program")?));
@@ -79,7 +79,7 @@ fn soak(context: &Context<'_>) -> Result<Outcome> {
 }
 
 fn models(context: &Context<'_>) -> Result<Outcome> {
-    // All runs of which the documents tell figures; virtual time makes them the same on every machine.
+    // All runs whose figures the documents have; virtual time makes them the same on every machine.
     let mut figures = context.repo.cargo("test");
     if context.minutes >= RELEASE_PAYS_FROM {
         figures.arg("--release");
@@ -114,7 +114,7 @@ fn figures(context: &Context<'_>) -> Result<Outcome> {
     network::ensure()?;
     browser::end_to_end(context.repo, &context.toolbox, &["figures"])?;
     let mut relay = context.repo.cargo("test");
-    // The one selection of packages, so that nothing is compiled anew.
+    // The one selection of packages, so that nothing is compiled again.
     relay.args(NATIVE).args(["--locked", "--test", "relay", "--", "--test-threads=1"]);
     relay.args(["--show-output", "attack::", "bounds::", "herd::", "limits::", "siege::"]);
     process::run(relay.env("SAMOVAR_FIGURES", "1"))?;
@@ -125,5 +125,7 @@ fn person(context: &Context<'_>) -> Result<Outcome> {
     network::ensure()?;
     let order = person::Order { seed: fresh(), minutes: context.minutes * PERSON };
     person::walk(context.repo, &context.toolbox, order)?;
+    // The moving picture of the README can be taken.
+    browser::end_to_end(context.repo, &context.toolbox, &["picture"])?;
     Ok(Outcome::Done)
 }

@@ -1,5 +1,5 @@
-//! What holds inside a crate: its modules form no circle, its central structs stay small, and a service of the session knows
-//! the core and no other.
+//! The structure inside crates: modules form no circle, central structs stay small, and a service of the session knows
+//! the core and no other service.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::process::{Explain, Failure, Result};
 use crate::repo::Repo;
 
-/// The crates whose modules are looked at, by their folder.
+/// The crates whose modules are checked, by their folder.
 const CRATES: [&str; 11] = [
     "crates/wire",
     "crates/link",
@@ -22,7 +22,7 @@ const CRATES: [&str; 11] = [
     "relay",
 ];
 
-/// Structs that everything goes through: their file, their name, and the most fields that they may have.
+/// Central structs: their file, their name, and the most fields allowed.
 const CENTRAL: [(&str, &str, usize); 4] = [
     ("crates/session/src/session.rs", "Session", 20),
     ("crates/roster/src/roster.rs", "Roster", 20),
@@ -30,7 +30,7 @@ const CENTRAL: [(&str, &str, usize); 4] = [
     ("crates/sim/src/world.rs", "World", 20),
 ];
 
-/// The services of the session and what they stand on: none of them names the session.
+/// The services of the session and their foundations: none of them names the session.
 const SERVICES: [&str; 13] = [
     "calls",
     "context",
@@ -47,13 +47,13 @@ const SERVICES: [&str; 13] = [
     "kept",
 ];
 
-/// The longest file.
+/// The most lines of a file.
 const LINES: usize = 600;
 
 /// Checks all crates.
 ///
 /// # Errors
-/// Lists what breaks a rule.
+/// Lists the broken rules.
 pub(super) fn check(repo: &Repo) -> Result<()> {
     let mut wrong = Vec::new();
     for name in CRATES {
@@ -84,13 +84,13 @@ pub(super) fn check(repo: &Repo) -> Result<()> {
     if wrong.is_empty() { Ok(()) } else { Err(Failure::new(format!("\n  {}", wrong.join("\n  ")))) }
 }
 
-/// What is known of a module and of all below it.
+/// The identifiers of a module and of all below it.
 #[derive(Debug, Default)]
 struct Module {
     files: Vec<(PathBuf, usize)>,
     /// Every identifier in its code.
     words: BTreeSet<String>,
-    /// What comes behind `crate::` in it.
+    /// The names after `crate::` in it.
     imports: BTreeSet<String>,
 }
 
@@ -132,7 +132,7 @@ fn tests_of(root: &str) -> impl Iterator<Item = &str> {
     root.split("#[cfg(test)]\nmod ").skip(1).filter_map(|behind| behind.split([';', ' ']).next())
 }
 
-/// What stands before the tests of a file.
+/// The source before the tests of a file.
 pub(super) fn without_tests(source: &str) -> &str {
     let is_mod = |at: usize| {
         let mut lines = source[at..].lines().skip(1).skip_while(|line| line.starts_with("#["));

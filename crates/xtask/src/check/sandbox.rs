@@ -1,26 +1,26 @@
-//! A place without a network, in which nothing outlives its command.
+//! A place without a network, in which no process outlives its command.
 //!
-//! Chromium calls home when it may, and a killed driver leaves its browsers behind. In name spaces of their own for
-//! network and processes neither happens. Everything must have been downloaded and built before.
+//! Chromium contacts its maker if it can, and a killed driver leaves its browsers behind. Name spaces of their own for
+//! network and processes prevent both. All downloads and builds must be done before.
 
 use std::process::Command;
 
 use crate::process;
 
-/// Only the loopback is there; the command's exit code is ours.
+/// Only the loopback exists; the command's exit code is passed on.
 const SHELL: [&str; 3] = ["-c", "ip link set lo up && \"$@\"; exit $?", "_"];
 
-/// How commands are to be wrapped on this machine.
+/// The way to wrap commands on this machine.
 pub(super) struct Sandbox {
     arguments: Option<Vec<&'static str>>,
 }
 
 impl Sandbox {
-    /// Tries what this machine permits, and says so when it permits nothing.
+    /// Tries the means of this machine, and prints if it permits none.
     pub(super) fn open() -> Self {
         let mut arguments = vec!["--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
         if !process::is_root() {
-            // Name spaces are for root, which one may become in a name space of users.
+            // Name spaces are for root, which any user may become in a name space of users.
             arguments.insert(0, "--map-root-user");
         }
         let sandbox = Self { arguments: Some(arguments) };
@@ -31,7 +31,7 @@ impl Sandbox {
         Self { arguments: None }
     }
 
-    /// The same command, in the sandbox when there is one.
+    /// The same command, in the sandbox if there is one.
     pub(super) fn wrap(&self, command: &Command) -> Command {
         let mut wrapped = match &self.arguments {
             Some(arguments) => {

@@ -1,4 +1,4 @@
-//! Citations: code that says `PROTOCOL §3.2` must find that section in a chapter of `crates/wire/protocol`.
+//! Citations: code that cites `PROTOCOL §3.2` must find that section in a chapter of `crates/wire/protocol`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ const CHAPTERS: &str = "crates/wire/protocol";
 /// Checks every citation in the source of every crate, and in the chapters themselves.
 ///
 /// # Errors
-/// Lists the citations that lead nowhere, sections that are there twice, and named tests that do not exist.
+/// Lists the citations without a target, repeated sections, and named tests that do not exist.
 pub(super) fn check(repo: &Repo) -> Result<()> {
     let chapters = files::below(&repo.root.join(CHAPTERS))?;
     let (mut headings, mut tests) = (Vec::new(), BTreeSet::new());
@@ -48,7 +48,7 @@ pub(super) fn check(repo: &Repo) -> Result<()> {
     Err(Failure::new(format!("\n  {}", wrong.join("\n  "))))
 }
 
-/// The numbers of the numbered headings, as in `### 3.2 Acks` or `## §4. Lanes`; code blocks are passed over.
+/// The numbers of the numbered headings, as in `### 3.2 Acks` or `## §4. Lanes`; code blocks are skipped.
 fn headings(document: &str) -> Vec<String> {
     let mut numbers = Vec::new();
     let mut in_code = false;
@@ -77,7 +77,7 @@ fn repeated(headings: &[String]) -> Vec<&String> {
     headings.iter().filter(|section| !seen.insert(*section)).collect()
 }
 
-/// The line number and section of every citation of our document; those of other documents are passed over.
+/// The line number and section of every citation of our document; those of other documents are skipped.
 fn citations(source: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (index, line) in source.lines().enumerate() {

@@ -1,5 +1,5 @@
-//! The steps of `test`: what every change needs. They give the same answer each time: fixed seeds, virtual time, and
-//! nothing that a slow machine could miss.
+//! The steps of `test`: the checks for every change. They give the same answer each time: fixed seeds, virtual time,
+//! and no condition that a slow machine could miss.
 
 use super::binaries::{self, Binary, Job};
 use super::{Context, Outcome, Step, browser, layers, names, rooms, sections};
@@ -43,12 +43,12 @@ pub(super) const STEPS: [Step; 13] = [
 /// The tests that drive real browsers and processes; they are a step of their own.
 const END_TO_END: [&str; 3] = ["browser", "process", "netns"];
 
-/// Tests of `prove`: what they measure depends on the machine, or what they do on a seed.
-pub(super) const OF_PROVE: [&str; 2] = ["figures", "person"];
+/// Tests of `prove`: they measure the machine, or depend on a seed.
+pub(super) const OF_PROVE: [&str; 3] = ["figures", "person", "picture"];
 
 fn setup(context: &Context<'_>) -> Result<Outcome> {
     context.toolbox.rust(true)?;
-    // Steps without a network need everything here, even what other platforms' packages say of themselves.
+    // Steps without a network need all packages here, including the metadata of other platforms' packages.
     process::run(context.repo.cargo("fetch").arg("--locked"))?;
     Ok(Outcome::Done)
 }
@@ -64,7 +64,7 @@ fn clippy(context: &Context<'_>) -> Result<Outcome> {
     let mut clippy = context.repo.cargo("clippy");
     clippy.args(NATIVE).args(["--all-targets", "--locked", "--", "-D", "warnings"]);
     process::run(&mut clippy)?;
-    // A workspace of its own, of which nothing above knows.
+    // A workspace of its own, which the call above does not include.
     if fuzz::obstacle().is_none() {
         fuzz::check(context.repo)?;
     }
@@ -112,8 +112,8 @@ fn mutants(context: &Context<'_>) -> Result<Outcome> {
 }
 
 fn native(context: &Context<'_>) -> Result<Outcome> {
-    // One call for all packages, so that nothing is compiled twice; naming the targets leaves out the end-to-end
-    // ones, and with named targets the examples in the documentation need a call of their own.
+    // One call for all packages, so that nothing is compiled twice. Naming the targets leaves out the end-to-end ones,
+    // and then the examples in the documentation need a call of their own.
     let mut test = context.repo.cargo("test");
     test.args(NATIVE).args(["--locked", "--lib", "--bins"]);
     let packages = context.repo.packages.iter().filter(|package| !BROWSER_PACKAGES.contains(&&*package.name));
@@ -123,7 +123,7 @@ fn native(context: &Context<'_>) -> Result<Outcome> {
         test.args(["--test", name]);
     }
     let mut binaries = Binary::build(&mut test)?;
-    // What the page does without a browser, its meshes and its reading of addresses, is tested without one.
+    // The parts of the page without a browser, its meshes and its reading of addresses, are tested natively.
     let mut page = context.repo.cargo("test");
     binaries.extend(Binary::build(page.args(["--locked", "--package", "samovar-web", "--bins"]))?);
     let jobs = binaries.into_iter().map(|each| Job { command: each.command(), name: each.name });

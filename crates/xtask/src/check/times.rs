@@ -1,4 +1,4 @@
-//! How long each step took when it last passed here, so that the next run can say so beforehand.
+//! The time of each step when it last passed here, to announce it in the next run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,15 +7,14 @@ use std::time::Duration;
 
 use crate::repo::Repo;
 
-/// The times of one target directory. They are told to people only, so a file that cannot be read or written is as
-/// good as none.
+/// The times of one target directory. They only inform people, so an unreadable or unwritable file counts as empty.
 pub(super) struct Times {
     file: PathBuf,
     seconds: BTreeMap<String, f64>,
 }
 
 impl Times {
-    /// What earlier runs have noted.
+    /// The notes of earlier runs.
     pub(super) fn read(repo: &Repo) -> Self {
         let file = repo.target.join("xtask").join("times.txt");
         let text = fs::read_to_string(&file).unwrap_or_default();
@@ -26,7 +25,7 @@ impl Times {
         Self { file, seconds: text.lines().filter_map(entry).collect() }
     }
 
-    /// How long the step took when it last passed.
+    /// The time of the step when it last passed.
     pub(super) fn of(&self, step: &str) -> Option<Duration> {
         self.seconds.get(step).and_then(|&seconds| Duration::try_from_secs_f64(seconds).ok())
     }

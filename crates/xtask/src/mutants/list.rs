@@ -1,4 +1,4 @@
-//! The planted bugs: rules of the session that are broken one at a time, and what has to notice.
+//! The planted bugs: rules of the session that are broken one at a time, and the checks that must notice.
 
 mod directory;
 mod hostile;
@@ -17,28 +17,29 @@ pub(super) struct Mutant {
     pub(super) package: &'static str,
     /// A pattern that fits exactly one place in its sources.
     pub(super) text: &'static str,
-    /// The code that takes its place; `$` stands for the same as the first `$` of the pattern.
+    /// The code that replaces it; `$` stands for the same as the first `$` of the pattern.
     pub(super) instead: &'static str,
-    /// What is wrong then.
+    /// The resulting fault.
     pub(super) breaks: &'static str,
     /// The promise that the bug breaks.
     pub(super) guards: Promise,
-    /// What has to notice.
+    /// The check that must notice.
     pub(super) finder: Finder,
 }
 
-/// What Samovar promises, whatever dies.
+/// Samovar's promises, whatever dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Promise {
     /// When changes stop, all live members have the same objects, owners and values.
     Convergence,
     /// A stamp names one owner; at every peer stamps of an object only grow.
     OneOwner,
-    /// An update from anybody but the owner, or under an older stamp, changes nothing.
+    /// An update from a peer that is not the owner, or under an older stamp, changes nothing.
     OwnerSpeaks,
     /// One host per warrant; after a partition heals, one host.
     OneHost,
-    /// A lane delivers what it says: reliable messages exactly once and in order, sequenced ones never behind a newer one.
+    /// A lane keeps its guarantee: reliable messages arrive exactly once and in order, sequenced ones never after a
+    /// newer one.
     Reliable,
     /// Causal, total and time-stamp deliveries and frames of lockstep keep their order at every member.
     Order,
@@ -50,22 +51,22 @@ pub(super) enum Promise {
     Memory,
     /// A dead relay does not stop a direct game, nor do dead hosts while the relay or a majority lives.
     Survival,
-    /// Whenever a majority is connected and quiet, somebody hosts.
+    /// Whenever a majority is connected and quiet, it has a host.
     Liveness,
     /// A member whose game stands still does not host.
     Playing,
-    /// Nothing that a person or a browser does ends a seat within its grace time.
+    /// No act of a person or a browser ends a seat within its grace time.
     Seat,
     /// A relay's restart drops no seat and deposes no host of a game with direct paths.
     RelayRestart,
 }
 
-/// What has to notice a planted bug.
+/// The check that must notice a planted bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finder {
     /// The simulator in this scenario, within the first thousand seeds.
     Sim(&'static str),
-    /// A model: a test that goes through histories or orders of what can happen to the real machines, all or many.
+    /// A model: a test that runs the real machines through all or many histories or orders of events.
     Model(&'static [&'static str]),
     /// A test: the arguments of `cargo test`, the name of the test last.
     Test(&'static [&'static str]),
@@ -75,7 +76,7 @@ pub(super) enum Finder {
 const ELECTIONS: Finder =
     Finder::Model(&["-p", "samovar-tests", "--test", "election", "random_histories_have_one_host_per_term"]);
 
-/// All planted bugs, those of one file beside each other, so that little is compiled anew from one to the next.
+/// All planted bugs, those of one file beside each other, so that little is compiled again between two.
 pub(super) fn all() -> impl Iterator<Item = &'static Mutant> {
     let lists = [
         roster::MUTANTS,

@@ -1,6 +1,6 @@
-//! Where a planted bug goes: a sequence of Rust's tokens, wherever in its crate that stands.
+//! The place of a planted bug: a sequence of Rust's tokens, anywhere in its crate.
 //!
-//! Line breaks and comments do not count, and `$` stands for whatever a field or a method is reached by (`self`,
+//! Line breaks and comments do not count, and `$` stands for any receiver of a field or a method (`self`,
 //! `self.core.roster`, `votes`), so that code may move without its planted bugs.
 
 use std::ops::Range;
@@ -68,7 +68,7 @@ fn fit(source: &[(Range<usize>, &str)], start: usize, pattern: &[(Range<usize>, 
     Some(Match { range: source[start].0.start..last.0.end, receiver: receiver.unwrap_or_default() })
 }
 
-/// How many tokens a receiver has here, if what follows the `$` follows it.
+/// The number of tokens of a receiver here, if the tokens after `$` follow it.
 fn chain(source: &[(Range<usize>, &str)], rest: &[(Range<usize>, &str)]) -> Option<usize> {
     let rest: Vec<_> = rest.iter().map(|(_, word)| *word).take_while(|word| *word != RECEIVER).collect();
     let is_word = |word: &str| word.starts_with(|first: char| first.is_alphanumeric() || first == '_');

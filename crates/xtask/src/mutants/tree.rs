@@ -11,7 +11,7 @@ use crate::files;
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
 
-/// Where a bug is planted.
+/// The place of a planted bug.
 pub(super) struct Place {
     /// Below the root.
     file: PathBuf,
@@ -46,14 +46,14 @@ impl Place {
 
 /// A copy of all tracked files, with a build directory of its own.
 pub(super) struct Tree {
-    /// Holds the copy and what is built of it.
+    /// Holds the copy and its builds.
     pub(super) directory: PathBuf,
     copy: Repo,
     is_release: bool,
 }
 
 impl Tree {
-    /// Copies what has changed since the last time. A release of the simulator pays when it runs for long.
+    /// Copies the files that have changed since the last time. A release of the simulator pays when it runs for long.
     pub(super) fn copy(repo: &Repo, is_release: bool) -> Result<Self> {
         let directory = repo.target.join("mutants");
         let root = directory.join("tree");
@@ -62,7 +62,7 @@ impl Tree {
         let mut copied = BTreeSet::new();
         for file in process::read(&mut files)?.split('\0').filter(|file| !file.is_empty()) {
             let (from, to) = (repo.root.join(file), root.join(file));
-            // One that was removed and not committed yet is still tracked.
+            // A removed file is tracked until the removal is committed.
             if from.is_file() {
                 copy_changed(&from, &to)?;
                 copied.insert(to);
@@ -76,7 +76,7 @@ impl Tree {
     /// A call of Cargo in the copy.
     pub(super) fn cargo(&self, subcommand: &str) -> Command {
         let mut command = self.copy.cargo(subcommand);
-        // What follows a planted bug should be compiled anew, and not much else.
+        // Only the code that depends on a planted bug should be compiled again.
         command.env("CARGO_TARGET_DIR", &self.copy.target).env("CARGO_INCREMENTAL", "1");
         command.arg("--locked");
         command
@@ -92,12 +92,12 @@ impl Tree {
         Ok(self.copy.target.join(profile).join(format!("samovar-sim{}", std::env::consts::EXE_SUFFIX)))
     }
 
-    /// Where a bug goes in the copy.
+    /// The place of a bug in the copy.
     pub(super) fn place(&self, mutant: &Mutant) -> Result<Place> {
         Place::of(&self.copy, mutant)
     }
 
-    /// Changes the copy there.
+    /// Plants a bug in the copy.
     pub(super) fn plant(&self, mutant: &Mutant, place: &Place) -> Result<()> {
         let path = self.copy.root.join(&place.file);
         let mut source = fs::read_to_string(&path).explain(path.display())?;
@@ -111,7 +111,7 @@ impl Tree {
     }
 }
 
-/// Removes files that a former tree had: Cargo would take them for tests, and more.
+/// Removes files of an earlier tree: Cargo would take them for tests, and more.
 fn remove_others(directory: &Path, kept: &BTreeSet<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(directory).explain(directory.display())? {
         let path = entry.explain(directory.display())?.path();
@@ -124,7 +124,7 @@ fn remove_others(directory: &Path, kept: &BTreeSet<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Copies a file unless the copy is there and the same: Cargo goes by the time of the last change.
+/// Copies a file unless an equal copy exists: Cargo goes by the time of the last change.
 fn copy_changed(from: &Path, to: &Path) -> Result<()> {
     let bytes = fs::read(from).explain(from.display())?;
     if fs::read(to).is_ok_and(|known| known == bytes) {
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_the_same_is_not_written_again() {
+    fn an_equal_copy_is_not_written_again() {
         let directory = std::env::temp_dir().join(format!("samovar-mutants-{}", std::process::id()));
         let (from, to) = (directory.join("from"), directory.join("deep/to"));
         fs::create_dir_all(&directory).unwrap();

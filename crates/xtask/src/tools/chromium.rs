@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use super::debian;
 use crate::process::{self, Failure, Result};
 
-/// Names under which a Chromium or Chrome is known, the plain one first.
+/// Names of a Chromium or Chrome, the plain one first.
 const NAMES: [&str; 5] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
 
-/// Where macOS keeps it.
+/// Its place on macOS.
 const MACOS: &str = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome";
 
-/// A Chromium and the `chromedriver` that speaks to it.
+/// A Chromium and the `chromedriver` that drives it.
 pub(crate) struct Chromium {
     /// The browser's program.
     pub(crate) browser: PathBuf,
@@ -20,11 +20,11 @@ pub(crate) struct Chromium {
 }
 
 impl Chromium {
-    /// Finds both, from `SAMOVAR_CHROMIUM` and `CHROMEDRIVER` or on `PATH`; installs Debian's packages when they
-    /// are missing and we may.
+    /// Finds both, from `SAMOVAR_CHROMIUM` and `CHROMEDRIVER` or on `PATH`; installs Debian's packages if they are
+    /// missing and this process may.
     ///
     /// # Errors
-    /// Says what to install when it cannot.
+    /// Names the packages to install if it cannot.
     pub(crate) fn ensure() -> Result<Self> {
         if let Some(found) = Self::find() {
             return Ok(found);

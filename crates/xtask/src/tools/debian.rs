@@ -4,10 +4,10 @@ use std::process::Command;
 
 use crate::process::{self, Result};
 
-/// Installs these packages where that is possible: elsewhere nothing happens, and what needs them tells what is missing.
+/// Installs these packages if possible: elsewhere it does nothing, and the caller reports the missing ones.
 ///
 /// # Errors
-/// When `apt-get` fails.
+/// `apt-get` fails.
 pub(super) fn install(packages: &[&str]) -> Result<()> {
     if process::find("apt-get").is_none() || !process::is_root() {
         return Ok(());

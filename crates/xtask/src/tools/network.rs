@@ -5,20 +5,21 @@ use std::path::{Path, PathBuf};
 use super::debian;
 use crate::process::{self, Result};
 
-/// Which, and the package of Debian that has each.
+/// The programs, and Debian's package of each.
 const PROGRAMS: [(&str, &str); 4] =
     [("ip", "iproute2"), ("nft", "nftables"), ("nginx", "nginx"), ("caddy", "caddy")];
 
-/// Servers, which Debian starts when it installs them where systemd runs: on somebody's own machine they are not installed.
+/// Servers, which Debian starts at their installation where systemd runs: on a person's own machine they are not
+/// installed.
 const SERVERS: [&str; 2] = ["nginx", "caddy"];
 
-/// Where they are where only root has them on its `PATH`.
+/// Their directories where only root has them on its `PATH`.
 const SYSTEM: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// Installs what is missing, where we may. What is missing after that is told: the tests do without, and skip.
+/// Installs missing programs if this process may. It reports those still missing; the tests skip without them.
 ///
 /// # Errors
-/// When an installation fails.
+/// An installation fails.
 pub(crate) fn ensure() -> Result<()> {
     let missing = missing();
     if !missing.is_empty() {

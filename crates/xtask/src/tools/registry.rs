@@ -1,4 +1,4 @@
-//! Tools from crates.io, whose index has the sums of all packages, and from npm, by a sum that is written down here.
+//! Tools from crates.io, whose index has the sums of all packages, and from npm, by a sum in this file.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha512};
 use super::{Recipe, Tool};
 use crate::process::{self, Explain, Failure, Result};
 
-/// Compiling a tool in half the time is worth more than a fast tool. Only for tools: these variables must not
-/// reach a build of the project.
+/// Compiling a tool in half the time is worth more than a fast tool. Only for tools: these variables must not reach a
+/// build of the project.
 const LIGHT_PROFILE: [(&str, &str); 4] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
@@ -17,7 +17,7 @@ const LIGHT_PROFILE: [(&str, &str); 4] = [
     ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
 ];
 
-/// Installs a tool into `root`, compiling below `scratch` if it has to be compiled.
+/// Installs a tool into `root`, compiling below `scratch` if needed.
 pub(super) fn install(tool: Tool, recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
     match tool {
         Tool::WasmOpt => from_npm(recipe, scratch, root),
@@ -41,14 +41,14 @@ fn from_crates(recipe: &Recipe, features: &[&str], scratch: &Path, root: &Path) 
         .args(features)
         .envs(LIGHT_PROFILE)
         .env("PATH", std::env::join_paths(path).explain("PATH")?)
-        // A developer's wish for the project's target is not meant for tools that run here.
+        // A developer's target for the project does not apply to tools that run here.
         .env_remove("CARGO_BUILD_TARGET")
         .current_dir(scratch);
     process::run(&mut install)
 }
 
-/// The SHA-512 of the package of [`BINARYEN`](super::BINARYEN): what the npm registry calls its integrity. A new version needs a
-/// new sum: `npm view binaryen@VERSION dist.integrity`, in hexadecimal.
+/// The SHA-512 of the package of [`BINARYEN`](super::BINARYEN), which the npm registry calls its integrity. A new
+/// version needs a new sum: `npm view binaryen@VERSION dist.integrity`, in hexadecimal.
 const BINARYEN_SUM: &str = "e14b20ef212fc0edc532ca373a8bfaaa438e1d2a1dd4812ff9ba0a921efb9139\
      6333e78d068baa0936ea5acc06cdb1bebc334efdbfefd82e207c48755a007d2e";
 
@@ -81,7 +81,7 @@ fn from_npm(recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
     process::run(&mut install)
 }
 
-/// Fails when a file is another than the one whose sum this repository has.
+/// Checks a file against the sum in this repository.
 fn check_sum(bytes: &[u8], expected: &str) -> Result<()> {
     let sum: String = Sha512::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     if sum == expected {

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::process::{self, Failure, Result};
 use crate::repo::{Repo, WASM};
 
-/// Adds the standard library for the browser when it is missing.
+/// Adds the standard library for the browser if it is missing.
 pub(super) fn ensure_wasm_target(repo: &Repo) -> Result<()> {
     let mut ask = Command::new("rustc");
     ask.args(["--print=target-libdir", "--target", WASM]).current_dir(&repo.root);
@@ -16,7 +16,7 @@ pub(super) fn ensure_wasm_target(repo: &Repo) -> Result<()> {
     rustup(repo, &["target", "add", WASM], &format!("the standard library for {WASM}"))
 }
 
-/// Adds a component when Cargo lacks its subcommand.
+/// Adds a component if Cargo lacks its subcommand.
 pub(super) fn ensure_component(repo: &Repo, subcommand: &str, component: &str) -> Result<()> {
     if process::code(repo.cargo(subcommand).arg("--version")) == Some(0) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! coturn's `turnserver`, which forwards datagrams of clients to peers (RFC 8656): without any encryption, which is the
-//! least that forwarding by UDP can cost.
+//! coturn's `turnserver`, which forwards datagrams of clients to peers (RFC 8656), without any encryption: the least
+//! possible cost of forwarding by UDP.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -25,13 +25,13 @@ const CHANNEL_NUMBER: u16 = 0x000C;
 const XOR_PEER_ADDRESS: u16 = 0x0012;
 const REQUESTED_TRANSPORT: u16 = 0x0019;
 
-/// What forwarding has cost.
+/// The costs of forwarding.
 pub(super) struct Forwarded {
     full: Load,
     half: Load,
 }
 
-/// As many clients as the relay has had, each with a peer of its own; `None` when it is not installed, or does not do it.
+/// As many clients as at the relay, each with a peer of its own; `None` if it is not installed, or fails.
 pub(super) async fn measure(options: &Options) -> Option<Forwarded> {
     let port = free_port();
     let scratch = std::env::temp_dir();
@@ -50,7 +50,7 @@ pub(super) async fn measure(options: &Options) -> Option<Forwarded> {
     for _ in 0..options.games(PathWord::WebRtc) * options.members {
         let Client { socket, peer } = timeout(STARTS_WITHIN, Client::allocate(address)).await.ok()?;
         let [client, peer] = [socket, peer].map(|socket| socket.into_std().expect("a socket"));
-        // All others are the same peer to it.
+        // To it all others are the same peer.
         let others = vec![PeerId::RELAY; options.members - 1];
         crowd.enter(Player::new(crate::client::Client::Turn(Turn { client, peer }), others));
     }
@@ -89,7 +89,7 @@ impl Client {
         client
     }
 
-    /// Asks until it succeeds: a server that is about to start answers nothing.
+    /// Asks until it succeeds: a server that is still starting does not answer.
     async fn ask(&self, kind: u16, attributes: &[(u16, &[u8])]) {
         let mut body = Vec::new();
         for (kind, value) in attributes {
@@ -105,7 +105,7 @@ impl Client {
         loop {
             self.socket.send(&request).await.ok();
             let answer = timeout(Duration::from_millis(200), self.socket.recv(&mut buffer)).await;
-            // The class of a response that says it succeeded (RFC 8489 §5).
+            // The class of a successful response (RFC 8489 §5).
             if matches!(answer, Ok(Ok(20..))) && buffer[..2] == (kind | 0x0100).to_be_bytes() {
                 return;
             }

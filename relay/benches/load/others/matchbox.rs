@@ -1,4 +1,5 @@
-//! `matchbox_server`, which introduces the peers of a room to each other: a join is a WebSocket, and the answer who one is.
+//! `matchbox_server`, which introduces the peers of a room to each other: a join is a WebSocket and the answer with the
+//! peer's id.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -18,14 +19,14 @@ use crate::usage::Usage;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// What joins have cost.
+/// The costs of joins.
 pub(super) struct Joined {
     per_second: f64,
     micros: f64,
     idle_bytes: usize,
 }
 
-/// Joins as many as the relay has had, in rooms of as many as its games had; `None` when it is not installed.
+/// As many joins as at the relay, in rooms as large as its games; `None` if it is not installed.
 pub(super) async fn measure(options: &Options) -> Option<Joined> {
     let address = format!("127.0.0.1:{}", free_port());
     let server = Other::start(Command::new("matchbox_server").arg(&address))?;
@@ -56,7 +57,7 @@ pub(super) async fn measure(options: &Options) -> Option<Joined> {
     })
 }
 
-/// Joins a room, and waits for the server's word who one is there.
+/// Joins a room, and waits for the server's message with the own id.
 async fn join(url: &str) -> Socket {
     let (mut socket, _) = connect_async(url).await.expect("it lets everybody in");
     let named = async { while !matches!(socket.next().await, Some(Ok(Message::Text(_)))) {} };

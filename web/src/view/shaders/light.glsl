@@ -45,7 +45,7 @@ float window(vec3 r, vec2 wall) {
     return pane.x * pane.y * step(0.01, front);
 }
 
-// What glaze mirrors: a warm room with a bright window towards the key light and a dimmer one across.
+// The reflection in glaze: a warm room with a bright window towards the key light and a dimmer one across.
 vec3 room(vec3 r) {
     vec3 c = mix(vec3(0.62, 0.50, 0.41), vec3(0.60, 0.63, 0.70), smoothstep(0.0, 0.8, r.z));
     c = mix(vec3(0.26, 0.21, 0.18), c, smoothstep(-0.30, 0.06, r.z));

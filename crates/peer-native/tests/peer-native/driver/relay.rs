@@ -1,4 +1,4 @@
-//! A relay for these tests: the real directory behind the simplest sockets; nothing is written to disk.
+//! A relay for these tests: the real directory behind the simplest sockets. It writes nothing to disk.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl Drop for Relay {
     }
 }
 
-/// What a connection says: it opened, a message, or nothing more.
+/// A report of a connection: it opened, it received a message, or it ended.
 enum Heard {
     Opened(UnboundedSender<Vec<u8>>),
     Message(Vec<u8>),

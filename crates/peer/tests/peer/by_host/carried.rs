@@ -1,4 +1,4 @@
-//! Who carries for whom, and for whom not.
+//! Which members carry for which, and which do not.
 
 use super::world::{Process, TEAPOT, World, game};
 use samovar_peer::{Path, PathPolicy, PeerEvent};
@@ -17,14 +17,14 @@ fn path(world: &World, from: Process, to: Process) -> Path {
     world.peers[&from].path(world.now, me(world, to))
 }
 
-/// The members that carry, and the others.
+/// The carriers, and the other members.
 fn parts(world: &World, all: &[Process]) -> (Vec<Process>, Vec<Process>) {
     let session = world.session(all[0]);
     let (host, view) = (session.host(), session.view());
     all.iter().partition(|&&process| view.carries(host, me(world, process)))
 }
 
-/// What a process was told reliably by the game.
+/// The game's reliable messages that a process received.
 fn told(world: &World, process: Process) -> Vec<Vec<u8>> {
     let bytes = |event: &PeerEvent| match event {
         PeerEvent::Session(Event::Message { bytes, .. }) => Some(bytes.clone()),
@@ -59,7 +59,7 @@ fn members_have_direct_paths_with_host_and_backups_only() {
 }
 
 #[test]
-fn what_a_carrier_carried_goes_on_under_the_next_one() {
+fn carried_messages_survive_a_change_of_carrier() {
     let (mut world, all) = game(World::new(4), 4);
     let (_, others) = parts(&world, &all);
     let [a, b] = others[..] else { panic!("two of four carry nothing") };
@@ -119,7 +119,7 @@ fn members_that_decide_differently_understand_each_other() {
     assert!(all.iter().all(|&process| told(&world, process).len() == 5));
 }
 
-/// Bytes come to a process on its direct connection with another.
+/// A process receives bytes on its direct connection with another.
 fn hear(world: &mut World, to: Process, from: Process, bytes: &[u8]) {
     let (now, from) = (world.now, me(world, from));
     let attempt = world.attempt_with(to, from).expect("there is a direct connection");
@@ -127,7 +127,7 @@ fn hear(world: &mut World, to: Process, from: Process, bytes: &[u8]) {
 }
 
 #[test]
-fn what_cannot_be_read_is_the_fault_of_who_brought_it() {
+fn a_malformed_bundle_is_blamed_on_its_sender() {
     let (mut world, all) = game(World::new(7), 5);
     let (_, others) = parts(&world, &all);
     let host = *all.iter().find(|&&process| world.session(process).is_host()).unwrap();
@@ -139,12 +139,12 @@ fn what_cannot_be_read_is_the_fault_of_who_brought_it() {
 }
 
 #[test]
-fn nobody_but_a_carrier_speaks_for_others() {
+fn only_a_carrier_speaks_for_others() {
     let (mut world, all) = game(World::new(8), 4);
     let (carriers, others) = parts(&world, &all);
     let [a, b] = others[..] else { panic!("two of four carry nothing") };
     let backup = *carriers.iter().find(|&&process| !world.session(process).is_host()).unwrap();
-    // No packet: whoever hears it believes that the sender misbehaves.
+    // This is no packet: its receiver blames the sender.
     let said = |peer: PeerId, leg: Leg| {
         let mut bytes = Vec::new();
         Entry { peer, payload: b"?" }.encode(leg, &mut bytes);
@@ -157,7 +157,7 @@ fn nobody_but_a_carrier_speaks_for_others() {
     hear(&mut world, a, backup, &said(stranger, Leg::Down));
     world.run(300);
     assert_eq!(world.events.values().map(Vec::len).sum::<usize>(), count, "nothing happened to anybody");
-    // A carrier is believed, which is why nobody else is.
+    // A carrier is believed; for that reason nobody else is.
     hear(&mut world, a, backup, &said(innocent, Leg::Down));
     world.step();
     let closed = PeerEvent::Session(Event::LinkClosed { peer: innocent, code: CloseCode::Malformed });
@@ -165,7 +165,7 @@ fn nobody_but_a_carrier_speaks_for_others() {
 }
 
 #[test]
-fn what_is_carried_for_one_member_is_bounded() {
+fn bytes_carried_for_one_member_are_bounded() {
     let (mut world, all) = game(World::new(9), 4);
     let (_, others) = parts(&world, &all);
     let [a, b] = others[..] else { panic!("two of four carry nothing") };

@@ -8,14 +8,14 @@ use samovar_wire::{Duration, Mode, PeerId, Time};
 
 use super::{Parcel, Process, World};
 
-/// What the relay has of data channels.
+/// The relay's part of data channels.
 pub(crate) struct Endpoint {
-    /// Whether the relay says that it has any; to be set before it starts.
+    /// Whether the relay offers them; set it before it starts.
     pub(crate) is_there: bool,
-    /// Whether anything gets through to it.
+    /// Whether any packet gets through to it.
     pub(crate) udp: bool,
     pub(crate) packets: u64,
-    /// Who opened what, and when it was heard there.
+    /// The opener of each connection, its attempt, and when the relay last heard it.
     channels: BTreeMap<ConnId, (Process, u32, Option<Time>)>,
 }
 

@@ -39,7 +39,7 @@ impl Sockets {
     }
 }
 
-/// The paths under test: the tests that are modules of `by_host` run so.
+/// The paths under test: modules of `by_host` run with `ByHost`.
 pub(crate) fn policy() -> PathPolicy {
     if module_path!().contains("::by_host::") { PathPolicy::ByHost } else { PathPolicy::Auto }
 }
@@ -61,7 +61,7 @@ pub(crate) struct World {
     pub(crate) loss_percent: u64,
     /// Whether data channels can be opened at all, and carry anything.
     pub(crate) udp: bool,
-    /// From whom to whom data channels carry nothing, one way.
+    /// One-way cuts: from and to.
     pub(crate) deaf: BTreeSet<(Process, Process)>,
     /// The relay's own data channels.
     pub(crate) endpoint: Endpoint,
@@ -69,16 +69,16 @@ pub(crate) struct World {
     pub(crate) attempts: BTreeMap<(Process, ConnectionKey), Time>,
     pub(crate) direct_packets: u64,
     pub(crate) relayed_packets: u64,
-    /// Sockets that nothing gets through any more, unknown to both ends.
+    /// Sockets that carry nothing any more, which neither end knows.
     pub(crate) dead_conns: BTreeSet<ConnId>,
-    /// How long drivers gather candidates.
+    /// The time that drivers take to gather candidates, in ms.
     pub(crate) gathers: u64,
 }
 
-/// No test takes so long.
+/// The longest time of a test.
 const END: Time = Time::from_micros(600_000_000);
 
-/// A game of so many members, with time to find each other directly.
+/// A game of `members` members, with time to find direct paths.
 pub(crate) fn game(mut world: World, members: usize) -> (World, Vec<Process>) {
     let mut processes = vec![world.create("TEA")];
     world.run(300);
@@ -168,7 +168,7 @@ impl World {
         self.start(Purpose::Join(GameCode::parse(code).unwrap()), policy(), None)
     }
 
-    /// A message that the relay did not send comes to a process from it.
+    /// A process receives a message as if from the relay.
     pub(crate) fn hear_from_relay(&mut self, process: Process, message: &FromRelay) {
         let socket = self.sockets[&process].0.keys().next_back().copied().expect("it has a socket");
         let (now, bytes) = (self.now, RelayFrame::control(message));
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// A process does not run for a while; what comes for it waits.
+    /// A process does not run for `ms` ms; its arrivals wait.
     pub(crate) fn stall(&mut self, process: Process, ms: u64) {
         let peer = self.peers.remove(&process).unwrap();
         self.run(ms);
@@ -201,7 +201,7 @@ impl World {
         self.dead_conns.extend(self.sockets[&process].0.values());
     }
 
-    /// What was opened on a former network carries nothing any more, and nobody says so.
+    /// Connections of the old network carry nothing any more, and neither end is told.
     pub(crate) fn cut_channels(&mut self) {
         self.channels.clear();
     }
@@ -247,7 +247,7 @@ impl World {
         (0..ms).for_each(|_| self.step());
     }
 
-    /// A process that hangs reads nothing; its kernel keeps what came, in order.
+    /// A hanging process reads nothing; its kernel keeps the arrivals, in order.
     fn is_held(&self, parcel: &Parcel) -> bool {
         let (Parcel::FromRelay(process, ..) | Parcel::Closed(process, _)) = parcel else { return false };
         self.sockets.contains_key(process) && !self.peers.contains_key(process)
@@ -355,7 +355,7 @@ impl World {
                 if peer.poll_timeout().is_none_or(|t| t > now) {
                     break;
                 }
-                // What was obeyed may have brought something up; it is not to go on for ever.
+                // A request may have caused more work, but not for ever.
                 turns += 1;
                 assert!(turns < 8, "a peer that is drained again and again still has something due");
                 peer.handle_timeout(now);
@@ -437,7 +437,7 @@ impl World {
         }
     }
 
-    /// Its driver has gathered candidates, at once or after a while.
+    /// The driver gathers candidates for `gathers` ms.
     fn describe(&mut self, process: Process, peer: PeerId, attempt: u32) {
         let description = format!("{} {attempt}", process.0);
         if self.gathers > 0 {

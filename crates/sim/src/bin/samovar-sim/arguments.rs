@@ -1,169 +1,141 @@
-//! The command line, parsed by hand: a few commands and flags need no library.
+//! The command line.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use samovar_sim::{Plan, SCENARIOS, Scenario, Shape, Toy, shrink};
+use clap::{Args, Parser, Subcommand};
+use samovar_sim::{Plan, SCENARIOS, Scenario, Shape};
 
-/// Runs of each row of a table unless told otherwise.
-const RUNS: u64 = 300;
+/// The simulator: a world of peers, paths and a relay in virtual time.
+///
+/// It exits with 0 when all promises held, with 1 when one was broken, and with 2 when the command line is wrong.
+#[derive(Parser)]
+#[command(name = "samovar-sim", after_long_help = scenarios(), arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
 
-const USAGE: &str = "\
-Usage: samovar-sim COMMAND
-
-  soak --seeds A..B [--scenario NAME] [--minutes M] [--by-host] [--json | --hashes]
-                                 run seeds A to B, B excluded, of one scenario or of all, on all cores; with --hashes
-                                 print for each scenario a number that only changes when its runs do
-  replay SEED [--scenario NAME] [--by-host] [--shrunk]
-                                 run one seed, of chaos unless told otherwise, and print everything that happens
-  shrink SEED [--scenario NAME] [--by-host]
-                                 leave out the faults that a violation does not need
-                                 (`replay --shrunk` tells all that happens then)
-  recovery [--runs N] [--by-host]   measure how long a session stands still when its host goes
-  paths [--runs N] [--by-host]      measure how long what the host moves stands still when paths come and go
-
-With --by-host the host and its backups carry what two others say to each other.
-  help                           this text
-
-Exit code: 0 all promises held, 1 one was broken, 2 the command line is wrong.
-
-Scenarios:
-";
-
-/// What the command line asks for.
+#[derive(Subcommand)]
 pub(crate) enum Command {
-    Help,
+    /// Run many seeds of one scenario or of all, on all cores
     Soak(Soak),
-    Replay(One),
+    /// Run one seed and print everything that happens
+    Replay {
+        #[command(flatten)]
+        one: One,
+        /// Leave out the faults that a violation does not need
+        #[arg(long)]
+        shrunk: bool,
+    },
+    /// Print the faults of a seed that a violation needs, and its last moments
     Shrink(One),
-    Recovery { runs: u64, shape: Shape },
-    Paths { runs: u64, shape: Shape },
+    /// Measure how long a session stands still when its host goes
+    Recovery(Table),
+    /// Measure how long what the host moves stands still when paths come and go
+    Paths(Table),
+}
+
+#[derive(Args)]
+pub(crate) struct Way {
+    /// The host and its backups carry what two others say to each other
+    #[arg(long)]
+    by_host: bool,
 }
 
 /// One seed of one scenario.
+#[derive(Args)]
 pub(crate) struct One {
-    pub(crate) scenario: &'static Scenario,
-    pub(crate) seed: u64,
-    pub(crate) shape: Shape,
-    /// Whether the faults that a violation does not need are left out.
-    pub(crate) is_shrunk: bool,
+    seed: u64,
+    /// By its name; `samovar-sim --help` lists all
+    #[arg(long, value_parser = scenario, default_value = "chaos", value_name = "NAME")]
+    scenario: &'static Scenario,
+    #[command(flatten)]
+    way: Way,
+}
+
+#[derive(Args)]
+pub(crate) struct Soak {
+    /// From A to B, B excluded
+    #[arg(long, value_parser = range, value_name = "A..B")]
+    pub(crate) seeds: Range<u64>,
+    /// Run only this scenario; `samovar-sim --help` lists all
+    #[arg(long, value_parser = scenario, value_name = "NAME")]
+    pub(crate) scenario: Option<&'static Scenario>,
+    /// Stop after so long
+    #[arg(long)]
+    pub(crate) minutes: Option<f64>,
+    /// Print the summary as JSON
+    #[arg(long, conflicts_with = "hashes")]
+    pub(crate) json: bool,
+    /// Print for each scenario a number that only changes when its runs do
+    #[arg(long)]
+    pub(crate) hashes: bool,
+    #[command(flatten)]
+    pub(crate) way: Way,
+}
+
+#[derive(Args)]
+pub(crate) struct Table {
+    /// Runs of each row
+    #[arg(long, default_value_t = 300)]
+    pub(crate) runs: u64,
+    #[command(flatten)]
+    pub(crate) way: Way,
+}
+
+impl Way {
+    pub(crate) const fn shape(&self) -> Shape {
+        if self.by_host { Shape::ByHost } else { Shape::Mesh }
+    }
 }
 
 impl One {
     pub(crate) fn plan(&self) -> Plan {
-        let plan = self.scenario.plan_in(self.shape, self.seed);
-        if self.is_shrunk { shrink(&plan, Toy::new) } else { plan }
+        self.scenario.plan_in(self.way.shape(), self.seed)
     }
 }
 
-/// What to soak.
-pub(crate) struct Soak {
-    pub(crate) seeds: Range<u64>,
-    /// `None`: all.
-    pub(crate) scenario: Option<&'static Scenario>,
-    /// Stop after so long.
-    pub(crate) minutes: Option<f64>,
-    pub(crate) shape: Shape,
-    pub(crate) json: bool,
-    /// Whether only the hashes are printed.
-    pub(crate) hashes: bool,
-}
-
-pub(crate) fn help() -> String {
-    let mut text = USAGE.to_owned();
+fn scenarios() -> String {
+    let mut text = "Scenarios:\n".to_owned();
     for scenario in SCENARIOS {
         let _ = writeln!(text, "  {:<32} {}", scenario.name, scenario.about);
     }
     text
 }
 
-/// Reads the arguments behind the program's name.
-pub(crate) fn parse(arguments: &[String]) -> Result<Command, String> {
-    let mut rest = arguments.iter().map(String::as_str);
-    match rest.next() {
-        None | Some("help" | "--help" | "-h") => Ok(Command::Help),
-        Some("soak") => parse_soak(rest).map(Command::Soak),
-        Some("replay") => parse_one(rest, false).map(Command::Replay),
-        Some("shrink") => parse_one(rest, true).map(Command::Shrink),
-        Some("recovery") => parse_table(rest).map(|(runs, shape)| Command::Recovery { runs, shape }),
-        Some("paths") => parse_table(rest).map(|(runs, shape)| Command::Paths { runs, shape }),
-        Some(other) => Err(format!("there is no command {other:?}")),
-    }
+fn scenario(name: &str) -> Result<&'static Scenario, String> {
+    Scenario::named(name)
+        .ok_or_else(|| "there is no such scenario; `samovar-sim --help` lists all".to_owned())
 }
 
-fn parse_soak<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Soak, String> {
-    let mut soak =
-        Soak { seeds: 0..0, scenario: None, minutes: None, shape: Shape::Mesh, json: false, hashes: false };
-    while let Some(flag) = rest.next() {
-        match flag {
-            "--seeds" => soak.seeds = range(rest.next())?,
-            "--scenario" => soak.scenario = Some(scenario(rest.next())?),
-            "--minutes" => soak.minutes = Some(number(flag, rest.next())?),
-            "--by-host" => soak.shape = Shape::ByHost,
-            "--json" => soak.json = true,
-            "--hashes" => soak.hashes = true,
-            _ => return Err(format!("soak does not know {flag:?}")),
-        }
-    }
-    if soak.seeds.is_empty() { Err("soak needs --seeds A..B, with A below B".to_owned()) } else { Ok(soak) }
-}
-
-fn parse_one<'a>(mut rest: impl Iterator<Item = &'a str>, mut is_shrunk: bool) -> Result<One, String> {
-    let (mut seed, mut name, mut shape) = (None, scenario(Some("chaos"))?, Shape::Mesh);
-    while let Some(argument) = rest.next() {
-        match argument {
-            "--scenario" => name = scenario(rest.next())?,
-            "--by-host" => shape = Shape::ByHost,
-            "--shrunk" => is_shrunk = true,
-            _ if seed.is_none() => seed = Some(number("SEED", Some(argument))?),
-            _ => return Err(format!("unexpected argument {argument:?}")),
-        }
-    }
-    Ok(One { scenario: name, seed: seed.ok_or("a SEED is needed")?, shape, is_shrunk })
-}
-
-fn parse_table<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<(u64, Shape), String> {
-    let (mut runs, mut shape) = (RUNS, Shape::Mesh);
-    while let Some(flag) = rest.next() {
-        match flag {
-            "--runs" => runs = number(flag, rest.next())?,
-            "--by-host" => shape = Shape::ByHost,
-            _ => return Err(format!("recovery and paths do not know {flag:?}")),
-        }
-    }
-    Ok((runs, shape))
-}
-
-fn scenario(name: Option<&str>) -> Result<&'static Scenario, String> {
-    let name = name.ok_or("--scenario needs a name")?;
-    Scenario::named(name).ok_or_else(|| format!("there is no scenario {name:?}"))
-}
-
-fn range(text: Option<&str>) -> Result<Range<u64>, String> {
-    let bounds = text.and_then(|text| text.split_once("..")).ok_or("--seeds needs A..B")?;
-    Ok(number("--seeds", Some(bounds.0))?..number("--seeds", Some(bounds.1))?)
-}
-
-fn number<T: std::str::FromStr>(name: &str, text: Option<&str>) -> Result<T, String> {
-    let text = text.ok_or_else(|| format!("{name} needs a number"))?;
-    text.parse().map_err(|_| format!("{name}: {text:?} is no number"))
+fn range(text: &str) -> Result<Range<u64>, &'static str> {
+    let bounds = text.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
+    bounds.filter(|range| !range.is_empty()).ok_or("seeds are A..B, with A below B")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory as _;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     fn parsed(line: &str) -> Result<Command, String> {
-        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        let words = std::iter::once("samovar-sim").chain(line.split_whitespace());
+        Arguments::try_parse_from(words).map(|arguments| arguments.command).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
     }
 
     #[test]
     fn a_soak_is_read_with_all_its_flags() {
-        let line = "soak --seeds 5..25 --scenario chaos --minutes 1.5 --json";
+        let line = "soak --seeds 5..25 --scenario chaos --minutes 1.5 --json --by-host";
         let Ok(Command::Soak(soak)) = parsed(line) else { panic!("not a soak") };
-        assert_eq!(soak.seeds, 5..25);
+        assert_eq!((soak.seeds, soak.way.shape()), (5..25, Shape::ByHost));
         assert_eq!((soak.scenario.unwrap().name, soak.minutes, soak.json), ("chaos", Some(1.5), true));
     }
 
@@ -174,7 +146,7 @@ mod tests {
             ("soak --seeds 5", "A..B"),
             ("soak --seeds 9..3", "below"),
             ("soak --seeds 1..2 --scenario tea", "tea"),
-            ("replay 5 --scenario", "name"),
+            ("replay 5 --scenario", "NAME"),
             ("replay x --scenario chaos", "x"),
             ("brew", "brew"),
         ] {

@@ -9,29 +9,22 @@ mod workers;
 
 use std::process::ExitCode;
 
-use arguments::Command;
-use samovar_sim::{Plan, Toy, chart, run};
+use arguments::{Arguments, Command, Table};
+use clap::Parser as _;
+use samovar_sim::{Plan, Toy, chart, run, shrink};
 use samovar_wire::Duration;
 
 /// What a picture shows of the time before a violation.
 const LAST_MOMENTS: Duration = Duration::from_millis(4_000);
 
 fn main() -> ExitCode {
-    let arguments: Vec<_> = std::env::args().skip(1).collect();
-    match arguments::parse(&arguments) {
-        Ok(Command::Help) => {
-            println!("{}", arguments::help());
-            ExitCode::SUCCESS
-        }
-        Ok(Command::Soak(order)) => soak::soak(&order),
-        Ok(Command::Replay(one)) => replay(one.plan()),
-        Ok(Command::Shrink(one)) => show_shrunk(&one.plan()),
-        Ok(Command::Recovery { runs, shape }) => recovery::measure(runs, shape),
-        Ok(Command::Paths { runs, shape }) => paths::measure(runs, shape),
-        Err(what) => {
-            eprintln!("{what}\n\n{}", arguments::help());
-            ExitCode::from(2)
-        }
+    match Arguments::parse().command {
+        Command::Soak(order) => soak::soak(&order),
+        Command::Replay { one, shrunk: false } => replay(one.plan()),
+        Command::Replay { one, shrunk: true } => replay(shrink(&one.plan(), Toy::new)),
+        Command::Shrink(one) => show_shrunk(&shrink(&one.plan(), Toy::new)),
+        Command::Recovery(Table { runs, way }) => recovery::measure(runs, way.shape()),
+        Command::Paths(Table { runs, way }) => paths::measure(runs, way.shape()),
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
     let scenarios =
         SCENARIOS.iter().filter(|s| order.scenario.map_or(s.is_soaked, |only| only.name == s.name));
     let scenarios: Vec<_> = scenarios.collect();
-    let shape = order.shape;
+    let shape = order.way.shape();
     // Seed by seed, so that a soak that ends early has run all scenarios alike.
     let jobs: Vec<_> = order
         .seeds

@@ -64,7 +64,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "who_comes_back_is_told_that_the_hosts_connection_closed_meanwhile",
+            "a_returning_member_is_told_that_the_host_lost_the_relay",
         ]),
     },
     Mutant {
@@ -79,7 +79,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "who_hears_the_host_again_takes_back_what_it_claimed",
+            "a_member_that_hears_the_host_again_withdraws_its_claim",
         ]),
     },
     Mutant {
@@ -94,7 +94,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "who_answered_and_is_silent_when_asked_again_is_not_waited_for_though_nobody_claims_again",
+            "a_member_silent_at_the_second_probe_is_not_waited_for",
         ]),
     },
     Mutant {
@@ -118,7 +118,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "one_who_misses_a_host_suffices_where_five_are_silent",
+            "one_claimant_suffices_when_five_members_are_silent",
         ]),
     },
     Mutant {
@@ -133,7 +133,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "whom_most_want_follows_though_another_was_claimed_for_first",
+            "the_most_wanted_candidate_beats_the_first_claimed",
         ]),
     },
     Mutant {
@@ -163,7 +163,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "whom_most_claim_for_follows_though_their_claims_were_answered_just_now",
+            "a_majoritys_candidate_hosts_though_claims_were_just_answered",
         ]),
     },
     Mutant {
@@ -223,7 +223,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "that_a_reserve_began_is_learnt_while_the_game_is_on_its_way_to_disk",
+            "a_begun_reserve_is_learnt_while_the_game_is_being_written",
         ]),
     },
     Mutant {
@@ -253,7 +253,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "who_was_removed_hears_of_no_reserve_and_cannot_begin_it_by_coming_back",
+            "a_removed_member_neither_hears_of_nor_begins_the_reserve",
         ]),
     },
     Mutant {
@@ -367,7 +367,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "whom_a_living_host_has_removed_does_not_outvote_it_but_makes_it_answer",
+            "a_removed_member_cannot_outvote_a_host_but_has_it_probed",
         ]),
     },
     Mutant {
@@ -475,7 +475,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "who_misses_the_host_in_reserve_as_well_begins_that_term_and_claims_the_next",
+            "missing_the_reserve_host_begins_its_term_and_claims_the_next",
         ]),
     },
     Mutant {
@@ -550,7 +550,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "where_others_may_play_on_a_returning_member_waits_for_them",
+            "a_returning_member_waits_for_others_that_may_play_on",
         ]),
     },
 ];

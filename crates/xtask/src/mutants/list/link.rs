@@ -166,7 +166,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "Leg::Down if knows && (is_by_carrier || peer != me)",
         breaks: "a member that carries nothing is believed what it says of others",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-peer", "--test", "peer", "nobody_but_a_carrier_speaks_for_others"]),
+        finder: Test(&["-p", "samovar-peer", "--test", "peer", "only_a_carrier_speaks_for_others"]),
     },
     Mutant {
         name: "carries-without-bound",
@@ -175,7 +175,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if !allowance.take(now, 0) || is_full {",
         breaks: "a member has its host carry whatever it sends",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-peer", "--test", "peer", "what_is_carried_for_one_member_is_bounded"]),
+        finder: Test(&["-p", "samovar-peer", "--test", "peer", "bytes_carried_for_one_member_are_bounded"]),
     },
     Mutant {
         name: "strangers-are-answered",

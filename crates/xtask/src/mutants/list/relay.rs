@@ -1,4 +1,4 @@
-//! What strangers and greedy members could do to a relay, and to a game by it.
+//! Acts of strangers and greedy members against a relay, and against a game through it.
 
 use super::Finder::Test;
 use super::{Mutant, Promise};
@@ -31,7 +31,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "what_strangers_say_and_bring_about_is_marked",
+            "messages_and_effects_of_strangers_are_marked",
         ]),
     },
     Mutant {

@@ -534,4 +534,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "network_that_blinks_parts_nobody_where_sides_may_fork",
         ]),
     },
+    Mutant {
+        name: "tickets-hashed-again-under-one-id",
+        package: "roster",
+        text: "if !has_same_id {",
+        instead: "if true {",
+        breaks: "a peer that begins its session anew under the same id gets a new seat beside its own",
+        guards: Promise::Seat,
+        finder: Test(&["-p", "samovar-session", "--lib", "a_session_that_keeps_its_id_keeps_its_tickets"]),
+    },
 ];

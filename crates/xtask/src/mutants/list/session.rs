@@ -1,4 +1,4 @@
-//! What the session makes of all that.
+//! The session's own rules.
 
 use super::Finder::{Sim, Test};
 use super::{Mutant, Promise};
