@@ -1,8 +1,6 @@
 //! Input devices: keys of any layout, gamepads, fingers; and the release of all input when the page cannot see it any
 //! more.
 
-use std::time::Duration;
-
 use samovar_tests::hands::Key;
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
@@ -15,9 +13,6 @@ const CYRILLIC_M: Key = Key { key: "ь", code: "KeyM" };
 const CYRILLIC_H: Key = Key { key: "р", code: "KeyH" };
 const CYRILLIC_W: Key = Key { key: "ц", code: "KeyW" };
 const HEBREW_H: Key = Key { key: "י", code: "KeyH" };
-
-/// A teapot that meets its rivals begins at home again.
-const CLIMBS_WITHIN: Duration = Duration::from_secs(60);
 
 /// The speed of a driven teapot, and of one that rolls to its rest.
 const DRIVEN: f64 = 1.0;
@@ -171,36 +166,37 @@ async fn a_cancelled_touch_lets_the_stick_go() {
     ann.finish().await;
 }
 
-/// In an upright picture the maze stands on its red side, and is visible as a whole.
+/// In an upright picture the maze stands on its red side, and is visible as a whole. A teapot begins in a corner, from
+/// which there is always a way up and a way aside.
 #[tokio::test(flavor = "multi_thread")]
 async fn up_is_up_in_the_maze_on_a_phone() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann&mode=maze").on_a_phone().open().await;
     ann.joined().await;
-    let column = |status: &Status| {
+    let place = |status: &Status| {
         let maze = status.maze.as_ref()?;
-        Some(maze.places[maze.role.as_ref()?].0)
+        Some(maze.places[maze.role.as_ref()?])
     };
     let is_played = |status: &Status| status.maze.as_ref().is_some_and(|maze| maze.stage == "play");
-    let first = column(&ann.wait("the round begins", SETTLE_WITHIN, is_played).await).expect("a teapot");
+    let begins = ann.wait("the round begins", SETTLE_WITHIN, is_played).await;
+    let (column, row) = place(&begins).expect("a teapot");
     // The stick appears with the first touch.
     ann.hands().tap("#scene").await;
-    let climbs = async {
-        loop {
-            let (x, y) = ann.hands().touch(1, "#stick").await;
-            for aside in [-40.0, 40.0].into_iter().cycle().take(10) {
-                ann.hands().slide(1, (x + aside, y - 40.0)).await;
-                tokio::time::sleep(Duration::from_millis(700)).await;
-            }
-            ann.hands().lift(1).await;
-        }
-    };
-    let is_up = |status: &Status| column(status) >= Some(first + 4);
-    tokio::select! {
-        () = climbs => {}
-        _ = ann.wait("the teapot is four columns further", CLIMBS_WITHIN, is_up) => {}
-    }
+    let (x, y) = ann.hands().touch(1, "#stick").await;
+    // Row 1 is at the left edge of the upright picture.
+    let aside = if row == 1 { 60.0 } else { -60.0 };
+    ann.hands().slide(1, (x + aside, y)).await;
+    let is_aside =
+        |status: &Status| place(status).is_some_and(|place| place.0 == column && place.1.abs_diff(row) >= 2);
+    ann.wait("the teapot is two rows further", SETTLE_WITHIN, is_aside).await;
+    ann.hands().slide(1, (x - aside, y)).await;
+    let is_back = |status: &Status| place(status) == Some((column, row));
+    ann.wait("the teapot is back in its corner", SETTLE_WITHIN, is_back).await;
+    ann.hands().slide(1, (x, y - 60.0)).await;
+    let is_up = |status: &Status| place(status).is_some_and(|place| place.0 >= column + 2 && place.1 == row);
+    ann.wait("the teapot is two columns further", SETTLE_WITHIN, is_up).await;
     ann.screenshot("maze-on-a-phone").await;
+    ann.hands().lift(1).await;
     ann.finish().await;
 }
 

@@ -40,7 +40,7 @@ async fn sit_down(relay: &Relay, query: &str, mode: &str) -> (Player, Player) {
     (ann, bob)
 }
 
-/// A click that makes it stops the page for a tenth of a second or more, and a host for too long.
+/// Making the audio takes a tenth of a second or more. In a click, that is too long for a host.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_click_finds_the_audio_made() {
     let relay = Relay::start();
@@ -127,17 +127,18 @@ async fn duels_end_though_a_page_reloads_and_the_host_goes() {
     let back = bob.wait("Bob has his seat again", JOIN_WITHIN, is_back).await;
     assert_eq!((back.score("Bob"), back.score("Ann")), (before.score("Bob"), before.score("Ann")));
     let both = |status: &Status| status.members.len() == 2 && status.backup.is_some();
-    ann.wait("Bob is the backup", SETTLE_WITHIN, both).await;
-    assert!(ann.status().await.is_host());
-    ann.hands().click("#game [data-action=leave]").await;
-    bob.wait("Bob is the host", SETTLE_WITHIN, Status::is_host).await;
-    ann.wait_text("lobby", "Set a table").await;
-    ann.hands().click("#games [data-action=join]").await;
-    ann.joined().await;
+    let status = ann.wait("one backs the other up", SETTLE_WITHIN, both).await;
+    // On a busy machine Bob may host by now.
+    let (host, backup) = if status.is_host() { (&ann, &bob) } else { (&bob, &ann) };
+    host.hands().click("#game [data-action=leave]").await;
+    backup.wait("the backup is the host", SETTLE_WITHIN, Status::is_host).await;
+    host.wait_text("lobby", "Set a table").await;
+    host.hands().click("#games [data-action=join]").await;
+    host.joined().await;
     for player in [&ann, &bob] {
         player.wait("both sit at the table", JOIN_WITHIN, |status| status.members.len() == 2).await;
     }
-    let again = bob.status().await;
+    let again = backup.status().await;
     assert_eq!((again.score("Bob"), again.score("Ann")), (back.score("Bob"), back.score("Ann")));
     play_on(&[&ann, &bob], 2).await;
     ann.hears().await;

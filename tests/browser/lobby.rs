@@ -53,7 +53,7 @@ async fn a_player_that_leaves_by_the_button_is_listed_no_more() {
     bob.finish().await;
 }
 
-/// The new peer of a former host hosts before it was admitted: nobody else is left.
+/// The former host's new peer becomes host before anybody admitted it, since nobody else is left.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_host_has_one_row_when_its_successor_leaves() {
     let relay = Relay::start();

@@ -113,6 +113,8 @@ pub struct Summary {
     pub deposed: u64,
     /// Packets handed to peers.
     pub packets: u64,
+    /// The bytes of these.
+    pub bytes: u64,
     /// The largest footprint of a peer.
     pub footprint: usize,
     /// From an old host's last packet until all survivors went on.
@@ -150,6 +152,7 @@ impl Summary {
         self.host_changes += outcome.figures.host_changes;
         self.deposed += outcome.figures.deposed;
         self.packets += outcome.figures.packets;
+        self.bytes += outcome.figures.bytes;
         self.footprint = self.footprint.max(outcome.figures.footprint);
         for recovery in &outcome.recoveries {
             self.recoveries.add(recovery.time);
@@ -182,6 +185,7 @@ impl Summary {
         self.host_changes += other.host_changes;
         self.deposed += other.deposed;
         self.packets += other.packets;
+        self.bytes += other.bytes;
         self.footprint = self.footprint.max(other.footprint);
         self.recoveries.merge(&other.recoveries);
         self.gaps.merge(&other.gaps);
@@ -278,6 +282,7 @@ impl core::fmt::Display for Summary {
         writeln!(f, "runs                  {:>10}", self.runs)?;
         writeln!(f, "simulated hours       {:>10.2}", self.simulated_hours())?;
         writeln!(f, "packets delivered     {:>10}", self.packets)?;
+        writeln!(f, "bytes of these        {:>10}", self.bytes)?;
         writeln!(f, "host changes          {:>10}", self.host_changes)?;
         writeln!(f, "healthy hosts deposed {:>10}", self.deposed)?;
         writeln!(f, "largest peer's weight {:>10} bytes of Debug output", self.footprint)?;

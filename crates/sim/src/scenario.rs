@@ -142,7 +142,7 @@ pub const SCENARIOS: &[Scenario] = &[
     ),
     scenario(
         "successor-leaves",
-        "the host stalls, and who succeeded it leaves while it comes back",
+        "the host stalls, and its successor leaves while it comes back",
         sleepers::successor_leaves,
     ),
     scenario("sleeping-host-wakes", "the host's lid is closed and opened", sleepers::sleeping_host_wakes),

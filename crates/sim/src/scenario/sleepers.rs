@@ -40,7 +40,7 @@ pub(super) fn sleeping_host_wakes(seed: u64) -> Plan {
     plan
 }
 
-/// A host stalls, and who succeeded it leaves while the former host comes back.
+/// The host stalls, and its successor leaves while it comes back.
 pub(super) fn successor_leaves(seed: u64) -> Plan {
     let players = 2 + seed % 3;
     let (mut plan, mut dice) = some_plan(seed, players);

@@ -19,6 +19,8 @@ pub struct Figures {
     pub deposed: u64,
     /// Packets handed to peers.
     pub packets: u64,
+    /// The bytes of these.
+    pub bytes: u64,
     /// Packets that members sent each other directly, and through the relay.
     pub sent: [u64; 2],
     /// Times that processes ran.

@@ -213,6 +213,7 @@ impl<G: Game> World<G> {
             Arrival::Packet { attempt, mode, bytes } => {
                 let Some(channel) = process.channels.get(&attempt) else { return };
                 self.judges.figures.packets += 1;
+                self.judges.figures.bytes += bytes.len() as u64;
                 self.trace.mix(self.now.as_micros() ^ bytes.len() as u64, id as u64);
                 self.trace.mix_bytes(&bytes);
                 peer.handle_direct_packet(now, channel.peer, attempt, mode, &bytes);
@@ -220,6 +221,7 @@ impl<G: Game> World<G> {
             Arrival::Relay(conn, bytes) => {
                 let Some(socket) = socket_of(&process.sockets, conn) else { return };
                 self.judges.figures.packets += 1;
+                self.judges.figures.bytes += bytes.len() as u64;
                 self.trace.mix(self.now.as_micros() ^ bytes.len() as u64, id as u64);
                 self.trace.mix_bytes(&bytes);
                 peer.handle_relay_message(now, socket, &bytes);
