@@ -9,60 +9,12 @@ use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::object::{Announcement, Granted};
 use samovar_wire::{CloseCode, ObjectId, PeerId, Reader, SortedMap, Stamp};
 
-use crate::object::Object;
+use crate::confirmations::{Confirmations, Held};
 use crate::objects::Objects;
 use crate::receive::{OBJECTS_OF_OTHERS_MAX, malformed};
 
 /// Grants that the host told of and that nobody announced yet, at most: more objects cannot be owned by members.
 const GRANTS_MAX: usize = MEMBERS_MAX * OBJECTS_OF_OTHERS_MAX;
-
-/// What a member, not the host, knows of grants to others.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Confirmations {
-    /// Grants that the host told of, above the stamps that are known here.
-    granted: SortedMap<(ObjectId, Stamp), PeerId>,
-    /// What the host has not told of, by whoever said it.
-    held: SortedMap<(PeerId, ObjectId), Held>,
-}
-
-/// An ownership that the host has not told of: of its object, or of the object's end.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Held {
-    stamp: Stamp,
-    object: Option<Box<Object>>,
-}
-
-impl Confirmations {
-    /// The object as its owner announced it, while that is held back.
-    pub(crate) fn held_mut(&mut self, from: PeerId, id: ObjectId, stamp: Stamp) -> Option<&mut Object> {
-        if self.held.is_empty() {
-            return None;
-        }
-        let held = self.held.get_mut(&(from, id)).filter(|held| held.stamp == stamp)?;
-        held.object.as_deref_mut()
-    }
-
-    /// An object is known under this stamp, or its end: nothing below it counts any more.
-    pub(crate) fn settle(&mut self, id: ObjectId, stamp: Stamp) {
-        let old = self.granted.range(&(id, Stamp::default()), &(id, stamp)).map(|(&key, _)| key);
-        let old: Vec<_> = old.collect();
-        for key in old {
-            self.granted.remove(&key);
-        }
-        self.held.retain(|&(_, of), held| of != id || held.stamp > stamp);
-    }
-
-    /// A peer is gone.
-    pub(crate) fn forget(&mut self, peer: PeerId) {
-        self.held.retain(|&(from, _), _| from != peer);
-    }
-
-    fn held_of(&self, peer: PeerId) -> usize {
-        let first = ObjectId { creator: PeerId(0), number: 0 };
-        let last = ObjectId { creator: PeerId(u32::MAX), number: u32::MAX };
-        self.held.range(&(peer, first), &(peer, last)).count()
-    }
-}
 
 impl Objects {
     /// Whether an ownership of another peer is new here and the host has not told of it.

@@ -68,6 +68,7 @@ mod bits;
 mod claims;
 mod coder;
 mod confirm;
+mod confirmations;
 mod ends;
 mod fields;
 mod frames;

@@ -6,7 +6,7 @@ use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_P
 use samovar_wire::object::Traits;
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, SortedMap, Stamp, Term, Time};
 
-use crate::confirm::Confirmations;
+use crate::confirmations::Confirmations;
 use crate::interest::Interest;
 use crate::object::Object;
 use crate::past::Past;

@@ -107,7 +107,7 @@ fn the_new_owner_wins_in_every_order() {
     let orders = interleavings(&from_a, &from_b);
     assert_eq!(orders.len(), 3);
     for order in orders {
-        let x = observe(&[&[word.clone()], &order[..]].concat());
+        let x = observe(&[core::slice::from_ref(&word), &order[..]].concat());
         let object = x.get(id).unwrap();
         assert_eq!((object.owner(), object.stamp().counter, object.field(0)), (B, 1, &b"created"[..]));
     }
@@ -118,7 +118,7 @@ fn a_destroyed_object_stays_destroyed_in_every_order() {
     let (id, word, from_a, from_b) = reign_of_two(true);
     assert_eq!(from_b.len(), 2);
     for order in interleavings(&from_a, &from_b) {
-        assert!(observe(&[&[word.clone()], &order[..]].concat()).get(id).is_none());
+        assert!(observe(&[core::slice::from_ref(&word), &order[..]].concat()).get(id).is_none());
     }
 }
 
