@@ -5,7 +5,7 @@ use samovar_wire::control::{Hello, Opinion, PeerControl, Presence, Standing, Vot
 use samovar_wire::input::{Held, Input};
 use samovar_wire::limits::RESUME_MAX;
 use samovar_wire::link_frame::{Ack, AckHistory, Frame, PacketHeader};
-use samovar_wire::object::{Announcement, Destroy, MessageKind};
+use samovar_wire::object::{Announcement, Destroy, Granted, MessageKind};
 use samovar_wire::order::{Frame as OrderFrame, Run};
 use samovar_wire::relay::{Denial, FromRelay, RelayFrame, ToRelay};
 use samovar_wire::traits::{Access, Traits};
@@ -167,6 +167,11 @@ fn an_object_is_granted_and_ends() {
             Ok(is_it)
         });
     }
+    let granted = Granted { id, stamp: stamp(2), owner: MEMBER };
+    let encoded = message(MessageKind::Granted, |out| granted.encode(out));
+    vectors.check("5 to others, GRANTED", Form::Closed, &encoded, |bytes| {
+        Ok(read(bytes, MessageKind::Granted, Granted::decode)? == granted)
+    });
     let destroy = Destroy { id, stamp: stamp(2) };
     let encoded = message(MessageKind::Destroy, |out| {
         out.object_id(destroy.id);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX};
 use samovar_wire::object::{
-    Announcement, Deaths, Destroy, FrameHead, MessageKind, Orphan, Traits, Update, encode_announcement,
-    encode_update_head,
+    Announcement, Deaths, Destroy, FrameHead, Granted, MessageKind, Orphan, Traits, Update,
+    encode_announcement, encode_update_head,
 };
 use samovar_wire::{DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Term, Time, Writer};
 
@@ -214,6 +214,24 @@ fn check_deaths(vectors: &mut Vectors) {
     });
 }
 
+fn check_granted(vectors: &mut Vectors) {
+    let grants = [
+        Granted { id: id(OTHER, 1), stamp: stamp(2, 3), owner: PEER },
+        Granted { id: id(PEER, 300), stamp: stamp(300, 7), owner: OTHER },
+    ];
+    let mut encoded = vec![MessageKind::Granted as u8];
+    grants.iter().for_each(|grant| grant.encode(&mut Writer::new(&mut encoded)));
+    vectors.check("granted", Form::Closed, &encoded, |bytes| {
+        let mut reader = Reader::new(bytes);
+        let mut equal = MessageKind::decode(&mut reader)? == MessageKind::Granted;
+        for grant in &grants {
+            equal &= Granted::decode(&mut reader)? == *grant;
+        }
+        reader.end()?;
+        Ok(equal)
+    });
+}
+
 #[test]
 fn messages_about_objects() {
     let mut vectors = Vectors::parse("objects", include_str!("objects.hex"));
@@ -223,6 +241,7 @@ fn messages_about_objects() {
     check_destroy(&mut vectors);
     check_frame(&mut vectors);
     check_deaths(&mut vectors);
+    check_granted(&mut vectors);
     let app = [&[MessageKind::App as u8][..], b"tea"].concat();
     vectors.check("app", Form::Open, &app, |bytes| {
         let mut reader = Reader::new(bytes);

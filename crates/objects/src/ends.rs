@@ -1,6 +1,6 @@
 //! How objects end, by whichever peer's word, and how the host collects ends (PROTOCOL §4.2, rules 10 to 12).
 
-use samovar_wire::object::{Announcement, Deaths, Destroy};
+use samovar_wire::object::{Deaths, Destroy};
 use samovar_wire::{CloseCode, ObjectId, PeerId, Reader, Stamp};
 
 use crate::objects::{ObjectError, ObjectEvent, Objects};
@@ -30,6 +30,10 @@ impl Objects {
         self.check_term(stamp)?;
         if id == ObjectId::SESSION {
             return Err(CloseCode::NotYours);
+        }
+        if self.is_unconfirmed(from, id, stamp) {
+            self.hold_end(from, id, stamp);
+            return Ok(());
         }
         match self.slots.get(id) {
             Some(object) if stamp < object.stamp => return Ok(()),
@@ -91,6 +95,7 @@ impl Objects {
                 self.weigh(from, &run);
             }
         }
+        self.settle_ends();
         Ok(())
     }
 
@@ -186,9 +191,9 @@ impl Objects {
     }
 
     /// The reported end of an object whose owner does not know of that end.
-    pub(crate) fn contested(&self, new: &Announcement<'_>) -> Option<Stamp> {
-        let end = self.reported.stamp(new.id).filter(|&end| end >= new.stamp)?;
-        (self.is_host() && self.replicas.contains_key(&new.owner)).then_some(end)
+    pub(crate) fn contested(&self, id: ObjectId, stamp: Stamp, owner: PeerId) -> Option<Stamp> {
+        let end = self.reported.stamp(id).filter(|&end| end >= stamp)?;
+        (self.is_host() && self.replicas.contains_key(&owner)).then_some(end)
     }
 
     /// Grants the object to its owner above that stamp, as if the host had known it when the end was reported

@@ -67,6 +67,8 @@ mod baselines;
 mod bits;
 mod claims;
 mod coder;
+mod confirm;
+mod confirmations;
 mod ends;
 mod fields;
 mod frames;

@@ -6,6 +6,7 @@ use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_P
 use samovar_wire::object::Traits;
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, SortedMap, Stamp, Term, Time};
 
+use crate::confirmations::Confirmations;
 use crate::interest::Interest;
 use crate::object::Object;
 use crate::past::Past;
@@ -111,6 +112,8 @@ pub struct Objects {
     pub(crate) reported: Tombstones,
     /// At the host: grants whose receivers have not announced themselves yet.
     pub(crate) granted: SortedMap<ObjectId, Promise>,
+    /// Elsewhere: what the host told of grants, and what waits for its word.
+    pub(crate) confirmations: Confirmations,
     /// Peers that were linked and are no longer: their objects are the orphans.
     pub(crate) departed: Vec<PeerId>,
     /// A peer left or the host changed, so the host must be told of all ends that this peer knows.
@@ -178,6 +181,7 @@ impl Objects {
             replicas: SortedMap::new(),
             reported: Tombstones::default(),
             granted: SortedMap::new(),
+            confirmations: Confirmations::default(),
             departed: Vec::new(),
             unsettled: false,
             last_number: 0,
@@ -307,6 +311,7 @@ impl Objects {
     pub(crate) fn own(&mut self, id: ObjectId) {
         self.replicas.values_mut().for_each(|replica| {
             replica.grants.remove(&id);
+            replica.granted.remove(&id);
         });
         self.begin_to_tell(id);
     }
@@ -547,6 +552,7 @@ impl Objects {
             replica.forget(slot, id);
             replica.grants.remove(&id);
         });
+        self.confirmations.settle(id, stamp);
     }
 }
 

@@ -20,7 +20,11 @@ impl Objects {
         // A newcomer may hear late of objects that ended before it came.
         let deaths_due = self.is_host();
         let begun = self.frame + 1;
-        self.replicas.entry(peer).or_insert_with(|| Replica::of(told, deaths_due, begun));
+        if !self.replicas.contains_key(&peer) {
+            let mut replica = Replica::of(told, deaths_due, begun);
+            replica.granted = self.grants_for(peer);
+            self.replicas.insert(peer, replica);
+        }
     }
 
     /// The link to a peer began anew: everything in flight is lost, so the peer is told everything again.
@@ -45,6 +49,7 @@ impl Objects {
             self.departed.push(peer);
         }
         self.interest.forget(peer);
+        self.confirmations.forget(peer);
         self.settle_anew();
         let mut hopeless = Vec::new();
         for (&id, promise) in &mut self.granted {
@@ -74,6 +79,7 @@ impl Objects {
 
     /// Sets the host and its term, which must be a new one.
     pub fn set_host(&mut self, host: PeerId, term: Term) {
+        let was_host = self.is_host();
         (self.host, self.term) = (host, term);
         self.settle_anew();
         self.reported = Tombstones::default();
@@ -84,6 +90,13 @@ impl Objects {
             replica.grants.clear();
             replica.deaths_due = is_host;
         });
+        if is_host && !was_host {
+            self.release_all();
+            self.vouch_for_all();
+        } else if !is_host {
+            self.replicas.values_mut().for_each(|replica| replica.granted.clear());
+            self.release_from(host);
+        }
     }
 
     /// The host gives an object to a member, itself included. The host's own state is unchanged until the member
@@ -114,6 +127,7 @@ impl Objects {
         }
         let promise = self.granted.entry(id).or_insert(Promise { stamp, heir: Some(to), told: Vec::new() });
         (promise.stamp, promise.heir) = (stamp, Some(to));
+        self.vouch(id, stamp, to);
         Ok(())
     }
 
@@ -218,6 +232,7 @@ impl Objects {
             object.current = true;
         }
         self.granted.remove(&id);
+        self.confirmations.settle(id, stamp);
         self.settle_claim(id);
         self.own(id);
         if from != self.me {

@@ -22,7 +22,7 @@ const KEPT_OF_OTHERS: usize = 112;
 
 /// Objects of one member at most. It owns no more than `OBJECTS_PER_PEER_MAX`, but this peer may not know yet that it
 /// gave some away.
-const OBJECTS_OF_OTHERS_MAX: usize = OBJECTS_PER_PEER_MAX + OBJECTS_PER_PEER_MAX / 4;
+pub(crate) const OBJECTS_OF_OTHERS_MAX: usize = OBJECTS_PER_PEER_MAX + OBJECTS_PER_PEER_MAX / 4;
 
 pub(crate) const fn malformed(error: DecodeError) -> CloseCode {
     match error {
@@ -66,6 +66,7 @@ impl Objects {
                 reader.end().map_err(malformed)?;
                 self.handle_destroy(from, destroy)
             }
+            MessageKind::Granted => self.handle_granted(from, &mut reader),
             MessageKind::Deaths => self.handle_deaths(from, &mut reader),
             MessageKind::Focus => self.handle_focus(from, reader.rest()),
             MessageKind::Sight => self.handle_sight(from, reader.rest()),
@@ -104,12 +105,10 @@ impl Objects {
         coded: &Coded,
         last: &mut Last,
     ) -> Result<(), CloseCode> {
-        let Some(slot) = self.slots.slot(coded.id) else { return Ok(()) };
-        let Some(object) = self.slots.at_mut(slot) else { return Ok(()) };
         // Only the owner's states count, under its stamp (docs/recovery.md, promise 3).
-        if (object.owner, object.stamp) != (from, coded.stamp) || head.frame <= object.since {
-            return Ok(());
-        }
+        let known = self.slots.get_mut(coded.id).filter(|o| (o.owner, o.stamp) == (from, coded.stamp));
+        let spoken_of = known.or_else(|| self.confirmations.held_mut(from, coded.id, coded.stamp));
+        let Some(object) = spoken_of.filter(|object| head.frame > object.since) else { return Ok(()) };
         if object.traits.kind != coded.kind || object.traits.reliable {
             return Err(CloseCode::Malformed);
         }
@@ -176,6 +175,9 @@ impl Objects {
             return Err(CloseCode::NotYours);
         } else if kind == MessageKind::Migrate {
             self.check_granted(from, id, stamp)?;
+            if self.is_unconfirmed(from, id, stamp) {
+                return self.hold(announcement);
+            }
         }
         self.accept(announcement)
     }
@@ -199,7 +201,6 @@ impl Objects {
     }
 
     fn accept(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
-        let contested = self.contested(new);
         if self.tombstones.stamp(new.id).is_some_and(|death| death >= new.stamp) {
             return Ok(());
         }
@@ -216,20 +217,35 @@ impl Objects {
             Some((stamp, _)) if stamp >= new.stamp => return Ok(()),
             _ => {}
         }
-        let limit = if new.owner == self.host { OBJECTS_AT_HOST_MAX } else { OBJECTS_OF_OTHERS_MAX };
-        if self.slots.owned_by(new.owner) >= limit {
-            return Err(CloseCode::LimitExceeded);
-        }
-        let id = new.id;
+        self.check_room(new.owner)?;
         let object = self.read_announcement(new)?;
-        self.tombstones.exhume(new.id);
-        if let Some(promise) = self.granted.get_mut(&new.id) {
-            promise.told.retain(|&(told, _)| told > new.stamp);
-            let waits = |(_, replica): (&PeerId, &Replica)| {
-                replica.grants.get(&new.id).is_some_and(|s| *s > new.stamp)
-            };
-            if promise.stamp <= new.stamp {
-                self.granted.remove(&new.id);
+        self.install(object);
+        Ok(())
+    }
+
+    /// Whether a peer may own one more object as far as this peer knows.
+    pub(crate) fn check_room(&self, owner: PeerId) -> Result<(), CloseCode> {
+        let limit = if owner == self.host { OBJECTS_AT_HOST_MAX } else { OBJECTS_OF_OTHERS_MAX };
+        if self.slots.owned_by(owner) >= limit { Err(CloseCode::LimitExceeded) } else { Ok(()) }
+    }
+
+    /// An object is its announced owner's from now on: its stamp is above all that are known.
+    pub(crate) fn install(&mut self, mut new: Object) {
+        let (id, stamp, owner) = (new.id, new.stamp, new.owner);
+        let contested = self.contested(id, stamp, owner);
+        let known = self.slots.get(id).map(|known| (known.owner, known.revision));
+        // It may have waited.
+        new.claimed = self.is_claimed(id);
+        new.revision = known.map_or(new.revision, |(_, revision)| new.revision.max(revision + 1));
+        let is_current = new.current;
+        self.tombstones.exhume(id);
+        self.confirmations.settle(id, stamp);
+        if let Some(promise) = self.granted.get_mut(&id) {
+            promise.told.retain(|&(told, _)| told > stamp);
+            let waits =
+                |(_, replica): (&PeerId, &Replica)| replica.grants.get(&id).is_some_and(|s| *s > stamp);
+            if promise.stamp <= stamp {
+                self.granted.remove(&id);
             } else if !self.replicas.iter().any(waits) {
                 promise.fall_back();
             }
@@ -238,21 +254,27 @@ impl Objects {
         self.touched.retain(|&touched| Some(touched) != slot);
         self.replicas.values_mut().for_each(|replica| {
             replica.forget(slot, id);
-            replica.grants.retain(|granted, stamp| *granted != id || *stamp > new.stamp);
+            replica.grants.retain(|granted, s| *granted != id || *s > stamp);
         });
-        self.slots.insert(object);
+        self.slots.insert(new);
+        if self.is_host() && stamp.term < self.term && stamp.counter > 0 {
+            // A former host's grant: its word may have died with it.
+            self.vouch(id, stamp, owner);
+        }
         if let Some(end) = contested {
-            self.defend(id, new.owner, end);
+            self.defend(id, owner, end);
         }
         self.refresh_claim(id);
         match known {
-            Some((_, from)) if from != new.owner => {
-                self.events.push_back(ObjectEvent::OwnerChanged { id, from, to: new.owner });
+            Some((from, _)) if from != owner => {
+                self.events.push_back(ObjectEvent::OwnerChanged { id, from, to: owner });
             }
             Some(_) => {}
             None => self.events.push_back(ObjectEvent::Created(id)),
         }
-        Ok(())
+        if !is_current {
+            self.events.push_back(ObjectEvent::Left(id));
+        }
     }
 
     /// An owner announces a known object again: its link to this peer began anew, and updates on the new link build
@@ -273,7 +295,7 @@ impl Objects {
     }
 
     /// The object in an announcement.
-    fn read_announcement(&self, new: &Announcement<'_>) -> Result<Object, CloseCode> {
+    pub(crate) fn read_announcement(&self, new: &Announcement<'_>) -> Result<Object, CloseCode> {
         let mut state = State::default();
         let schema = self.schema(new.traits.kind);
         read_fields(schema, new.fields.iter(), &mut state)?;
@@ -386,13 +408,11 @@ impl Objects {
     }
 
     fn apply(&mut self, from: PeerId, update: &Update<'_>) -> Result<(), CloseCode> {
-        let Some(slot) = self.slots.slot(update.id) else { return Ok(()) };
-        let Some(object) = self.slots.at_mut(slot) else { return Ok(()) };
         // Only the owner's updates count, under its stamp (docs/recovery.md, promise 3). Objects that change by
         // frames take none by the lane.
-        if object.owner != from || object.stamp != update.stamp || !object.traits.reliable {
-            return Ok(());
-        }
+        let known = self.slots.get_mut(update.id).filter(|o| (o.owner, o.stamp) == (from, update.stamp));
+        let spoken_of = known.or_else(|| self.confirmations.held_mut(from, update.id, update.stamp));
+        let Some(object) = spoken_of.filter(|object| object.traits.reliable) else { return Ok(()) };
         let schema = self.schemas.0.of(object.traits.kind);
         for (index, value) in update.fields() {
             set_field(object, schema, index, value)?;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use samovar_wire::{ObjectId, Receipt, SortedMap, SortedSet, Stamp, Time};
+use samovar_wire::{ObjectId, PeerId, Receipt, SortedMap, SortedSet, Stamp, Time};
 
 use crate::slots::SlotSet;
 
@@ -134,6 +134,8 @@ pub(crate) struct Replica {
     pub(crate) destroys: SortedMap<ObjectId, Stamp>,
     /// Objects to give to the peer, with the stamp it shall own them under.
     pub(crate) grants: SortedMap<ObjectId, Stamp>,
+    /// At the host: grants to others, to tell this peer of.
+    pub(crate) granted: SortedMap<ObjectId, (Stamp, PeerId)>,
     /// Objects of a peer that is gone, to show to this peer, the host.
     pub(crate) orphans: SortedSet<ObjectId>,
     /// Whether all ends that this peer knows of are to be told.

@@ -1,7 +1,7 @@
 //! Reliable messages to each peer, computed when there is room to send them.
 
 use samovar_wire::limits::{FIELD_MAX, PACKET_MAX};
-use samovar_wire::object::{Announcement, MessageKind, encode_announcement, encode_update_head};
+use samovar_wire::object::{Announcement, Granted, MessageKind, encode_announcement, encode_update_head};
 use samovar_wire::{ObjectId, PeerId, Receipt, Stamp, Time, Writer};
 
 use crate::fields::{field_bytes, write_fields};
@@ -25,6 +25,7 @@ pub(crate) enum What {
     Updated(ObjectId),
     Destroyed(ObjectId),
     Granted(ObjectId, Stamp),
+    Vouched(Vec<(ObjectId, Stamp)>),
     Orphan(ObjectId),
     Sights(Vec<ObjectId>),
     Deaths,
@@ -35,6 +36,9 @@ const OVERDUE: usize = 2 * samovar_wire::limits::OBJECTS_AT_HOST_MAX;
 
 /// Runs in one DEATHS: as many as surely fit a message.
 const DEATHS_MAX: usize = samovar_wire::limits::MESSAGE_MAX / 32;
+
+/// Grants in one GRANTED: as many as fit a segment.
+const GRANTED_MAX: usize = 64;
 
 type IsDelivered<'a> = dyn Fn(Receipt) -> bool + 'a;
 
@@ -110,6 +114,16 @@ impl Objects {
             // Runs beyond a message are not told: those objects are old, and hardly any peer can still hear of them.
             self.tombstones.runs().take(DEATHS_MAX).for_each(|run| run.encode(&mut writer));
             return Some(Pending(What::Deaths));
+        }
+        // The view makes a newcomer a member, so it goes first. What others announce may wait for the rest.
+        if !replica.granted.is_empty() && replica.unannounced.first() != Some(&ObjectId::SESSION) {
+            writer.u8(MessageKind::Granted as u8);
+            let grants = replica.granted.iter().take(GRANTED_MAX);
+            let told = grants.map(|(&id, &(stamp, owner))| {
+                Granted { id, stamp, owner }.encode(&mut writer);
+                (id, stamp)
+            });
+            return Some(Pending(What::Vouched(told.collect())));
         }
         if let Some(object) = replica.unannounced.first().and_then(|&id| self.slots.get(id)) {
             self.write_own(object, &mut writer);
@@ -198,6 +212,9 @@ impl Objects {
                 {
                     promise.told.push((stamp, peer));
                 }
+            }
+            What::Vouched(told) => {
+                replica.granted.retain(|&id, &mut (stamp, _)| !told.contains(&(id, stamp)));
             }
             What::Deaths => replica.deaths_due = false,
             What::Orphan(id) => {

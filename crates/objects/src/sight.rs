@@ -191,7 +191,11 @@ impl Objects {
             let Sight { id, stamp, current } =
                 Sight::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
             // Only the owner's word counts, under its stamp.
-            let Some(object) = self.slots.get_mut(id).filter(|o| (o.owner, o.stamp) == (from, stamp)) else {
+            let known = self.slots.get_mut(id).filter(|o| (o.owner, o.stamp) == (from, stamp));
+            let Some(object) = known else {
+                if let Some(held) = self.confirmations.held_mut(from, id, stamp) {
+                    held.current = current;
+                }
                 continue;
             };
             if core::mem::replace(&mut object.current, current) != current {

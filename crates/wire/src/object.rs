@@ -46,6 +46,8 @@ pub enum MessageKind {
     Focus = 17,
     /// The sender's objects that the receiver is kept up to date about.
     Sight = 18,
+    /// The host granted objects to others.
+    Granted = 19,
     /// Members' inputs for the host's game.
     Input = 20,
     /// The sender holds inputs of the receiver.
@@ -89,6 +91,7 @@ impl MessageKind {
             16 => Self::Cancel,
             17 => Self::Focus,
             18 => Self::Sight,
+            19 => Self::Granted,
             20 => Self::Input,
             21 => Self::Held,
             22 => Self::Told,
@@ -263,6 +266,34 @@ impl Destroy {
     /// Any [`DecodeError`].
     pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { id: reader.object_id()?, stamp: reader.stamp()? })
+    }
+}
+
+/// The host's word that it granted an object; GRANTED is a list of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// The object.
+    pub id: ObjectId,
+    /// The ownership that it was granted under.
+    pub stamp: Stamp,
+    /// The member that owns it now.
+    pub owner: PeerId,
+}
+
+impl Granted {
+    /// Appends it.
+    pub fn encode(&self, out: &mut Writer<'_>) {
+        out.object_id(self.id);
+        out.stamp(self.stamp);
+        out.u32(self.owner.0);
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// `Truncated`, or `Invalid`.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { id: reader.object_id()?, stamp: reader.stamp()?, owner: PeerId(reader.u32()?) })
     }
 }
 

@@ -15,7 +15,7 @@ use samovar_wire::input::{Held, Input, Told};
 use samovar_wire::limits::RELAY_MESSAGE_MAX;
 use samovar_wire::link_frame::{BulkChunk, PacketHeader};
 use samovar_wire::object::{
-    Announcement, Deaths, Destroy, FrameHead, MessageKind, Update, encode_announcement,
+    Announcement, Deaths, Destroy, FrameHead, Granted, MessageKind, Update, encode_announcement,
 };
 use samovar_wire::relay::{Addressed, FromRelay, RelayFrame, ToRelay};
 use samovar_wire::sight::{Focus, Sight};
@@ -74,6 +74,13 @@ pub(super) fn messages(bytes: &[u8]) {
                 let mut again = Vec::new();
                 run.encode(&mut Writer::new(&mut again));
                 assert_eq!(Deaths::decode(&mut Reader::new(&again)), Ok(run));
+            }
+        }
+        MessageKind::Granted => {
+            while let Ok(grant) = Granted::decode(&mut reader) {
+                let mut again = Vec::new();
+                grant.encode(&mut Writer::new(&mut again));
+                assert_eq!(Granted::decode(&mut Reader::new(&again)), Ok(grant));
             }
         }
         MessageKind::Frame => {

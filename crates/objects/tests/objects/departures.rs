@@ -166,6 +166,7 @@ fn a_newcomer_drops_an_object_that_its_unmet_owner_ended() {
     tell((A, &mut a), (newcomer, &mut new));
     tell((X, &mut x), (newcomer, &mut new));
     tell((HOST, &mut host), (newcomer, &mut new));
+    tell((HOST, &mut host), (X, &mut x));
     assert!(x.get(id).is_none());
     assert!(new.get(id).is_none(), "the newcomer believes for ever that X owns it");
 }
@@ -428,6 +429,7 @@ fn what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_liv
     tell((NEXT, &mut next), (A, &mut a));
     tell((A, &mut a), (NEXT, &mut next));
     tell((A, &mut a), (X, &mut x));
+    tell((NEXT, &mut next), (X, &mut x));
     for objects in [&next, &a, &x] {
         assert_eq!(objects.get(id).map(samovar_objects::Object::owner), Some(A));
     }
@@ -450,6 +452,7 @@ fn what_its_creator_reports_as_ended_ends_with_those_who_know_it_as_the_creators
     }
     host.grant(id, X).unwrap();
     tell((HOST, &mut host), (X, &mut x));
+    tell((HOST, &mut host), (A, &mut a));
     tell((X, &mut x), (A, &mut a));
     x.destroy(id).unwrap();
     tell((X, &mut x), (A, &mut a));
@@ -462,9 +465,21 @@ fn what_its_creator_reports_as_ended_ends_with_those_who_know_it_as_the_creators
     assert!(b.get(id).is_none(), "no other peer could tell B");
 }
 
+/// The next message of this kind that a peer has for another; those before it are lost.
+fn next_of(from: &mut Objects, to: PeerId, kind: MessageKind) -> Vec<u8> {
+    loop {
+        let mut bytes = Vec::new();
+        let pending = from.poll_message(Time::ZERO, to, &mut bytes).unwrap();
+        from.on_sent(to, pending, Receipt::Lane(0));
+        if bytes[0] == kind as u8 {
+            return bytes;
+        }
+    }
+}
+
 /// The host gives its object to B, to A, and to X, and ends it before it hears of the last grant. X tells A and is
-/// gone, unheard by the host. A sees X's state before it hears of its own grant, which is lower; the host sees B's
-/// state.
+/// gone, unheard by the host. A hears the host's word for X, and sees X's state, before it hears of its own grant, which
+/// is lower; the host sees B's state.
 fn heir_that_has_seen_another() -> [Objects; 3] {
     const B: PeerId = PeerId(4);
     let (mut host, mut a, mut x, mut b) = (machine(HOST), machine(A), machine(X), machine(B));
@@ -475,11 +490,10 @@ fn heir_that_has_seen_another() -> [Objects; 3] {
     }
     let [first, second, third] = [B, A, X].map(|heir| {
         host.grant(id, heir).unwrap();
-        let mut bytes = Vec::new();
-        let pending = host.poll_message(Time::ZERO, heir, &mut bytes).unwrap();
-        host.on_sent(heir, pending, Receipt::Lane(0));
-        bytes
+        next_of(&mut host, heir, MessageKind::Grant)
     });
+    let word = next_of(&mut host, A, MessageKind::Granted);
+    a.handle_message(HOST, MessageKind::Granted, &word[1..]).unwrap();
     host.destroy(id).unwrap();
     x.handle_message(HOST, MessageKind::Grant, &third[1..]).unwrap();
     adopt_from(&mut host, X);

@@ -44,7 +44,9 @@ fn without_stamps_every_scenario_has_an_order_that_ends_wrong() {
         let found = search(&scenario, Naive::new(&scenario), Promise::Lanes);
         let failure = found.failure.unwrap_or_else(|| panic!("{name}: no order fails without stamps"));
         say(&format!("{name}: without stamps {failure}"));
-        assert!(failure.order.len() <= 4, "{name}: a shorter order fails, too");
+        // It heeds no word of the host, so it does not matter when that comes.
+        let heeded = failure.order.iter().filter(|letter| !letter.starts_with("word")).count();
+        assert!(heeded <= 4, "{name}: a shorter order fails, too");
     }
 }
 

@@ -2,7 +2,9 @@
 
 use samovar_objects::{ObjectError, Objects, Place, Schemas};
 use samovar_wire::limits::OBJECTS_PER_PEER_MAX;
-use samovar_wire::object::{Announcement, MessageKind, Traits, encode_announcement, encode_update_head};
+use samovar_wire::object::{
+    Announcement, Granted, MessageKind, Traits, encode_announcement, encode_update_head,
+};
 use samovar_wire::{CloseCode, Duration, Kind, ObjectId, PeerId, Receipt, Stamp, Term, Time, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -90,8 +92,11 @@ fn the_host_wins_over_a_stamp_that_cannot_grow() {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((HOST, &mut host), (B, &mut b)).unwrap();
-    // A liar at the end of the counter is removed, even though a member cannot check it.
+    // A host gave its word for the end of the counter.
     let last = Stamp { term: Term(1), counter: u32::MAX };
+    let mut word = Vec::new();
+    Granted { id, stamp: last, owner: A }.encode(&mut Writer::new(&mut word));
+    b.handle_message(HOST, MessageKind::Granted, &word).unwrap();
     b.handle_message(A, MessageKind::Migrate, &announcement(id, A, last)).unwrap();
     assert_eq!(b.get(id).unwrap().owner(), A);
     a.remove_peer(A);

@@ -38,6 +38,7 @@ fn tell(to: &mut Objects, from: PeerId, message: &[u8]) -> Result<(), CloseCode>
         5 => MessageKind::Orphan,
         6 => MessageKind::Update,
         7 => MessageKind::Destroy,
+        19 => MessageKind::Granted,
         other => panic!("kind {other}"),
     };
     to.handle_message(from, kind, &message[1..])
@@ -46,8 +47,9 @@ fn tell(to: &mut Objects, from: PeerId, message: &[u8]) -> Result<(), CloseCode>
 /// A message and its sender.
 type Letter = (PeerId, Vec<u8>);
 
-/// A's C_0 and update, B's M_ab_1 and its update, and if B destroys it, D_1; each with its sender, for the observer X.
-fn reign_of_two(destroy: bool) -> (ObjectId, Vec<Letter>, Vec<Letter>) {
+/// A's C_0 and update, B's M_ab_1 and its update, and if B destroys it, D_1; each with its sender, for the observer X,
+/// which has the host's word for B first.
+fn reign_of_two(destroy: bool) -> (ObjectId, Letter, Vec<Letter>, Vec<Letter>) {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = a.create(Time::ZERO, POT, &[b"created"]).unwrap();
     let create = messages(&mut a, X).remove(0);
@@ -64,7 +66,8 @@ fn reign_of_two(destroy: bool) -> (ObjectId, Vec<Letter>, Vec<Letter>) {
         b.destroy(id).unwrap();
         from_b.extend(messages(&mut b, X).into_iter().map(|m| (B, m)));
     }
-    (id, vec![(A, create), (A, update_of_a)], from_b)
+    let word = (HOST, messages(&mut host, X).remove(0));
+    (id, word, vec![(A, create), (A, update_of_a)], from_b)
 }
 
 /// All ways to interleave two streams without changing the order within either.
@@ -100,11 +103,11 @@ fn observe(order: &[Letter]) -> Objects {
 
 #[test]
 fn the_new_owner_wins_in_every_order() {
-    let (id, from_a, from_b) = reign_of_two(false);
+    let (id, word, from_a, from_b) = reign_of_two(false);
     let orders = interleavings(&from_a, &from_b);
     assert_eq!(orders.len(), 3);
     for order in orders {
-        let x = observe(&order);
+        let x = observe(&[core::slice::from_ref(&word), &order[..]].concat());
         let object = x.get(id).unwrap();
         assert_eq!((object.owner(), object.stamp().counter, object.field(0)), (B, 1, &b"created"[..]));
     }
@@ -112,16 +115,16 @@ fn the_new_owner_wins_in_every_order() {
 
 #[test]
 fn a_destroyed_object_stays_destroyed_in_every_order() {
-    let (id, from_a, from_b) = reign_of_two(true);
+    let (id, word, from_a, from_b) = reign_of_two(true);
     assert_eq!(from_b.len(), 2);
     for order in interleavings(&from_a, &from_b) {
-        assert!(observe(&order).get(id).is_none());
+        assert!(observe(&[core::slice::from_ref(&word), &order[..]].concat()).get(id).is_none());
     }
 }
 
 #[test]
 fn a_higher_stamp_brings_a_destroyed_object_back() {
-    let (id, from_a, from_b) = reign_of_two(false);
+    let (id, word, from_a, from_b) = reign_of_two(false);
     let mut x = observe(&from_a);
     let mut destroy = vec![MessageKind::Destroy as u8];
     let mut writer = Writer::new(&mut destroy);
@@ -129,6 +132,7 @@ fn a_higher_stamp_brings_a_destroyed_object_back() {
     writer.stamp(samovar_wire::Stamp::created(Term(1)));
     tell(&mut x, A, &destroy).unwrap();
     assert!(x.get(id).is_none());
+    tell(&mut x, word.0, &word.1).unwrap();
     from_b.iter().for_each(|(from, m)| tell(&mut x, *from, m).unwrap());
     assert_eq!(x.get(id).unwrap().owner(), B);
 }
@@ -158,16 +162,18 @@ fn a_state_is_the_owners_word_and_nobody_elses_under_the_same_stamp() {
         let id = host.create(Time::ZERO, POT, &[b"created"]).unwrap();
         host.grant(id, heir).unwrap();
         messages(&mut host, heir).iter().for_each(|m| tell(&mut owner, HOST, m).unwrap());
+        let word = messages(&mut host, X).remove(0);
         let announcements = messages(&mut owner, X);
         owner.set(Time::from_micros(1), id, 0, &[heir.0 as u8]).unwrap();
         let mut update = Vec::new();
         let place = Place { now: Time::from_micros(1), peer: X, packet: 5, room: 1_000 };
         owner.write_datagram(place, &|_| true, &mut update);
-        (id, owner.get(id).unwrap().stamp(), announcements, update)
+        (id, owner.get(id).unwrap().stamp(), (word, announcements), update)
     };
-    let ((id, stamp, announcements, update), (same, equal, _, lie)) = (granted_to(A), granted_to(B));
+    let ((id, stamp, (word, announcements), update), (same, equal, _, lie)) = (granted_to(A), granted_to(B));
     assert_eq!((id, stamp), (same, equal));
     let mut x = peer(X);
+    tell(&mut x, HOST, &word).unwrap();
     announcements.iter().for_each(|m| tell(&mut x, A, m).unwrap());
     x.handle_datagram(B, &lie[1..]).unwrap();
     assert_eq!(x.get(id).unwrap().field(0), b"created");
@@ -219,7 +225,7 @@ fn an_update_goes_once_in_each_frame_until_one_arrived() {
 
 #[test]
 fn no_peer_may_speak_for_another() {
-    let (id, from_a, from_b) = reign_of_two(false);
+    let (id, _, from_a, from_b) = reign_of_two(false);
     let mut x = peer(X);
     assert_eq!(tell(&mut x, B, &from_a[0].1), Err(CloseCode::NotYours), "a CREATE of another's object");
     let mut host = peer(HOST);

@@ -1,7 +1,7 @@
 //! Defects that a review found: bad luck that ended honest links, and lies that were believed.
 
 use samovar_objects::{Coding, Motion, Objects, Place, SchemaBuilder, Schemas, State};
-use samovar_wire::object::{Announcement, Deaths, MessageKind, Traits, encode_announcement};
+use samovar_wire::object::{Announcement, Deaths, Granted, MessageKind, Traits, encode_announcement};
 use samovar_wire::{CloseCode, Kind, ObjectId, PeerId, Reader, Receipt, Stamp, Term, Time, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -193,6 +193,9 @@ fn what_the_host_knows_as_a_members_stays_where_it_was_owned_by_somebody_whom_th
     b.set_host(PeerId(9), Term(1));
     b.add_peer(stranger);
     let later = announcement(id, stranger, stamp(3));
+    let mut word = Vec::new();
+    Granted { id, stamp: stamp(3), owner: stranger }.encode(&mut Writer::new(&mut word));
+    assert_eq!(b.handle_message(PeerId(9), MessageKind::Granted, &word), Ok(()));
     assert_eq!(b.handle_message(stranger, MessageKind::Migrate, &later), Ok(()));
     assert_eq!(b.get(id).unwrap().owner(), stranger);
     // Then the host hosts again, and the newcomer is no member of its view.
@@ -270,6 +273,7 @@ fn a_report_of_impossible_ends_uses_up_no_stamps() {
     tell((HOST, &mut host), (B, &mut b));
     tell((B, &mut b), (HOST, &mut host));
     tell((B, &mut b), (A, &mut a));
+    tell((HOST, &mut host), (A, &mut a));
     for objects in [&host, &a, &b] {
         assert_eq!(objects.get(id).map(|o| o.owner()), Some(B));
     }

@@ -279,14 +279,12 @@ impl Liar {
 }
 
 fn assault(world: &mut World, liar: &mut Liar, target: PeerId, pots: &[ObjectId]) {
-    let (now, host) = (world.now, world.witness.warrant.host);
-    // Members cannot check who the host granted what (PROTOCOL §4.2), so about others' objects only the host, which
-    // can, is lied to; what is open to doubt about the session object is for everybody.
-    let mut known = if target == host { pots.to_vec() } else { Vec::new() };
-    known.push(ObjectId::SESSION);
+    let now = world.now;
+    let known = [pots, &[ObjectId::SESSION]].concat();
     let (mode, bytes) = match liar.roll(16) {
         0 => {
-            let presence = if now.as_micros() % 2 == 0 { Presence::Visible } else { Presence::Still };
+            let presence =
+                if now.as_micros().is_multiple_of(2) { Presence::Visible } else { Presence::Still };
             (Mode::Unreliable, liar.control(target, &PeerControl::Standing(Standing { presence, reach: 1 })))
         }
         1 => (Mode::Unreliable, liar.control(target, &PeerControl::Warrant(world.witness.warrant))),

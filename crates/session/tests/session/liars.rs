@@ -12,8 +12,8 @@ use samovar_wire::{Generations, Mode, PROTOCOL_VERSION, PeerId, Term, TicketHash
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// Writes packets by hand.
-struct Liar {
-    me: PeerId,
+pub(crate) struct Liar {
+    pub(crate) me: PeerId,
     /// Packets and segments to each.
     said: std::collections::BTreeMap<PeerId, (u16, u64)>,
 }
@@ -31,7 +31,8 @@ impl Liar {
         bytes
     }
 
-    fn tell(&mut self, world: &mut World, to: PeerId, message: &[u8]) {
+    /// Tells a member something in the session's lane.
+    pub(crate) fn tell(&mut self, world: &mut World, to: PeerId, message: &[u8]) {
         let (now, bytes) = (world.now, self.message(to, message));
         world.peer(to).handle_packet(now, self.me, Mode::Unreliable, &bytes);
     }
@@ -42,7 +43,8 @@ impl Liar {
     }
 }
 
-fn world_with_a_liar() -> (World, PeerId, [PeerId; 3], Liar) {
+/// A host and two others; and a member that says what a test wants it to.
+pub(crate) fn world_with_a_liar() -> (World, PeerId, [PeerId; 3], Liar) {
     let orders = Orders { total: true, causal: Some(Causality::Vector), ..Orders::default() };
     let mut world = World::with_rules(5, 0, Rules { orders, ..Rules::default() });
     let host = world.witness.warrant.host;

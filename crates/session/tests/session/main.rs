@@ -11,6 +11,8 @@ mod calls;
 #[cfg(feature = "extras")]
 mod divergence;
 mod elections;
+#[cfg(all(feature = "orders", feature = "ownership", feature = "extras"))]
+mod false_owners;
 mod floods;
 mod forks;
 #[cfg(feature = "extras")]

@@ -1,6 +1,6 @@
 //! docs/recovery.md, promise 2: a stamp names one owner; at every peer the stamps of an object only grow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use samovar_session::Session;
 use samovar_wire::{ObjectId, PeerId, SessionId, Stamp};
@@ -20,6 +20,8 @@ pub(crate) struct Owners {
     newest: BTreeMap<(ProcessId, SessionId, PeerId, ObjectId), Stamp>,
     /// What each process showed last: of what it shows still nothing new is learnt.
     last: BTreeMap<ProcessId, Vec<Sight>>,
+    /// Ownerships that liars forged and no host granted: a member believes none under the term that they were forged in.
+    pub(crate) forged: BTreeSet<(SessionId, ObjectId, Stamp)>,
 }
 
 /// What a process shows of one object.
@@ -49,6 +51,11 @@ impl Owners {
             let (stamp, owner) = (object.stamp(), object.owner());
             let sight = Sight { process, session: id, side, me, id: object.id(), stamp, owner };
             if last.get(count) != Some(&sight) {
+                if stamp.term == session.term() && self.forged.contains(&(id, sight.id, stamp)) {
+                    let what =
+                        format!("object {} is {owner}'s by the forged stamp {stamp:?} at {me}", sight.id);
+                    return Err(Broken::new(Promise::OneOwner, what));
+                }
                 self.see(sight)?;
                 last.truncate(count);
                 last.push(sight);

@@ -45,6 +45,11 @@ pub(crate) struct Crisis {
 }
 
 impl Crisis {
+    /// The survivors at which nothing that hosts move has moved yet.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = ProcessId> {
+        self.survivors.iter().filter(|(_, survivor)| !survivor.is_moving).map(|(&process, _)| process)
+    }
+
     fn is_over(&self, now: Time) -> bool {
         self.watched_until.map_or_else(|| self.survivors.values().all(|s| s.is_moving), |end| end <= now)
     }

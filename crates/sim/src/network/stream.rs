@@ -13,6 +13,8 @@ const FAST: Duration = Duration::from_millis(20);
 const TIMEOUT: Duration = Duration::from_millis(250);
 /// Losses in a row of one message at most.
 const LOSSES_MAX: u32 = 6;
+/// A loss that takes this long to make up for is a stall: three retransmissions in a row, usually.
+const STALL: Duration = Duration::from_millis(1_000);
 
 /// One direction of a stream.
 #[derive(Debug, Default)]
@@ -21,6 +23,8 @@ pub(crate) struct Stream<M> {
     free_at: Time,
     /// Nothing arrives before what was sent earlier.
     last: Time,
+    /// The last stall, or the present one: from when until when nothing arrives.
+    stall: (Time, Time),
     /// What was sent while nothing came through.
     held: VecDeque<M>,
     held_bytes: u64,
@@ -28,13 +32,21 @@ pub(crate) struct Stream<M> {
 
 impl<M> Stream<M> {
     pub(crate) fn new() -> Self {
-        Self { is_bad: false, free_at: Time::ZERO, last: Time::ZERO, held: VecDeque::new(), held_bytes: 0 }
+        Self {
+            is_bad: false,
+            free_at: Time::ZERO,
+            last: Time::ZERO,
+            stall: (Time::ZERO, Time::ZERO),
+            held: VecDeque::new(),
+            held_bytes: 0,
+        }
     }
 
     /// When a message arrives that is sent now.
     pub(crate) fn carry(&mut self, now: Time, bytes: usize, weather: &Weather, dice: &mut Dice) -> Time {
         self.free_at = self.free_at.max(now) + weather.serialisation(bytes);
-        let mut at = self.free_at + weather.delay(dice);
+        let usual = self.free_at + weather.delay(dice);
+        let mut at = usual;
         let mut wait = FAST + weather.latency.times(2);
         let mut is_lost = weather.loss.strikes(&mut self.is_bad, dice);
         for _ in 0..LOSSES_MAX {
@@ -46,8 +58,18 @@ impl<M> Stream<M> {
             // A burst is over by the time that the message is sent again.
             is_lost = dice.chance(weather.loss.mean());
         }
+        if at > self.last && usual + STALL <= at {
+            let goes_on = now < self.stall.1;
+            self.stall = (if goes_on { self.stall.0 } else { usual.max(self.last) }, at);
+        }
         self.last = at.max(self.last);
         self.last
+    }
+
+    /// How much of this span the last stall takes up.
+    pub(crate) fn stalled(&self, from: Time, until: Time) -> Duration {
+        let (first, last) = (self.stall.0.max(from), self.stall.1.min(until));
+        if first < last { last.since(first) } else { Duration::ZERO }
     }
 
     /// Keeps a message until something comes through again.
@@ -99,6 +121,27 @@ mod tests {
         let late = |delays: &[u64]| delays.iter().filter(|&&delay| delay >= 80_000).count();
         assert_eq!(late(&delays(&fair)), 0);
         assert!((850..1_200).contains(&late(&delays(&lossy))), "{}", late(&delays(&lossy)));
+    }
+
+    #[test]
+    fn repeated_losses_of_one_message_stall_a_stream() {
+        let weather = Weather {
+            loss: Loss::Random(1.0),
+            ..Weather::of(Duration::from_millis(60), Duration::ZERO, 0.0)
+        };
+        let mut stream = Stream::<()>::new();
+        let sent = Time::from_micros(5_000_000);
+        let at = stream.carry(sent, 100, &weather, &mut Dice::new(5));
+        let usual = sent + weather.latency;
+        assert!(at >= usual + STALL);
+        assert_eq!(stream.stalled(Time::ZERO, Time::FAR), at.since(usual));
+        assert_eq!(stream.stalled(usual + STALL, Time::FAR), at.since(usual + STALL));
+        assert_eq!(stream.stalled(Time::ZERO, usual + STALL), STALL);
+        assert_eq!(stream.stalled(Time::ZERO, usual), Duration::ZERO);
+        assert_eq!(stream.stalled(at, Time::FAR), Duration::ZERO);
+        // A later message that is not lost does not end the stall.
+        assert_eq!(stream.carry(sent + STALL, 100, &Weather::fair(), &mut Dice::new(5)), at);
+        assert_eq!(stream.stalled(Time::ZERO, Time::FAR), at.since(usual));
     }
 
     #[test]

@@ -135,9 +135,14 @@ impl<G: Game> World<G> {
         }
         // A liar that hosts loses those to whom it has lied.
         let is_of_liar = match event {
-            Event::LinkClosed { peer, .. } => self.cast.liars.contains(peer),
+            Event::LinkClosed { peer, .. } => {
+                self.judges.closed = Some((id, *peer));
+                self.cast.liars.contains(peer)
+            }
             Event::Ended(EndReason::Misbehaviour(_)) => {
-                host.is_some_and(|host| self.cast.liars.contains(&host))
+                // The process may have heard of the next host since.
+                let closed = self.judges.closed.filter(|closed| closed.0 == id).map(|closed| closed.1);
+                host.into_iter().chain(closed).any(|peer| self.cast.liars.contains(&peer))
             }
             _ => false,
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use samovar_wire::{Duration, SessionId};
+use samovar_wire::{Duration, PeerId, SessionId};
 
 use crate::check::{Checks, Recoveries, Standstills};
 use crate::game::ProcessId;
@@ -53,6 +53,8 @@ pub(super) struct Judges {
     pub(super) founded: Option<SessionId>,
     /// Whoever lived under its highest term is gone, at one moment or another.
     pub(super) is_orphaned: bool,
+    /// The process that closed a link last, and to which peer.
+    pub(super) closed: Option<(ProcessId, PeerId)>,
 }
 
 impl Judges {

@@ -2,6 +2,8 @@
 //!
 //! Nobody judges the words of a liar. A liar that hosts ends: a host may shut anybody out.
 
+mod forger;
+
 use samovar_link::close_packet;
 use samovar_peer::{PathPolicy, Transmit};
 use samovar_session::{Event, Session, Target};
@@ -13,11 +15,14 @@ use super::cast::Player;
 use crate::dice::Dice;
 use crate::fault::Fault;
 use crate::game::{Game, ProcessId};
+use forger::Forger;
 
 /// Lies at one frame, at most.
 const AT_ONCE: u64 = 6;
 /// Bytes of a packet that is no packet, at most.
 const NOISE_MAX: u64 = 1_200;
+/// How often a liar forges a change of owner at one frame.
+const FORGES: f64 = 0.1;
 /// Messages of the game at one frame, when a liar sends many.
 const FLOOD: u64 = 150;
 /// Bytes of each of them, at most.
@@ -31,11 +36,25 @@ pub(super) struct Liar {
     dice: Dice,
     /// Packets that it has sent.
     kept: Vec<Vec<u8>>,
+    forger: Forger,
 }
 
 impl Liar {
-    /// Keeps some of what its peer sends.
-    pub(super) fn keep(&mut self, packet: &[u8]) {
+    /// Changes what its peer sends, and keeps some of it.
+    pub(super) fn pass(&mut self, transmit: &mut Transmit) {
+        let (Transmit::Direct { bytes, .. } | Transmit::Relay { bytes, .. }) = &mut *transmit;
+        self.forger.rewrite(bytes);
+        match transmit {
+            Transmit::Direct { bytes, .. } => self.keep(bytes),
+            Transmit::Relay { bytes, .. } => {
+                if let Ok(RelayFrame::Forward { payload, .. }) = RelayFrame::decode(bytes) {
+                    self.keep(payload);
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, packet: &[u8]) {
         if self.kept.len() < KEPT_MAX {
             self.kept.push(packet.to_vec());
         } else if let Some(old) = self.kept.get_mut(self.dice.below(KEPT_MAX as u64 * 8) as usize) {
@@ -111,8 +130,11 @@ impl<G: Game> World<G> {
             return;
         };
         let seed = self.plan.seed ^ (id as u64) << 32 ^ 0x11e5;
-        let mut liar =
-            process.liar.take().unwrap_or_else(|| Liar { dice: Dice::new(seed), kept: Vec::new() });
+        let mut liar = process.liar.take().unwrap_or_else(|| Liar {
+            dice: Dice::new(seed),
+            kept: Vec::new(),
+            forger: Forger::default(),
+        });
         // A carrier can forge whatever it carries (PROTOCOL §2.6): it lies to the relay alone.
         let carries =
             self.plan.paths == PathPolicy::ByHost && session.view().backups().contains(&session.me());
@@ -136,6 +158,11 @@ impl<G: Game> World<G> {
                 _ => RelayFrame::control(&liar.word(session)),
             };
             self.send_up(id, socket, bytes);
+        }
+        if !carries && liar.dice.chance(FORGES) {
+            let forged = liar.forger.forge(session, &self.game.schemas(), &mut liar.dice);
+            let session = session.warrant().session;
+            self.judges.checks.owners.forged.extend(forged.map(|(object, stamp)| (session, object, stamp)));
         }
         self.cast.processes[id].liar = Some(liar);
     }

@@ -400,20 +400,13 @@ impl<G: Game> World<G> {
         self.cast.processes[id].told_backlog = !is_clear;
     }
 
-    fn transmit(&mut self, id: ProcessId, transmit: Transmit) {
+    fn transmit(&mut self, id: ProcessId, mut transmit: Transmit) {
         self.cast.processes[id].last_sent = self.now;
         if self.judges.standstills.is_some() && !self.healing {
             self.count(&transmit);
         }
         if let Some(liar) = &mut self.cast.processes[id].liar {
-            match &transmit {
-                Transmit::Direct { bytes, .. } => liar.keep(bytes),
-                Transmit::Relay { bytes, .. } => {
-                    if let Ok(RelayFrame::Forward { payload, .. }) = RelayFrame::decode(bytes) {
-                        liar.keep(payload);
-                    }
-                }
-            }
+            liar.pass(&mut transmit);
         }
         if !self.may_send(id, &transmit) {
             return;

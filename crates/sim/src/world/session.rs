@@ -92,12 +92,15 @@ impl<G: Game> World<G> {
 
     /// Before everything heals: whether those who are left have gone on.
     fn judge_recovery(&mut self) {
-        let since = self.judges.recoveries.crisis.as_ref().map(|crisis| crisis.since);
         // Without the relay those whom only it linked wait for it, and over nothing but streams a loss may take seconds.
         let within = self.plan.recovers_within.filter(|_| self.plan.has_direct || self.plan.has_endpoint);
-        if let Some((since, within)) = since.zip(within)
-            && since.max(self.relay.disturbed) + within <= self.now
-        {
+        let Some((crisis, within)) = self.judges.recoveries.crisis.as_ref().zip(within) else { return };
+        let since = crisis.since;
+        let begun = since.max(self.relay.disturbed);
+        // A member whose carrier is gone may have no other path either: the time counts in which its stream did not stall.
+        // Of several such members the one whose stream stalled least decides.
+        let stalled = crisis.waiting().map(|process| self.stalled(process, begun)).min();
+        if begun + within + stalled.unwrap_or(Duration::ZERO) <= self.now {
             let what = format!("nothing that hosts move has moved at everybody since {since:?}");
             self.break_promise(Broken::new(Promise::GoesOn, what));
         }

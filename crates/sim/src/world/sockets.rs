@@ -1,7 +1,7 @@
 //! WebSockets between processes and the relay: streams that stand still while nothing gets through.
 
 use samovar_directory::ConnId;
-use samovar_peer::SocketId;
+use samovar_peer::{Path, SocketId};
 use samovar_wire::{Duration, Time};
 
 use super::process::{Arrival, State, socket_of};
@@ -68,6 +68,20 @@ impl<G: Game> World<G> {
         let mut sockets =
             self.cast.processes[id].sockets.values().filter_map(|conn| self.net.sockets.get(conn));
         sockets.any(|socket| socket.is_accepted && !socket.is_broken && !socket.is_reset)
+    }
+
+    /// How long, since then, a loss held up all that the relay sent to a process. Zero for a process that has another path
+    /// to its host than its socket.
+    pub(super) fn stalled(&self, id: ProcessId, since: Time) -> Duration {
+        let process = &self.cast.processes[id];
+        let Some(peer) = &process.peer else { return Duration::ZERO };
+        let Some(session) = peer.session() else { return Duration::ZERO };
+        let now = process.clock.local(self.now);
+        if session.is_host() || peer.path(now, session.host()) != Path::Relayed {
+            return Duration::ZERO;
+        }
+        let sockets = process.sockets.values().filter_map(|conn| self.net.sockets.get(conn));
+        sockets.map(|socket| socket.down.stalled(since, self.now)).min().unwrap_or(Duration::ZERO)
     }
 
     pub(super) fn on_socket_accepted(&mut self, conn: ConnId) {

@@ -26,6 +26,7 @@ impl Hearer for Naive {
         }
         match &letter.content {
             Content::Reliable { kind: MessageKind::Destroy, .. } => self.object = None,
+            Content::Reliable { kind: MessageKind::Granted, .. } => {}
             Content::Reliable { value, kind, .. } => {
                 // A grant makes its receiver the owner, whichever peer sent it.
                 let owner =

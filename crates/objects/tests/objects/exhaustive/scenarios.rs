@@ -41,6 +41,8 @@ fn begun(observer: PeerId) -> (Stage, samovar_wire::ObjectId) {
 fn migrate(stage: &mut Stage, id: samovar_wire::ObjectId, to: PeerId) {
     stage.peer(HOST).grant(id, to).unwrap();
     stage.tell(HOST, to);
+    [A, B, C].into_iter().filter(|&peer| peer != to).for_each(|peer| stage.tell(HOST, peer));
+    stage.seal(HOST);
     [HOST, A, B, C].into_iter().filter(|&peer| peer != to).for_each(|peer| stage.tell(to, peer));
     stage.seal(to);
 }
@@ -94,6 +96,9 @@ fn destroy_races_grant(observer: PeerId) -> Scenario {
     }
     stage.peer(HOST).grant(id, B).unwrap();
     stage.tell(HOST, B);
+    if observer == X {
+        stage.seal(HOST);
+    }
     stage.begin();
     if observer == HOST {
         stage.seal_update(A, id, b"of a");
@@ -117,6 +122,7 @@ fn grant_of_the_unseen(observer: PeerId) -> Scenario {
         stage.seal(HOST);
     } else {
         stage.tell(HOST, B);
+        stage.seal(HOST);
         stage.seal(B);
         stage.seal_update(B, id, b"of b");
     }
@@ -128,6 +134,7 @@ fn grant_lost(was_heard: bool) -> Scenario {
     let (mut stage, id) = begun(X);
     stage.peer(HOST).grant(id, B).unwrap();
     stage.tell(HOST, B);
+    stage.seal(HOST);
     if was_heard {
         stage.seal(B);
         stage.seal_update(B, id, b"of b");
@@ -167,6 +174,7 @@ fn two_hosts(grants: u32) -> Scenario {
     (1..grants).for_each(|_| stage.peer(HOST).grant(id, C).unwrap());
     stage.peer(HOST).grant(id, B).unwrap();
     stage.tell(HOST, B);
+    stage.seal(HOST);
     stage.seal(B);
     stage.seal_update(B, id, b"of b");
     for peer in [A, B, C] {
@@ -176,6 +184,7 @@ fn two_hosts(grants: u32) -> Scenario {
     stage.seal_host(A, Term(2), |stage| {
         stage.peer(A).grant(id, C).unwrap();
         stage.tell(A, C);
+        stage.seal(A);
         stage.seal(C);
         stage.seal_update(C, id, b"of c");
     });

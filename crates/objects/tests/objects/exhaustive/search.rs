@@ -73,7 +73,7 @@ impl Expected {
         }
         let known = self.known.as_ref();
         match &letter.content {
-            Content::Reliable { kind: MessageKind::Destroy, .. } => {}
+            Content::Reliable { kind: MessageKind::Destroy | MessageKind::Granted, .. } => {}
             Content::Reliable { kind, stamp, value, .. } if known.is_none_or(|known| known.0 < *stamp) => {
                 let own = known.filter(|_| *kind == MessageKind::Grant).map(|known| known.2.clone());
                 self.known = Some((*stamp, 0, own.unwrap_or_else(|| value.clone())));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use samovar_objects::{Objects, Place, Schemas};
-use samovar_wire::object::{Announcement, Destroy, MessageKind, Traits};
+use samovar_wire::object::{Announcement, Destroy, Granted, MessageKind, Traits};
 use samovar_wire::{Kind, ObjectId, PeerId, Reader, Receipt, Stamp, Term, Time};
 
 pub(crate) const HOST: PeerId = PeerId(1);
@@ -24,7 +24,8 @@ fn machine(me: PeerId) -> Objects {
 /// Something that happens to the observer, once or, for an update, any number of times up to two.
 #[derive(Clone, Debug)]
 pub(crate) struct Letter {
-    /// As the source writes it (docs/sources.md, "Bitsquid"): `C_0`, `M_b_1`, `D_1`, `U_b_1`.
+    /// As the source writes it (docs/sources.md, "Bitsquid"): `C_0`, `M_b_1`, `D_1`, `U_b_1`; the host's word
+    /// for `M_b_1` is `word_h_1`.
     pub(crate) name: String,
     pub(crate) from: PeerId,
     pub(crate) content: Content,
@@ -128,11 +129,13 @@ impl Stage {
             let kind = MessageKind::decode(&mut reader).unwrap();
             let (stamp, value) = if kind == MessageKind::Destroy {
                 (Destroy::decode(&mut reader).unwrap().stamp, Vec::new())
+            } else if kind == MessageKind::Granted {
+                (Granted::decode(&mut reader).unwrap().stamp, Vec::new())
             } else {
                 let announcement = Announcement::decode(&mut reader).unwrap();
                 (announcement.stamp, announcement.fields.iter().next().unwrap().to_vec())
             };
-            let letter = &format!("{kind:?}")[..1];
+            let letter = if kind == MessageKind::Granted { "word" } else { &format!("{kind:?}")[..1] };
             let name = format!("{letter}_{}_{}", initial(from), stamp.counter);
             let content = Content::Reliable { kind, stamp, value, body: bytes[1..].to_vec() };
             self.letters.push(Letter { name, from, content, after: None });

@@ -155,4 +155,28 @@ pub(super) const MUTANTS: &[Mutant] = &[
         guards: Promise::UntrustedBytes,
         finder: Test(&["-p", "samovar-session", "--test", "session", "nobody_but_the_host_gives_tickets"]),
     },
+    Mutant {
+        name: "false-owner-is-believed",
+        package: "objects",
+        text: "let is_for_the_host = !$.is_host() && from != $.host;",
+        instead: "let is_for_the_host = false;",
+        breaks: "who says that it was granted another's object is believed by all but the host",
+        guards: Promise::OneOwner,
+        finder: Test(&["-p", "samovar-session", "--test", "session", "a_false_owner_is_believed_by_nobody"]),
+    },
+    Mutant {
+        name: "word-dies-with-its-host",
+        package: "objects",
+        text: "            $.release_all();\n            $.vouch_for_all();\n",
+        instead: "            $.release_all();\n",
+        breaks: "who has missed the word of a dead host does not believe an honest owner any more",
+        guards: Promise::Convergence,
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "session",
+            "a_new_host_gives_its_word_for_former_grants",
+        ]),
+    },
 ];

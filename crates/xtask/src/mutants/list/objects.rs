@@ -58,8 +58,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "anybody-speaks",
         package: "objects",
-        text: "if (object.owner, object.stamp) != (from, coded.stamp) || head.frame <= object.since {",
-        instead: "if object.stamp != coded.stamp || head.frame <= object.since {",
+        text: "get_mut(coded.id).filter(|o| (o.owner, o.stamp) == (from, coded.stamp));",
+        instead: "get_mut(coded.id).filter(|o| o.stamp == coded.stamp);",
         breaks: "the state of an object is taken from whoever knows its stamp, and not from its owner only",
         guards: Promise::OwnerSpeaks,
         finder: Test(&[

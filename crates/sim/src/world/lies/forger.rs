@@ -1,0 +1,94 @@
+//! Forged changes of owner: a liar says of what others own that it was granted it, or that it ended it.
+//!
+//! Its link numbers what it says, so its session sends a message of the game, whose kind is another on the way out.
+
+use std::collections::VecDeque;
+
+use samovar_session::objects::{Object, Schemas};
+use samovar_session::{Session, Target};
+use samovar_wire::object::{Announcement, MessageKind, encode_announcement};
+use samovar_wire::{Lane, ObjectId, PeerId, Stamp, Writer};
+
+use crate::dice::Dice;
+
+/// Forged messages that may ride again, at most; older ones would do so as messages of the game.
+const KEPT_MAX: usize = 32;
+/// A stamp so far above the known one is nobody's: no host draws so many in one term.
+const FAR: u32 = 1_000;
+
+/// What a liar has forged.
+#[derive(Debug, Default)]
+pub(super) struct Forger {
+    /// The messages as its session sent them, and their kinds as they go out.
+    sent: VecDeque<(Vec<u8>, MessageKind)>,
+}
+
+impl Forger {
+    /// Tells a member that does not host of a change of owner that the host has not granted. Returns it when its stamp is
+    /// nobody's.
+    pub(super) fn forge(
+        &mut self,
+        session: &mut Session,
+        schemas: &Schemas,
+        dice: &mut Dice,
+    ) -> Option<(ObjectId, Stamp)> {
+        let (me, host, term) = (session.me(), session.host(), session.term());
+        let members = session.view().members().map(|member| member.peer);
+        let others: Vec<_> = members.filter(|&peer| peer != me && peer != host).collect();
+        let to = dice.pick(&others).copied().filter(|_| me != host)?;
+        let is_others = |object: &&Object| object.owner() != me && object.id() != ObjectId::SESSION;
+        let objects: Vec<_> = session.objects().filter(is_others).collect();
+        let object = *dice.pick(&objects)?;
+        let more = if dice.chance(0.5) { FAR } else { 1 + dice.below(3) as u32 };
+        let stamp = Stamp { term, counter: object.stamp().counter.saturating_add(more) };
+        let id = object.id();
+        let (kind, body) = if dice.chance(0.7) {
+            (MessageKind::Migrate, announcement(object, me, stamp, schemas))
+        } else {
+            (MessageKind::Destroy, end(id, stamp))
+        };
+        session.send(Target::Peer(to), Lane::SESSION, &body).ok()?;
+        self.sent.push_back(([&[MessageKind::App as u8], &body[..]].concat(), kind));
+        if self.sent.len() > KEPT_MAX {
+            self.sent.pop_front();
+        }
+        (more == FAR && kind == MessageKind::Migrate).then_some((id, stamp))
+    }
+
+    /// A packet goes out.
+    pub(super) fn rewrite(&self, packet: &mut [u8]) {
+        for (message, kind) in &self.sent {
+            let at = packet.windows(message.len()).position(|window| window == message);
+            if let Some(first) = at.and_then(|at| packet.get_mut(at)) {
+                *first = *kind as u8;
+            }
+        }
+    }
+}
+
+/// An object as if it were the liar's.
+fn announcement(object: &Object, me: PeerId, stamp: Stamp, schemas: &Schemas) -> Vec<u8> {
+    let head = Announcement::head(object.id(), me, stamp, object.traits(), object.sampled());
+    let (mut fields, mut at) = (Vec::new(), 0);
+    for field in schemas.of(object.traits().kind).map_or(&[][..], |schema| schema.fields()) {
+        let mut bytes = Vec::new();
+        let numbers = &object.numbers()[at..at + field.coding.width()];
+        // As PROTOCOL §4.2 has it.
+        for &number in numbers {
+            Writer::new(&mut bytes).varint(u64::from((number << 1 ^ number >> 31).cast_unsigned()));
+        }
+        at += numbers.len();
+        fields.push(bytes);
+    }
+    let mut bytes = Vec::new();
+    encode_announcement(&head, fields.iter().map(|field| &field[..]), &mut Writer::new(&mut bytes));
+    bytes
+}
+
+fn end(id: ObjectId, stamp: Stamp) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut out = Writer::new(&mut bytes);
+    out.object_id(id);
+    out.stamp(stamp);
+    bytes
+}
