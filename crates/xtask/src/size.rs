@@ -10,7 +10,7 @@ use crate::repo::Repo;
 use crate::tools::Toolbox;
 
 /// Bytes that the whole page may take after Brotli: both games, and all orders of a session.
-const BUDGET: u64 = 305_000;
+const BUDGET: u64 = 310_000;
 /// Bytes that a client alone may take: its module and its script.
 const CLIENT_BUDGET: u64 = 150_000;
 
@@ -95,10 +95,10 @@ mod tests {
     #[test]
     fn the_table_ends_with_the_total_and_its_share() {
         let files = [("index.html".to_owned(), Sizes { plain: 4_000, sent: 1_000 })];
-        let shown = table(&files, &Sizes { plain: 400_000, sent: 152_500 });
+        let shown = table(&files, &Sizes { plain: 400_000, sent: 155_000 });
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[1], "index.html         4,000         1,000");
-        assert_eq!(lines[2], "total            400,000       152,500");
-        assert_eq!(lines[3], "50 % of the budget of 305,000 bytes");
+        assert_eq!(lines[2], "total            400,000       155,000");
+        assert_eq!(lines[3], "50 % of the budget of 310,000 bytes");
     }
 }
