@@ -511,6 +511,9 @@ impl Client {
         if for_now && self.is_member && self.identity.is_some() {
             self.requests.push_back(ClientRequest::Close(self.socket));
             self.lose_socket(now);
+            if refusal == Refusal::CodeTaken {
+                self.events.push_back(ClientEvent::CodeTaken);
+            }
         } else {
             self.become_over(ClientEvent::Refused(refusal));
         }

@@ -1,7 +1,7 @@
 //! The exchange between the relay's client and the session: entry, warrants, claims, hints, the listing.
 
 use samovar_directory::{ClientEvent, ClientRequest, SocketId};
-use samovar_session::{Rules, Session, SessionConfig};
+use samovar_session::{Role, Rules, Session, SessionConfig, Suspension};
 use samovar_wire::carried::Leg;
 use samovar_wire::relay::{Entered, Refusal};
 use samovar_wire::{Mode, PeerId, Time};
@@ -55,6 +55,7 @@ impl Peer {
         match event {
             ClientEvent::Entered(entered) => self.on_entered(now, entered),
             ClientEvent::Refused(refusal) => self.on_refused(now, refusal),
+            ClientEvent::CodeTaken => self.on_code_taken(now),
             ClientEvent::Failed(fault) => {
                 self.out.tell(PeerEvent::Failed(fault));
                 self.leaving.set_over(self.session.is_none());
@@ -105,6 +106,16 @@ impl Peer {
         }
         self.out.tell(PeerEvent::Refused(refusal));
         self.leaving.set_over(self.session.is_none() || is_newcomer && refusal != Refusal::BadPass);
+    }
+
+    /// Another session has the game's code, so the relay is no witness of this one any more. With a host the session goes
+    /// on over direct paths. Without one this peer takes a seat in the other session.
+    fn on_code_taken(&mut self, now: Time) {
+        if let Some(session) = &mut self.session
+            && session.role(now) == Role::Suspended(Suspension::HostLost)
+        {
+            session.witness(now).handle_lost();
+        }
     }
 
     /// The relay reaches this peer by another socket, without a gap.

@@ -34,6 +34,8 @@ pub enum ClientEvent {
     Entered(Entered),
     /// The relay refuses this peer for good. The client is over.
     Refused(Refusal),
+    /// Another session has the game's code. The client goes on trying.
+    CodeTaken,
     /// The relay breaks the protocol. The client is over.
     Failed(Fault),
     /// The relay cannot be reached any more, or at the first try. Reported once; the client goes on trying.

@@ -214,6 +214,39 @@ fn a_relay_that_has_refused_its_members_is_not_waited_for_when_their_host_dies()
     takes(&mut world, 500, |world| world.peers.values().all(|peer| peer.session().unwrap().term() > term));
 }
 
+/// The relay has forgotten the game, and its code is another game's. Returns the members that began, without those that
+/// were killed meanwhile, and the other game's host.
+fn code_is_taken(kills_host: bool) -> (World, Vec<Process>, Process) {
+    let (mut world, mut all) = game(World::new(12), 2);
+    world.kill_relay();
+    world.disk.clear();
+    if kills_host {
+        world.kill(all.remove(0));
+    }
+    world.run(3_000);
+    world.start_relay();
+    let other = world.create("TEA");
+    world.run(20_000);
+    (world, all, other)
+}
+
+#[test]
+fn a_member_without_host_takes_a_seat_in_the_game_that_has_its_code() {
+    let (world, left, other) = code_is_taken(true);
+    assert!(world.session(other).view().has(world.session(left[0]).me()));
+    world.assert_converged();
+}
+
+#[test]
+fn members_with_a_host_play_on_while_another_game_has_their_code() {
+    let (world, pair, other) = code_is_taken(false);
+    assert_eq!(world.session(other).view().members().count(), 1);
+    for process in pair {
+        assert_eq!(world.session(process).view().members().count(), 2);
+        assert_ne!(world.session(process).warrant().session, world.session(other).warrant().session);
+    }
+}
+
 #[test]
 fn two_whose_network_changes_at_once_are_linked_directly_soon_also_where_gathering_takes_a_second() {
     let mut late = Vec::new();
