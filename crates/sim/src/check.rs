@@ -9,6 +9,7 @@ mod offices;
 mod owners;
 mod recovery;
 mod reigns;
+mod stale;
 mod standstill;
 
 use samovar_session::Session;
@@ -26,6 +27,7 @@ pub(crate) use owners::Owners;
 pub(crate) use recovery::Recoveries;
 pub use recovery::Recovery;
 pub(crate) use reigns::{News, Reigns};
+pub(crate) use stale::StaleHosts;
 pub(crate) use standstill::Standstills;
 
 /// The checkers that look at every process.
@@ -38,6 +40,7 @@ pub(crate) struct Checks {
     pub(crate) offices: Offices,
     pub(crate) owners: Owners,
     pub(crate) reigns: Reigns,
+    pub(crate) stale_hosts: StaleHosts,
 }
 
 impl Checks {
@@ -60,5 +63,6 @@ impl Checks {
         self.offices.forget(process);
         self.owners.forget(process);
         self.reigns.forget(process);
+        self.stale_hosts.forget(process);
     }
 }

@@ -37,6 +37,9 @@ impl<G: Game> World<G> {
             }
             Err(broken) => self.break_promise(broken),
         }
+        if self.judges.checks.stale_hosts.look(id, session) {
+            self.excuse_seats(session);
+        }
         let local = self.cast.processes[id].clock.local(self.now);
         if let Err(broken) = self.judges.checks.clocks.look(local, id, session) {
             self.break_promise(broken);
@@ -56,6 +59,16 @@ impl<G: Game> World<G> {
             && let Some(standstills) = &mut self.judges.standstills
         {
             standstills.look(self.now, id, session, beacon);
+        }
+    }
+
+    /// The tickets that a new host does not know open nothing.
+    fn excuse_seats(&mut self, session: &Session) {
+        for player in &mut self.cast.players {
+            let Some(hash) = player.ticket.map(|ticket| ticket.hash()) else { continue };
+            if session.view().seats().all(|record| record.ticket != hash) {
+                (player.first_seat, player.seat) = (None, None);
+            }
         }
     }
 
