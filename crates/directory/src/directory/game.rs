@@ -380,9 +380,11 @@ impl Game {
         self.members.get(&older).or_else(|| self.entrants.get(&older)).copied()
     }
 
-    /// The former member that begins the session anew at once: it is here, and all others have said that they go.
+    /// The former member that begins the session anew at once: it is here, and no member is left. Either all others have
+    /// said that they go, or the game is abandoned.
     pub(super) fn refounder(&self) -> Option<PeerId> {
-        let is_left = self.is_vacated() && self.host_conn().is_none() && self.pending.is_none();
+        let is_deserted = self.is_vacated() || self.is_abandoned;
+        let is_left = is_deserted && self.host_conn().is_none() && self.pending.is_none();
         let is_one = |peer: PeerId| self.members.contains_key(&peer) && self.is_open_to(peer);
         self.returned.keys().copied().find(|&peer| is_left && is_one(peer))
     }

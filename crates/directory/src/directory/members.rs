@@ -76,10 +76,11 @@ impl Directory {
     }
 
     pub(super) fn on_abandoned(&mut self, now: Time, session: SessionId) {
-        if let Some(game) = self.games.get_mut(&session) {
-            game.is_abandoned = true;
-            self.consider_claims(now, session);
-        }
+        let Some(game) = self.games.get_mut(&session) else { return };
+        game.is_abandoned = true;
+        // A former member has kept seats and scores; other newcomers have nothing.
+        self.begin_anew(session);
+        self.consider_claims(now, session);
     }
 
     fn on_signal_to_relay(&mut self, conn: ConnId, signal: Signal) {

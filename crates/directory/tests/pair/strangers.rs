@@ -156,6 +156,21 @@ fn an_abandoned_game_goes_to_the_newcomer_after_fifteen_seconds() {
 }
 
 #[test]
+fn an_abandoned_game_goes_to_a_former_member_before_newcomers() {
+    let mut world = World::with_members(2);
+    let newcomer = world.join("TEA");
+    let pass = world.seats[1].client.pass().expect("entered");
+    world.seats[1].client.go_away(world.now);
+    world.settle();
+    let former = world.rejoin(pass);
+    world.kill(0);
+    world.miss(newcomer, newcomer);
+    world.run_for(CODE_KEPT_FOR);
+    assert_eq!((world.warrant(former).term, world.warrant(former).host), (term(2), world.peer(former)));
+    assert_eq!(world.warrant(newcomer), world.warrant(former));
+}
+
+#[test]
 fn a_member_that_comes_back_ends_the_wait_of_strangers() {
     let mut world = World::with_members(2);
     let stranger = world.join("TEA");

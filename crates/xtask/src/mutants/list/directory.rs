@@ -38,6 +38,21 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "abandoned-game-goes-to-newcomers",
+        package: "directory",
+        text: "let is_deserted = $.is_vacated() || $.is_abandoned;",
+        instead: "let is_deserted = $.is_vacated();",
+        breaks: "a newcomer founds an abandoned game anew without seats, while a former member waits",
+        guards: Promise::Seat,
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "an_abandoned_game_goes_to_a_former_member",
+        ]),
+    },
+    Mutant {
         name: "strangers-claim-counts",
         package: "directory",
         text: "} else if !game.counts(claim.peer) {",

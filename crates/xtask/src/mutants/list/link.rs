@@ -192,4 +192,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "a_host_answers_two_strangers_and_a_member_none",
         ]),
     },
+    Mutant {
+        name: "taken-code-strands-a-lone-member",
+        package: "peer",
+        text: "            ClientEvent::CodeTaken => $.on_code_taken(now),\n",
+        instead: "",
+        breaks: "a member without a host asks for ever for a game whose code another session has",
+        guards: Promise::Survival,
+        finder: Test(&["-p", "samovar-peer", "--test", "peer", "a_member_without_host_takes_a_seat"]),
+    },
 ];
