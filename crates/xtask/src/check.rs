@@ -16,6 +16,7 @@ mod sandbox;
 mod sections;
 mod test;
 mod times;
+mod wasm_pack;
 
 use crate::clock::Stopwatch;
 use crate::process::{Failure, Result};

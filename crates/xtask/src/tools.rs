@@ -31,6 +31,8 @@ pub(crate) enum Tool {
     WasmOpt,
     /// Checks licences, sources and advisories of dependencies.
     Deny,
+    /// Runs a crate's tests in a browser, the way that developers know.
+    WasmPack,
 }
 
 /// The tools of every release build of the page.
@@ -40,6 +42,7 @@ pub(crate) const PAGE_TOOLS: [Tool; 2] = [Tool::Trunk, Tool::WasmBindgen];
 const TRUNK: &str = "0.21.14";
 /// Newer versions need a newer form of `deny.toml`.
 const DENY: &str = "0.18.9";
+const WASM_PACK: &str = "0.15.1";
 /// The same number is in `Trunk.toml`. Version 108, which Debian has, corrupts the module silently.
 const BINARYEN: &str = "132";
 
@@ -62,6 +65,7 @@ impl Tool {
                 &["wasm-bindgen", "wasm-bindgen-test-runner"],
             ),
             Self::Deny => ("cargo-deny", DENY.to_owned(), &["cargo-deny"]),
+            Self::WasmPack => ("wasm-pack", WASM_PACK.to_owned(), &["wasm-pack"]),
             Self::WasmOpt => ("binaryen", format!("{BINARYEN}.0.0"), &["wasm-opt"]),
         };
         let printed = if self == Self::WasmOpt { BINARYEN.to_owned() } else { version.clone() };

@@ -381,12 +381,17 @@ impl Game {
     }
 
     /// The former member that begins the session anew at once: it is here, and no member is left. Either all others have
-    /// said that they go, or the game is abandoned.
+    /// said that they go, or the game is abandoned. Of several, the former host knows the newest seats, then its backups.
     pub(super) fn refounder(&self) -> Option<PeerId> {
         let is_deserted = self.is_vacated() || self.is_abandoned;
         let is_left = is_deserted && self.host_conn().is_none() && self.pending.is_none();
         let is_one = |peer: PeerId| self.members.contains_key(&peer) && self.is_open_to(peer);
-        self.returned.keys().copied().find(|&peer| is_left && is_one(peer))
+        let rank = |former: PeerId| {
+            let place = self.named.iter().position(|&named| named == former);
+            (Some(former) != self.host(), place.is_none(), place)
+        };
+        let here = self.returned.iter().filter(|&(&peer, _)| is_left && is_one(peer));
+        here.min_by_key(|&(_, &former)| rank(former)).map(|(&peer, _)| peer)
     }
 
     /// The successor of a lost host: the first of the host's own order that could host.

@@ -171,6 +171,23 @@ fn an_abandoned_game_goes_to_a_former_member_before_newcomers() {
 }
 
 #[test]
+fn of_former_members_the_hosts_successor_founds_the_game_anew() {
+    for order in [[0, 1, 2], [0, 2, 1]] {
+        let mut world = World::with_members(3);
+        world.name_members(0, &order);
+        let back = [1, 2].map(|i| {
+            let pass = world.seats[i].client.pass().expect("entered");
+            world.seats[i].client.go_away(world.now);
+            world.settle();
+            world.rejoin(pass)
+        });
+        world.kill(0);
+        world.run_for(CODE_KEPT_FOR);
+        assert_eq!(world.warrant(back[0]).host, world.peer(back[order[1] - 1]), "{order:?}");
+    }
+}
+
+#[test]
 fn a_member_that_comes_back_ends_the_wait_of_strangers() {
     let mut world = World::with_members(2);
     let stranger = world.join("TEA");

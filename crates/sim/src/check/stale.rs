@@ -41,8 +41,9 @@ impl StaleHosts {
         if known.is_some_and(|known| term < known.term) {
             return false;
         }
-        let own = self.members.remove(&process).filter(|own| own.0 == id);
-        let is_stale = own.zip(known).is_some_and(|((_, own), known)| {
+        // A newcomer that begins the session anew shows the view that its page has kept.
+        let own = self.members.remove(&process).filter(|own| own.0 == id).map_or(number, |own| own.1);
+        let is_stale = known.is_some_and(|known| {
             term > known.term && own < known.number && !known.backups.contains(&session.me())
         });
         self.hosts.insert(id, Newest { term, number, backups: view.backups().to_vec() });

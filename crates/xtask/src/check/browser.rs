@@ -37,11 +37,12 @@ pub(super) fn core_tests(repo: &Repo, runner: &Path, chromium: &Chromium) -> Res
             let mut test = binary.under(Some(runner));
             test.env("CHROMEDRIVER", &chromium.driver)
                 .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &settings)
-                // In seconds; the defaults of 5 and 20 are short on a machine that also compiles.
+                // In seconds: short enough to find a browser that does not start.
                 .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "30")
                 .env("WASM_BINDGEN_TEST_TIMEOUT", "120");
-            if in_browser {
-                test.env("WASM_BINDGEN_USE_BROWSER", "1");
+            // Cargo's configuration sets it, for wasm-pack.
+            if !in_browser {
+                test.env_remove("WASM_BINDGEN_USE_BROWSER");
             }
             Job { name: format!("wasm/{}", binary.name), command: sandbox.wrap(&test) }
         };
@@ -164,7 +165,7 @@ impl Stage {
 }
 
 /// The number in a line like `test result: ok. 12 passed; 0 failed`, 0 for any other line.
-fn tests_passed(line: &str) -> usize {
+pub(super) fn tests_passed(line: &str) -> usize {
     let Some((_, result)) = line.split_once("test result:") else { return 0 };
     let Some((before, _)) = result.split_once(" passed") else { return 0 };
     before.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)

@@ -4,13 +4,13 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::Command;
 
-use super::{Context, Outcome, Step, browser, deny, features, program};
+use super::{Context, Outcome, Step, browser, deny, features, program, wasm_pack};
 use crate::process::{self, Result};
 use crate::repo::NATIVE;
 use crate::tools::network;
 use crate::{bench, fuzz, mutants, person};
 
-pub(super) const STEPS: [Step; 10] = [
+pub(super) const STEPS: [Step; 11] = [
     Step { name: "soak", about: "simulated sessions that nobody has seen yet", first: 4.0, run: soak },
     Step {
         name: "models",
@@ -25,6 +25,7 @@ pub(super) const STEPS: [Step; 10] = [
         first: 2.0,
         run: features::check,
     },
+    Step { name: "wasm-pack", about: "wasm-pack runs tests in a browser", first: 6.0, run: wasm_pack::check },
     Step { name: "deny", about: "licences and sources of dependencies", first: 4.0, run: deny::check },
     Step {
         name: "advisories",

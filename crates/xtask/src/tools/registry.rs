@@ -23,7 +23,7 @@ pub(super) fn install(tool: Tool, recipe: &Recipe, scratch: &Path, root: &Path) 
         Tool::WasmOpt => from_npm(recipe, scratch, root),
         // Their default features fetch further tools over TLS, which is this module's work.
         Tool::Trunk | Tool::WasmBindgen => from_crates(recipe, &["--no-default-features"], scratch, root),
-        Tool::Deny => from_crates(recipe, &[], scratch, root),
+        Tool::Deny | Tool::WasmPack => from_crates(recipe, &[], scratch, root),
     }
 }
 
