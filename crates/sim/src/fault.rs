@@ -42,7 +42,7 @@ pub enum Direction {
     In,
 }
 
-/// What is on the other side of a cut.
+/// The other side of a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
     /// All other players, and the relay unless it belongs to the group.

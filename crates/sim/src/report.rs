@@ -88,7 +88,7 @@ pub struct Failure {
     pub scenario: &'static str,
     /// How members reached each other.
     pub shape: Shape,
-    /// What was broken.
+    /// The promise that broke, and how.
     pub violation: Violation,
 }
 

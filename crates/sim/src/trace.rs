@@ -27,7 +27,7 @@ pub struct Entry {
     pub place: Place,
     /// The receiver, if it is a packet or message.
     pub to: Option<Place>,
-    /// What happened, for people to read.
+    /// The text, for people to read.
     pub what: String,
 }
 

@@ -44,7 +44,7 @@ impl Life {
     }
 }
 
-/// What each process has seen.
+/// The checker of divergence: what each process has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Divergence {
     lives: BTreeMap<ProcessId, Life>,

@@ -18,14 +18,14 @@ pub(crate) struct Owners {
     /// The newest stamp of each object at each process. Destroyed objects stay here, because only a newer stamp may
     /// bring them back.
     newest: BTreeMap<(ProcessId, SessionId, PeerId, ObjectId), Stamp>,
-    /// What each process showed last. An object that has not changed is not checked again.
+    /// The objects that each process showed last. An object that has not changed is not checked again.
     last: BTreeMap<ProcessId, Vec<Sight>>,
     /// Ownerships that liars forged and no host granted. No member may believe one under the term in which it was
     /// forged.
     pub(crate) forged: BTreeSet<(SessionId, ObjectId, Stamp)>,
 }
 
-/// What a process shows of one object.
+/// The ownership of one object, as a process shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sight {
     process: ProcessId,

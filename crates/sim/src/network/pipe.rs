@@ -9,7 +9,7 @@ use crate::dice::Dice;
 /// path would still wait when the path is free again.
 const WAITS_MAX: Duration = Duration::from_millis(2_000);
 
-/// What the fate of a path's next datagram depends on, besides the weather.
+/// The state of one direction of a path, on which its next datagram depends besides the weather.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pipe {
     is_bad: bool,

@@ -7,8 +7,8 @@ use samovar_wire::{Duration, Time};
 use super::Weather;
 use crate::dice::Dice;
 
-/// What a fast retransmission takes beyond a round trip. It needs no time-out, because acks of later bytes reveal the
-/// loss.
+/// How long a fast retransmission takes beyond a round trip. It needs no time-out, because acks of later bytes reveal
+/// the loss.
 const FAST: Duration = Duration::from_millis(20);
 /// How long a retransmission by time-out takes. The time doubles with each further loss.
 const TIMEOUT: Duration = Duration::from_millis(250);
