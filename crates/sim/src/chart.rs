@@ -9,10 +9,10 @@ use crate::trace::{Entry, Level, Trace};
 
 /// Characters from one column to the next.
 const PITCH: usize = 8;
-/// Rows at most.
+/// The most rows of a chart.
 const ROWS_MAX: usize = 120;
 
-/// What a picture should show of the last `span` before `until`.
+/// Draws what happened in the last `span` before `until`, without packets.
 #[must_use]
 pub fn chart(trace: &Trace, until: Time, span: Duration) -> String {
     let from = until - span;
@@ -34,7 +34,7 @@ pub fn chart(trace: &Trace, until: Time, span: Duration) -> String {
     text
 }
 
-/// The life lines, and on them an arrow or a star.
+/// Draws one row: the life lines, and an arrow or a star on them.
 fn draw(entry: &Entry, places: &[Place]) -> String {
     let mut row = vec![b' '; places.len() * PITCH];
     (0..places.len()).for_each(|column| row[column * PITCH] = b'|');

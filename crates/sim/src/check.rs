@@ -1,4 +1,4 @@
-//! What must hold (docs/recovery.md, "Promises"), looked at while the world runs.
+//! The checkers of the promises (docs/recovery.md, "Promises"), which run beside the world.
 
 mod agreement;
 mod clocks;
@@ -44,18 +44,18 @@ pub(crate) struct Checks {
 }
 
 impl Checks {
-    /// Looks at all objects of a process.
+    /// Checks all objects of a process.
     pub(crate) fn look(&mut self, process: ProcessId, session: &Session) -> Result<(), Broken> {
         self.owners.look(process, session, self.side(session))
     }
 
-    /// On which side of a session a process is that may fork: each side has its host, its voted terms and its owners.
-    /// Where none may there is one.
+    /// The side of the session that a process is on, named by its host; `None` where sides may not fork. Each side has
+    /// its own host, voted terms and owners.
     pub(crate) fn side(&self, session: &Session) -> Option<PeerId> {
         self.forks.then(|| session.host())
     }
 
-    /// A process is no more.
+    /// Forgets a process that has ended.
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.clocks.forget(process);
         self.divergence.forget(process);

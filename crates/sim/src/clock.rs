@@ -1,11 +1,11 @@
-//! A process's own clock: it began at some other time, runs a little fast or slow, and jumps.
+//! A process's own clock: it begins at another time than the world's, runs a little fast or slow, and may jump.
 
 use samovar_wire::{Duration, Time};
 
-/// Millionths.
+/// Drift is counted in parts of this.
 const MILLION: i64 = 1_000_000;
 
-/// A clock that never goes backwards, as the clocks of drivers do not.
+/// A clock that never goes backwards, like the clocks of drivers.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalClock {
     world: Time,
@@ -19,14 +19,14 @@ impl LocalClock {
         Self { world: now, local, drift: drift.clamp(-500_000, 500_000) }
     }
 
-    /// What it shows.
+    /// The local time that it shows at a moment of the world.
     pub(crate) fn local(&self, now: Time) -> Time {
         let passed = now.since(self.world).as_micros();
         let gained = share(passed, self.drift, MILLION);
         self.local + Duration::from_micros((i128::from(passed) + gained) as u64)
     }
 
-    /// The first moment at which it shows `local` or more.
+    /// The first moment of the world at which it shows `local` or more.
     pub(crate) fn world(&self, local: Time) -> Time {
         if local == Time::FAR {
             return Time::FAR;
@@ -34,25 +34,26 @@ impl LocalClock {
         let shown = local.since(self.local).as_micros();
         let passed = share(shown, MILLION, MILLION + self.drift);
         let mut at = self.world + Duration::from_micros(passed as u64);
-        // Both divisions round; never by more than a few.
+        // Both divisions round, so that `at` may be a few microseconds early.
         while self.local(at) < local {
             at += Duration::from_micros(1);
         }
         at
     }
 
-    /// It shows so much more from now on.
+    /// Moves the clock ahead by this much from now on.
     pub(crate) fn jump(&mut self, now: Time, by: Duration) {
         (self.local, self.world) = (self.local(now) + by, now);
     }
 
-    /// It stood still since `then`.
+    /// Notes that the clock stood still from `then` to `now`.
     pub(crate) fn stand_still(&mut self, then: Time, now: Time) {
         (self.local, self.world) = (self.local(then), now);
     }
 }
 
-/// So many times a span divided by something, of spans of months in one machine word: both are asked for each event.
+/// `micros` times `times`, divided by `divisor`. Spans of months fit into one machine word, which is faster; every
+/// event computes this.
 fn share(micros: u64, times: i64, divisor: i64) -> i128 {
     let product = i64::try_from(micros).ok().and_then(|micros| micros.checked_mul(times));
     match product {

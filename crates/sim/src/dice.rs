@@ -1,12 +1,12 @@
-//! Chance that replays: one seed, and a stream of numbers for each thing that rolls.
+//! Random numbers that can be replayed: one seed, and a stream for each thing that rolls dice.
 //!
-//! Seeds are spread by [`Entropy`]; the rolls themselves are xoroshiro128++ (Blackman and Vigna 2018), because a packet
-//! may cost ten rolls and a hash for each would cost more than the packet. Only sums, products and comparisons of
+//! [`Entropy`] spreads the seeds. The rolls are xoroshiro128++ (Blackman and Vigna 2018), because a packet may cost ten
+//! rolls, and a hash for each would cost more than the packet. Of floating point only sums, products and comparisons of
 //! IEEE 754 are used, so that all machines roll the same.
 
 use samovar_wire::{Duration, Entropy};
 
-/// A stream of chance.
+/// A stream of random numbers.
 #[derive(Clone, Debug)]
 pub struct Dice {
     state: [u64; 2],
@@ -51,12 +51,12 @@ impl Dice {
         (self.number() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Whether something of this probability happens. Rolls nothing for what is impossible.
+    /// Whether something of this probability happens. Rolls nothing if the probability is zero.
     pub fn chance(&mut self, probability: f64) -> bool {
         probability > 0.0 && self.fraction() < probability
     }
 
-    /// A number below `sides`; zero when there is none.
+    /// A number below `sides`; zero if `sides` is zero.
     pub const fn below(&mut self, sides: u64) -> u64 {
         if sides == 0 { 0 } else { ((self.number() as u128 * sides as u128) >> 64) as u64 }
     }
@@ -76,7 +76,7 @@ impl Dice {
         Duration::from_millis(self.range(least, most))
     }
 
-    /// One of several; `None` of none.
+    /// One of several, at random; `None` if there are none.
     pub fn pick<'a, T>(&mut self, among: &'a [T]) -> Option<&'a T> {
         among.get(self.below(among.len() as u64) as usize)
     }

@@ -1,10 +1,10 @@
 //! DirectPlay 4's host migration (docs/sources.md, "DirectPlay"), for comparison: the lowest id that answers is host.
 //!
-//! Clients ping the host; who does not answer eight pings is unreachable. Then they ping the lowest id that is left, one
-//! after another, until it announces itself or is unreachable, too; who finds itself the lowest announces itself, and nobody
-//! asks by what right. There are no terms, warrants or votes. Paths have the weather that our own recoveries are measured in.
-//! The section names no interval of pings; this one is generous: a rival that waits for less would take each burst of losses
-//! for a death.
+//! Peers ping the host, which is unreachable after eight pings without an answer. Then they ping the lowest id that is
+//! left, one after another, until it announces itself or is unreachable, too. A peer that is itself the lowest id left
+//! announces itself, and all others accept that. There are no terms, warrants or votes. Paths have the weather of our
+//! own recovery times. DirectPlay's specification names no interval of pings. This one is generous: with less time each
+//! burst of losses would count as a death.
 
 use samovar_wire::{Duration, Time};
 
@@ -12,38 +12,39 @@ use crate::dice::Dice;
 use crate::network::{Cuts, Pipe, Place, Side, Stream, Weather};
 use crate::queue::Queue;
 
-/// Between two pings.
+/// The time between two pings.
 const PING_EVERY: Duration = Duration::from_millis(50);
-/// Who leaves so many unanswered is unreachable.
+/// A peer that leaves this many pings unanswered is unreachable.
 const PINGS: u32 = 8;
-/// Between two updates of a host.
+/// The time between two updates of a host.
 const UPDATE_EVERY: Duration = Duration::from_micros(16_667);
-/// Everything has begun when something goes wrong.
+/// When trouble strikes at the earliest: the session has begun by then.
 const STRIKES_AT: Time = Time::from_micros(1_000_000);
-/// For so long paths are cut.
+/// How long a partition lasts.
 const CUT_FOR: Duration = Duration::from_millis(3_000);
-/// For so long a run lasts from then on.
+/// How long a run lasts after trouble strikes.
 const LASTS: Duration = Duration::from_millis(10_000);
-/// A packet of any kind, in bytes.
+/// The size of any packet, in bytes.
 const PACKET: usize = 60;
 
-/// What goes wrong.
+/// The trouble that strikes a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// The host dies silently.
     HostDies,
-    /// All but so many die at once, the host among them.
+    /// All but this many die at once, the host among them.
     AllBut(usize),
     /// The host and fewer than half of all are cut off from the rest for three seconds.
     Partition,
 }
 
-/// What came of it.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fate {
-    /// From the old host's last packet until all who live follow one host and have heard from it; `None` if they never do.
+    /// The time from the old host's last packet until all living peers follow one host and have heard from it; `None`
+    /// if they never do.
     pub recovery: Option<Duration>,
-    /// Two who lived were host at the same time.
+    /// Two living peers were host at the same time.
     pub has_split: bool,
 }
 
@@ -76,10 +77,10 @@ struct Member {
     is_dead: bool,
     host: usize,
     unreachable: Vec<usize>,
-    /// Whom it pinged last, and how often without an answer.
+    /// The peer that it pinged last, and the number of pings without an answer.
     asked: usize,
     unanswered: u32,
-    /// Whose update came last.
+    /// The host whose update came last.
     follows: Option<usize>,
 }
 
@@ -91,7 +92,7 @@ struct World {
     dice: Dice,
     queue: Queue<Event>,
     members: Vec<Member>,
-    /// One for each ordered pair, and one for what must arrive.
+    /// For each ordered pair a pipe, and a stream for what must arrive.
     pipes: Vec<(Pipe, Stream<()>)>,
     cuts: Cuts,
     has_split: bool,
@@ -99,11 +100,12 @@ struct World {
     last_update: Time,
 }
 
-/// Runs a session of so many peers for ten seconds from the moment at which something goes wrong.
+/// Runs a session of this many peers until it has recovered, for ten seconds at most after the trouble strikes. A
+/// partition always runs for ten seconds.
 #[must_use]
 pub fn directplay(seed: u64, players: usize, trouble: Trouble) -> Fate {
     let mut world = World::new(seed, players);
-    // At any moment between two updates, and between two pings.
+    // Each seed strikes at another phase of updates and pings.
     let strikes = STRIKES_AT + Duration::from_millis(seed * 7 % 500);
     world.run(strikes);
     world.strike(trouble);
@@ -136,7 +138,7 @@ impl World {
     fn strike(&mut self, trouble: Trouble) {
         let players = self.members.len();
         let mut others: Vec<_> = (1..players).collect();
-        // In any order, so that the dead are not always the first who would be asked.
+        // The others are shuffled, so that the dead are not always the lowest ids, which are asked first.
         (1..others.len()).rev().for_each(|last| others.swap(last, self.dice.below(last as u64 + 1) as usize));
         match trouble {
             Trouble::HostDies => self.members[0].is_dead = true,
@@ -154,7 +156,7 @@ impl World {
         }
     }
 
-    /// Lets time pass until then.
+    /// Lets time pass up to `until`.
     fn run(&mut self, until: Time) {
         while let Some((now, event)) = self.queue.pop(until) {
             self.now = now;
@@ -181,7 +183,7 @@ impl World {
         self.members.iter().enumerate().filter(|(_, member)| !member.is_dead)
     }
 
-    /// Whether all who live have one host, and have heard from it.
+    /// Whether all living peers have one host, and have heard from it.
     fn is_one(&self) -> bool {
         let mut hosts = self.alive().filter(|&(who, member)| member.host == who).map(|(who, _)| who);
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
@@ -200,7 +202,7 @@ impl World {
         }
     }
 
-    /// The next ping of whom this member waits for, or what follows when that one is unreachable.
+    /// Sends a member's next ping. When the pinged peer is unreachable it pings the next id, or announces itself.
     fn ping(&mut self, who: usize) {
         let players = self.members.len();
         let member = &mut self.members[who];

@@ -1,23 +1,24 @@
-//! What can happen to a world. A script of faults is plain data, so that those that are not needed can be left out.
+//! The faults of a world. They are plain data, so that [`shrink`](crate::shrink) can remove those that a failure does
+//! not need.
 
 use samovar_wire::Duration;
 
 use crate::network::Weather;
 
-/// Whom a fault strikes; found out when it strikes.
+/// The processes that a fault strikes, found out when it strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// One player.
     Player(usize),
-    /// These players, a bit for each.
+    /// These players: bit n stands for player n.
     Players(u64),
-    /// The process that hosts by the highest term.
+    /// The process that hosts under the highest term.
     Host,
-    /// Whoever that host's view names to succeed it.
+    /// The first backup that the newest view names.
     Backup,
-    /// The host and so many others, those with the lowest numbers.
+    /// The host and this many other players, those with the lowest numbers.
     HostAnd(usize),
-    /// The host and everybody else but so many, those with the highest numbers.
+    /// The host and all other players except this many, those with the highest numbers.
     AllBut(usize),
 }
 
@@ -30,21 +31,21 @@ pub struct Group {
     pub relay: bool,
 }
 
-/// Which way a cut cuts.
+/// The direction in which a cut stops packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Nothing gets through.
+    /// Both directions.
     Both,
-    /// What the group sends does not.
+    /// From the group to the other side.
     Out,
-    /// What the group is sent does not.
+    /// From the other side to the group.
     In,
 }
 
-/// What is on the other side of a cut.
+/// The other side of a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
-    /// Everybody else, and the relay unless it belongs to the group.
+    /// All other players, and the relay unless it belongs to the group.
     Rest,
     /// The relay alone.
     Relay,
@@ -52,195 +53,199 @@ pub enum Beyond {
     Players,
 }
 
-/// Something that goes wrong, or merely happens.
+/// One event of a plan: a failure, or something that players do. `Leave`, `ClosePage`, `Crash` and `Death` spare the
+/// last member that runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// Another player joins.
     Join,
-    /// Players leave for good, with a farewell.
+    /// Players leave for good and say so.
     Leave(Who),
-    /// Players leave for good, though nobody may be left but those who are about to come back.
+    /// Players leave for good and say so, even when no member that runs is left.
     Abandon(Who),
-    /// Players close their pages: they say farewell, and nothing of them is left then.
+    /// Players close their pages: each peer says that it leaves, and its process ends at once.
     ClosePage(Who),
-    /// Players load their pages anew: these say that they go, and are back soon, with what they kept of the session.
+    /// Players reload their pages: each peer says that it goes away, and is back soon with what it kept of the session.
     Reload(Who),
-    /// A host gives its office to another and stays.
+    /// The host hands over to another member and stays.
     HandOver,
-    /// Nothing; what stands still meanwhile is measured as if something had happened.
+    /// Nothing happens. Standstills are measured as if the host had been lost.
     Watch {
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
     },
-    /// The processes end at once; the system closes their sockets to the relay, direct paths fall silent. After `back`
-    /// they start again, with their tickets.
+    /// The processes end at once. The system closes their sockets to the relay, and direct paths fall silent. After
+    /// `back` they start again with their tickets.
     Crash {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
-        /// When they are back; `None`: not before the end.
+        /// How long until they start again; `None`: not before everything heals.
         back: Option<Duration>,
     },
-    /// The processes end and nobody is told: the power went, the cable was cut. The relay's sockets stay open until it
-    /// misses them.
+    /// The processes end without a sign, as when power fails or a cable is cut. The relay keeps their sockets open
+    /// until it misses them.
     Death {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
-        /// When they are back.
+        /// How long until they start again; `None`: not before everything heals.
         back: Option<Duration>,
     },
-    /// Nothing of a machine runs: the lid was closed. Datagrams to it are lost, streams wait.
+    /// The machine sleeps, as when a laptop's lid is closed. Datagrams to it are lost, streams wait.
     Sleep {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
-        /// Whether its clock stands still meanwhile, as some do.
+        /// Whether its clock stops meanwhile, as some clocks do.
         clock_stops: bool,
     },
-    /// A process does not run for a while, and what arrives waits: a debugger, a full disk, a frozen tab.
+    /// A process does not run for a while, and what arrives waits. Causes are a debugger, a full disk, a frozen tab.
     Stall {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
     },
-    /// A tab is hidden: one timer a second, and no frames.
+    /// A tab is hidden: its timers and frames run once a second.
     Hide {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
     },
-    /// Games make no steps, and all else of their processes goes on: a browser that withholds frames, a game that waits.
+    /// Games make no steps, while the rest of their processes runs. Causes are a browser that withholds frames, a game
+    /// that waits.
     StandStill {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
     },
     /// A clock jumps ahead.
     ClockJump {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
         /// How far.
         by: Duration,
     },
     /// The relay's process ends, and starts again from what its disk holds.
     RelayCrash {
-        /// After how long.
+        /// How long until the relay starts again.
         lasts: Duration,
     },
-    /// The relay's process ends, and another starts in its place, without its key and its disk.
+    /// The relay's process ends, and another starts in its place with a new key and an empty disk.
     RelayReset {
-        /// After how long.
+        /// How long until the relay starts again.
         lasts: Duration,
     },
-    /// The relay does not run for a while, and what arrives waits: a debugger, a machine that swaps.
+    /// The relay does not run for a while, and what arrives waits. Causes are a debugger, a machine that swaps.
     RelayStall {
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
     },
-    /// The relay says that it is about to stop, stops, and starts again.
+    /// The relay announces that it will stop, stops, and starts again.
     RelayDrain {
-        /// How long after it said so it stops.
+        /// How long after the announcement it stops.
         within: Duration,
-        /// After how long it starts.
+        /// How long after that it starts again.
         lasts: Duration,
     },
-    /// The relay's disk takes long.
+    /// The relay's disk is slow.
     SlowDisk {
-        /// How long for one record.
+        /// How long it takes to write one record.
         delay: Duration,
-        /// Until when.
+        /// How long it lasts.
         lasts: Duration,
     },
     /// A group cannot reach others.
     Cut {
         /// The group.
         group: Group,
-        /// Whom.
+        /// The other side.
         beyond: Beyond,
-        /// Which way.
+        /// The direction.
         direction: Direction,
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
     },
     /// The paths of a player are cut and mended again and again.
     Flap {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
-        /// How often.
+        /// How many times.
         times: u32,
-        /// How long it is cut, and then not.
+        /// How long each cut lasts, and each pause between two cuts.
         period: Duration,
     },
     /// All direct paths are under these conditions.
     Storm {
-        /// Which.
+        /// The conditions.
         weather: Weather,
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
     },
-    /// The direct paths from some players carry next to nothing.
+    /// The direct paths from some players have very little bandwidth.
     Clog {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
         /// Bytes per second.
         bandwidth: u64,
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
     },
     /// No direct connection can be opened or used.
     NoDirect {
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
     },
-    /// No datagram reaches anybody: neither direct connections nor data channels to the relay can be opened or used.
+    /// No datagram arrives anywhere: neither direct connections nor data channels to the relay can be opened or used.
     NoUdp {
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
     },
-    /// Players are behind another address from now on: nothing that they opened before carries any more.
+    /// The network addresses of players change. Connections that they opened before carry nothing any more.
     Move {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
-        /// Whether their machines notice, as they do when they change their network, and not when a router forgot them.
+        /// Whether their machines notice. A machine notices another network, but not a router (NAT) that gave it
+        /// another port.
         is_told: bool,
     },
-    /// Machines say that their network changed, which it did not.
+    /// Machines report a change of network that did not happen.
     Online {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
     },
-    /// A proxy in front of the relay breaks all sockets, one after another within a moment, and takes new ones.
+    /// A proxy in front of the relay breaks all sockets within 5 ms, and accepts new ones.
     ProxyReload,
-    /// Somebody starts a process with the ticket that a player had before its present one.
+    /// A new player joins with the ticket that a player had before its present one.
     OldTicket {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
     },
-    /// Somebody starts a process with a ticket made of what the view has of a player's, which all members read.
+    /// A new player joins with a forged ticket: the hash of a player's ticket, which every member reads in the view.
     ForgedTicket {
-        /// Whose.
+        /// The players that it strikes.
         who: Who,
     },
-    /// Somebody enters the game at the relay, never asks the host for a seat, and says to the relay and to others what may
-    /// hurt.
+    /// A stranger enters the game at the relay and never asks the host for a seat. It sends the relay and the host
+    /// messages that may do harm.
     Stranger {
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
     },
-    /// A member says to the relay and to others what may hurt, beside all that its peer says. When everything heals it is gone.
+    /// A member lies: beside its peer's honest messages it sends the relay and other members messages that may do harm.
+    /// It ends when everything heals.
     Lie {
-        /// The player. Nothing that it tells other games is judged, from the beginning of the run on.
+        /// The player. The messages of its game are not checked, from the beginning of the run on.
         player: usize,
-        /// How long.
+        /// How long it lasts.
         lasts: Duration,
     },
 }
 
 impl Fault {
-    /// The kind, as reports count it.
+    /// The name of the kind, by which reports count faults.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What members do in the world: the game under test.
+//! The interface of the game that members play in the world.
 
 use samovar_session::{Event, Schemas, Session};
 use samovar_wire::{Kind, PeerId, Time};
@@ -7,48 +7,49 @@ use crate::dice::Dice;
 use crate::plan::Plan;
 use crate::promise::Broken;
 
-/// One process of the world, from its start to its end; numbered as they start. Who reloads a page is another process.
+/// The number of a process, in the order in which processes start. A player who reloads the page gets a new process.
 pub type ProcessId = usize;
 
-/// A process that may act now.
+/// One turn of a process, in which its game may act.
 pub struct Turn<'a> {
-    /// Which.
+    /// The process.
     pub process: ProcessId,
-    /// Its own clock, which all calls of the session want.
+    /// The time on the process's own clock, as all calls of the session expect it.
     pub now: Time,
     /// Its session.
     pub session: &'a mut Session,
-    /// Changes are to stop: the world waits for everybody to agree.
+    /// Whether the game must make no changes, because the world waits for all members to agree.
     pub resting: bool,
-    /// The game's own chance.
+    /// The game's own random numbers.
     pub dice: &'a mut Dice,
 }
 
-/// What members do, and what must hold besides the promises that hold for every game.
+/// The game that members play, with its own checks beside the promises of every game.
 ///
-/// One value plays for all processes of a world, so that it can compare what one did with what another sees.
+/// One value plays for all processes of a world, so it can compare what one process did with what another sees.
 pub trait Game {
-    /// A world begins in which this plan is played.
+    /// Called once, before a world runs this plan.
     fn begin(&mut self, _plan: &Plan) {}
 
-    /// From now on this peer may say anything about what it owns.
+    /// From now on this peer is a liar: it may write any value into what it owns.
     fn distrust(&mut self, _peer: PeerId) {}
 
-    /// What its objects are made of.
+    /// The schemas of the game's objects.
     fn schemas(&self) -> Schemas;
 
-    /// The kind of the object that a host keeps moving and that a new one goes on with: what recovery is measured by.
+    /// The kind of the *beacon*: the object that each host keeps moving. Recovery is measured by its motion. `None`:
+    /// recovery is not measured.
     fn beacon(&self) -> Option<Kind> {
         None
     }
 
-    /// A frame of a member's game.
+    /// Runs one frame of a member's game.
     fn tick(&mut self, turn: &mut Turn<'_>);
 
-    /// Something happened at a process.
+    /// Handles an event of a process's session.
     fn event(&mut self, turn: &mut Turn<'_>, event: &Event);
 
-    /// Looks at one process's session: after what changed its objects, and ten times a second.
+    /// Checks one process's session: after each event about its objects, and ten times a second.
     ///
     /// # Errors
     /// The promise that is broken.
@@ -56,10 +57,11 @@ pub trait Game {
         Ok(())
     }
 
-    /// Looks at all members when nothing changes any more and all of them agree.
+    /// Checks all members once changes have stopped and all members agree.
     ///
     /// # Errors
-    /// The promise that is broken, unless it can still become true: this is asked again until the world gives up.
+    /// The promise that is broken. The world repeats the check until it succeeds or time is up, so it may fail at
+    /// first.
     fn check_settled(&mut self, _members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
         Ok(())
     }

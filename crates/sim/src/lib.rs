@@ -1,11 +1,11 @@
 //! A seeded world of peers, paths and a relay in virtual time.
 //!
 //! Everything above the sockets is real: `samovar_peer::Peer` with its session, links and objects, and the relay's
-//! directory. Everything below is made up, and goes wrong: clocks, disks, streams, datagrams, processes. One seed decides
-//! all of it, so that a run can be repeated, read ([`Trace`]), and shrunk ([`shrink`]).
+//! directory. Everything below is simulated and can fail: clocks, disks, streams, datagrams, processes. One seed
+//! decides all of it, so that a run can be repeated, read ([`Trace`]), and shrunk ([`shrink`]).
 //!
-//! While a run goes on checkers look at every promise of docs/recovery.md, "Promises", and in the end everything
-//! heals and all members must agree. A game can be put in the place of the [`Toy`] by implementing [`Game`]:
+//! During a run, checkers test every promise of docs/recovery.md, "Promises". At the end all faults heal and all
+//! members must agree. Another game can replace the [`Toy`] by implementing [`Game`]:
 //!
 //! ```
 //! use samovar_sim::{Fault, Plan, Toy, Who, run};

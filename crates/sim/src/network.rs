@@ -1,4 +1,4 @@
-//! What carries bytes: conditions of paths, datagrams, streams, and who cannot reach whom.
+//! The simulated network: conditions of paths, datagrams, streams, and cuts between places.
 
 mod cuts;
 mod pipe;

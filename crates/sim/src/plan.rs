@@ -1,4 +1,4 @@
-//! What a run is made of: who plays, under which conditions, and what happens to them.
+//! The plan of a run: its players, the network's conditions, the faults, and what must hold.
 
 use samovar_peer::PathPolicy;
 use samovar_session::Rules;
@@ -7,58 +7,60 @@ use samovar_wire::{Duration, Time};
 use crate::fault::Fault;
 use crate::network::Weather;
 
-/// Everything that decides a run beside the game and the seed of its chance.
+/// Everything that decides a run, except the game.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The seed.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// Players that are there before anything happens.
+    /// The number of players that join before the first fault.
     pub players: usize,
-    /// Frames of a game per second.
+    /// Game frames per second.
     pub frame_rate: u64,
-    /// Updates per second to each peer.
+    /// Updates per second that a member sends to each other member.
     pub update_rate: u64,
-    /// The conditions of direct paths.
+    /// The conditions of direct paths, and of data channels to the relay.
     pub direct: Weather,
-    /// The conditions of the paths to the relay.
+    /// The conditions of the WebSockets to the relay.
     pub relay: Weather,
-    /// How long the relay's disk takes for a record.
+    /// How long the relay's disk takes to write a record.
     pub disk: Duration,
-    /// The greatest drift of a clock, in millionths.
+    /// The greatest drift of a process's clock, fast or slow, in millionths.
     pub drift: u64,
     /// Whether direct connections can be opened at all.
     pub has_direct: bool,
     /// Whether the relay answers offers of data channels.
     pub has_endpoint: bool,
-    /// Whether everybody shall be on the best path that there is when all is well again.
+    /// Whether, after all faults have healed, every pair of members must reach the best path that the network allows.
     pub climbs: bool,
-    /// How long a member that runs is usually not heard by one that it has updates for. One run of fifty may take
-    /// longer ([`Summary::excesses`](crate::Summary::excesses)); none may take four times as long.
+    /// The longest usual silence of a running member, as another member hears it. One run of fifty may exceed it
+    /// ([`Summary::excesses`](crate::Summary::excesses)); no run may exceed four times this. `None`: not checked.
     pub usual_silence: Option<Duration>,
-    /// From when on it is measured how long what the host moves stands still at others, counted like [`Plan::faults`].
+    /// When the measurement of standstills begins, counted like [`Plan::faults`]: how long the beacon
+    /// ([`Game::beacon`](crate::Game::beacon)) stands still at members that do not own it. `None`: not measured.
     pub standstills_from: Option<Time>,
-    /// That is, each time around the moment at which somebody's path gets direct.
+    /// Whether standstills are measured only for 500 ms after a member's path to the host becomes direct (a *rise*).
     pub standstills_at_rises: bool,
-    /// Percent of the stated bound that the memory of a peer may reach.
+    /// The share of its memory bound that a peer may use, in percent.
     pub memory: usize,
-    /// Whether what happens is one failure at a time, so that nothing accepted may be lost.
+    /// Whether at most one thing fails at a time. Then no accepted input may be lost.
     pub is_single: bool,
-    /// Whether most hear the host all the time, so that nobody may replace it, and nobody's session may end.
+    /// Whether a majority hears the host all the time. Then no member may replace it, and no member's session may end.
     pub keeps_host: bool,
-    /// How long it may take until those who are left go on when a host is gone.
+    /// How long survivors may take to go on after the last loss of a host, checked before everything heals. `None`: not
+    /// checked.
     pub recovers_within: Option<Duration>,
-    /// How the session is kept alive.
+    /// The rules of the session.
     pub rules: Rules,
     /// Which paths members use.
     pub paths: PathPolicy,
-    /// When everything is healed, from the moment at which all players are members.
+    /// When all faults heal, counted from the moment at which all players are members.
     pub lasts: Duration,
-    /// What happens when, counted from the same moment, in any order.
+    /// The faults and their times, counted from the same moment, in any order.
     pub faults: Vec<(Time, Fault)>,
 }
 
 impl Plan {
-    /// So many players on fair paths, to whom nothing happens for five seconds.
+    /// A plan of this many players on fair paths, without faults, that lasts five seconds.
     #[must_use]
     pub fn calm(seed: u64, players: usize) -> Self {
         Self {
@@ -87,7 +89,7 @@ impl Plan {
         }
     }
 
-    /// Whether somebody's clock does not go on steadily: then session time takes long to be the same everywhere.
+    /// Whether a fault makes a clock jump or stop. Session time then takes long to agree at all members.
     #[must_use]
     pub fn has_odd_clocks(&self) -> bool {
         let is_odd =
@@ -95,7 +97,7 @@ impl Plan {
         self.faults.iter().any(|(_, fault)| is_odd(fault))
     }
 
-    /// Adds a fault, so many milliseconds after all players are members.
+    /// Adds a fault that strikes `at_ms` milliseconds after all players are members.
     pub fn strike(&mut self, at_ms: u64, fault: Fault) {
         self.faults.push((Time::from_micros(at_ms * 1_000), fault));
     }

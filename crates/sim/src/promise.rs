@@ -1,8 +1,8 @@
-//! What was promised (docs/recovery.md, "Promises"), and how it broke.
+//! The promises that the simulator checks (docs/recovery.md, "Promises"), and how they break.
 
 use samovar_wire::Time;
 
-/// What was promised.
+/// What Samovar promises to a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Promise {
@@ -12,41 +12,42 @@ pub enum Promise {
     OneOwner,
     /// At every peer the stamps of an object only grow.
     StampsGrow,
-    /// A value is its owner's, and none comes back that was replaced.
+    /// Only an object's owner changes its value, and a value that was replaced does not come back.
     OnlyTheOwnerSpeaks,
     /// A term has one host, and at every peer terms only grow.
     OneHost,
-    /// Whoever dies, who is left goes on in the same session.
+    /// Whichever members die, the survivors go on in the same session.
     GoesOn,
-    /// A host that was replaced stops acting, and one that most hear is not replaced.
+    /// A host that was replaced stops acting, and a host that a majority hears is not replaced.
     Office,
-    /// Who does not play does not host, if another can.
+    /// A player whose game stands still does not host, if another can.
     Plays,
     /// Reliable messages arrive once and in order.
     Reliable,
-    /// Unreliable and sequenced messages arrive at most once, sequenced ones in order, and some do when all is well.
+    /// Unreliable and sequenced messages arrive at most once, sequenced ones in order. Some arrive once all faults have
+    /// healed.
     Loose,
     /// Causal, total and time-stamp deliveries keep their order, and games in lockstep have the same states.
     Ordered,
-    /// Nothing accepted is lost.
+    /// No accepted input is lost.
     Accepted,
-    /// Who was on the side that did not go on is told what it did alone.
+    /// A member on the losing side of a partition is told what it did alone.
     Divergence,
-    /// Session time never goes backwards, and is the same at all members when all is well.
+    /// Session time never goes backwards, and is the same at all members once all faults have healed.
     Clock,
     /// Memory is bounded by live members and objects.
     Memory,
-    /// Nobody honest is taken for a cheat.
+    /// No honest peer is taken for a cheat.
     NoBlame,
-    /// A drained machine has nothing due.
+    /// A state machine that was driven up to now has no timer due.
     Timers,
-    /// A ticket opens a seat once.
+    /// A ticket opens its seat once, and a player keeps its seat.
     Tickets,
-    /// No step from one path to another leaves a hole, and in the end everybody is on the best one.
+    /// No change of path leaves a long hole. In the end every pair of members is on the best path.
     Paths,
     /// Nothing panics.
     Panic,
-    /// The game's own.
+    /// A promise of the game itself.
     Game,
 }
 
@@ -83,9 +84,9 @@ impl Promise {
 /// A promise that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Which.
+    /// The promise.
     pub promise: Promise,
-    /// How, for people.
+    /// How it broke, for people to read.
     pub what: String,
 }
 
@@ -102,8 +103,8 @@ impl Broken {
 pub struct Violation {
     /// The promise.
     pub promise: Promise,
-    /// When, in the world's time.
+    /// When it broke, in the world's time.
     pub at: Time,
-    /// How.
+    /// How it broke, for people to read.
     pub what: String,
 }

@@ -1,4 +1,4 @@
-//! What is going to happen, in the order in which it does.
+//! The events to come, in the order in which they happen.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,10 +6,11 @@ use std::collections::binary_heap::PeekMut;
 
 use samovar_wire::Time;
 
-/// Events by time; of one time in the order in which they were put in.
+/// Events by time; those of one time in the order in which they were put in.
 #[derive(Debug)]
 pub(crate) struct Queue<E> {
-    /// Time, number and place of each event: a heap moves its entries about, and events are large.
+    /// Time, number and place of each event. The events themselves stay in `events`: a heap moves its entries about,
+    /// and events are large.
     heap: BinaryHeap<Reverse<(Time, u64, usize)>>,
     events: Vec<Option<E>>,
     /// Places without an event.

@@ -12,10 +12,10 @@ use crate::scenario::Scenario;
 
 /// Upper bounds of the histogram's rows, in milliseconds.
 const ROWS: [u64; 14] = [50, 100, 150, 200, 300, 400, 500, 750, 1_000, 1_500, 2_000, 5_000, 10_000, u64::MAX];
-/// The longest bar.
+/// The length of the longest bar, in characters.
 const BAR: usize = 50;
 
-/// Spans of time, of which some are asked for by rank.
+/// Spans of time, and their percentiles.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     micros: Vec<u64>,
@@ -47,7 +47,8 @@ impl Spans {
         self.micros.is_empty()
     }
 
-    /// The least span that this share of all spans does not exceed (nearest rank), in milliseconds; zero of none.
+    /// The least span that this share of all spans does not exceed (nearest rank), in milliseconds; zero if there are
+    /// none.
     pub fn percentile(&mut self, share: f64) -> f64 {
         if !self.is_sorted {
             self.micros.sort_unstable();
@@ -85,57 +86,56 @@ pub struct Failure {
     pub seed: u64,
     /// The scenario.
     pub scenario: &'static str,
-    /// Who was linked to whom.
+    /// How members reached each other.
     pub shape: Shape,
-    /// What was broken.
+    /// The promise that broke, and how.
     pub violation: Violation,
 }
 
 impl core::fmt::Display for Failure {
-    /// The run, as `replay` and `shrink` take it.
+    /// Writes the run as the arguments of `replay` and `shrink`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{} --scenario {}{}", self.seed, self.scenario, self.shape.flag())
     }
 }
 
-/// What many runs came to.
+/// The outcome of many runs.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Runs.
+    /// The number of runs.
     pub runs: u64,
-    /// Time that passed in their worlds.
+    /// The virtual time that passed, in microseconds.
     pub simulated_micros: u64,
     /// Faults that struck, by kind.
     pub faults: BTreeMap<&'static str, u64>,
     /// Changes of host.
     pub host_changes: u64,
-    /// Hosts that were replaced though nothing was wrong with them.
+    /// Hosts that were replaced although nothing was wrong with them.
     pub deposed: u64,
     /// Packets handed to peers.
     pub packets: u64,
-    /// The bytes of these.
+    /// The bytes of these packets.
     pub bytes: u64,
-    /// The largest footprint of a peer.
+    /// The largest footprint of a peer, in bytes of its `Debug` output.
     pub footprint: usize,
-    /// From an old host's last packet until all survivors went on.
+    /// The times from an old host's last packet until all survivors went on.
     pub recoveries: Spans,
-    /// For how long something that hosts keep moving stood still then, at the survivor that saw it longest.
+    /// The longest standstill of the beacon at a survivor, for each of these recoveries.
     pub gaps: Spans,
-    /// For how long what the host moves stood still at each of the others, where that was to be measured.
+    /// The longest standstills of the beacon at members that do not own it, from runs that measure them.
     pub standstills: Spans,
-    /// For how long a member that runs was not heard by another at the most, one of each run in which that is bounded.
+    /// The longest silence of a running member in each run that bounds it.
     pub silences: Spans,
-    /// By scenario, the runs in which a member was not heard for longer than usual, and the runs in which that was
-    /// looked at.
+    /// By scenario, the runs in which a member was silent for longer than usual, and all runs that check it.
     pub silent: BTreeMap<&'static str, [u64; 2]>,
     /// Packets that members sent each other directly, and through the relay.
     pub sent: [u64; 2],
-    /// By scenario, members that were removed, members that told of what they had done alone, and the time in which they
-    /// did, in microseconds.
+    /// By scenario, members that were evicted, members that reported what they had done alone, and the virtual time of
+    /// the runs in microseconds.
     pub exits: BTreeMap<&'static str, [u64; 3]>,
-    /// From each such removal until the player was a member again.
+    /// The times from each eviction until the player was a member again.
     pub returns: Spans,
-    /// By scenario, what the traces of its runs amount to: two programs that behave alike have the same.
+    /// By scenario, the sum of the trace hashes of its runs. Two programs that behave alike have the same.
     pub hashes: BTreeMap<&'static str, u64>,
     /// Runs that broke a promise.
     pub failures: Vec<Failure>,
@@ -175,7 +175,7 @@ impl Summary {
         }
     }
 
-    /// Adds what others ran.
+    /// Adds the runs of another summary.
     pub fn merge(&mut self, other: Self) {
         self.runs += other.runs;
         self.simulated_micros += other.simulated_micros;
@@ -216,25 +216,26 @@ impl Summary {
         *sum = sum.wrapping_add(hash);
     }
 
-    /// The scenarios in which sessions removed more members than they may: each with exits per hour, and its bound.
+    /// The scenarios with more evictions than their bound allows: each with its evictions per simulated hour, and its
+    /// bound.
     pub fn evictions(&self) -> impl Iterator<Item = (&'static str, [f64; 2])> {
         self.exits.iter().filter_map(|(&name, &[exits, _, micros])| {
             let most = Scenario::named(name)?.exits_at_most();
             let hours = micros as f64 / 3.6e9;
-            // A few are an accident in as short a soak as this may be: one cut can cost all members of a run their places.
+            // Up to twelve may be an accident of a short soak: one cut can cost all members of a run their seats.
             let is_excess = exits as f64 > most * hours && (exits > 12 || most == 0.0);
             is_excess.then_some((name, [exits as f64 / hours, most]))
         })
     }
 
-    /// The scenarios in which silences were longer than usual too often: in one run more than losses explain, one of
-    /// fifty. Each as the scenario, those runs, and all of its runs.
+    /// The scenarios in which too many runs had a silence longer than usual. Losses explain one run of fifty, and one
+    /// run more is allowed. Each with the number of those runs and of all its runs.
     pub fn excesses(&self) -> impl Iterator<Item = (&'static str, [u64; 2])> {
         let is_excess = |&(_, [long, all]): &(&str, [u64; 2])| long > 1 + all / 50;
         self.silent.iter().map(|(&scenario, &runs)| (scenario, runs)).filter(is_excess)
     }
 
-    /// Whether every promise was kept in every run, and no scenario had long silences, or exits, too often.
+    /// Whether every promise was kept in every run, and no scenario had too many long silences or evictions.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.failures.is_empty() && self.excesses().next().is_none() && self.evictions().next().is_none()
@@ -244,7 +245,7 @@ impl Summary {
         self.sent.iter_mut().zip(sent).for_each(|(sum, more)| *sum += more);
     }
 
-    /// Hours that passed in the worlds.
+    /// The virtual time that passed, in hours.
     #[must_use]
     pub fn simulated_hours(&self) -> f64 {
         self.simulated_micros as f64 / 3.6e9

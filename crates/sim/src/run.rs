@@ -1,4 +1,4 @@
-//! One run of a plan, and what came of it.
+//! Runs a plan and reports its outcome.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -14,33 +14,34 @@ use crate::trace::Trace;
 pub use crate::world::Figures;
 use crate::world::World;
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The promise that was broken, if one was: there the run ended.
+    /// The promise that broke, if one did. The run ends there.
     pub violation: Option<Violation>,
-    /// How much time passed in the world.
+    /// The virtual time that passed.
     pub simulated: Duration,
-    /// How the session went on whenever a host was gone.
+    /// One entry for each lost host that all survivors recovered from, if the network was fair when it was lost.
     pub recoveries: Vec<Recovery>,
-    /// The longest time for which what the host moves stood still, at each of the others, if that was to be measured.
+    /// The longest standstills of the beacon ([`Game::beacon`]) at members that did not own it: one for each member, or
+    /// for each rise ([`Plan::standstills_at_rises`]). Empty unless [`Plan::standstills_from`] is set.
     pub standstills: Vec<Duration>,
-    /// Whether a member was not heard for longer than usual ([`Plan::usual_silence`]); `None` where that is not looked at.
+    /// Whether a member was silent for longer than [`Plan::usual_silence`]; `None` if the plan has no such bound.
     pub is_silent: Option<bool>,
-    /// What was counted.
+    /// The counters of the run.
     pub figures: Figures,
-    /// What happened.
+    /// The record of the run.
     pub trace: Trace,
 }
 
-/// Runs a plan. `full_trace` records every packet, for a reader; without it the trace is a hash.
+/// Runs a plan. With `full_trace` the trace records every packet; without it the trace is only a hash.
 ///
-/// A panic is a broken promise like any other, and what happened before it can be read ([`Promise::Panic`]).
+/// A panic counts as a broken promise ([`Promise::Panic`]), and the trace up to the panic is kept.
 pub fn run<G: Game>(plan: Plan, game: G, full_trace: bool) -> Outcome {
     let usual_silence = plan.usual_silence;
     let mut world = World::new(plan, game, full_trace);
     let start = world.now();
-    // A world that panicked does not run on: it is only looked at, for what it had noted until then.
+    // A world that panicked runs no further; only its records are read.
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| world.play())) {
         world.break_promise(Broken::new(Promise::Panic, said_by(panic.as_ref())));
     }
@@ -60,10 +61,10 @@ fn said_by(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word")
 }
 
-/// Leaves out the faults of a plan without which the same promise is still broken.
+/// Removes the faults of a plan that are not needed to break the same promise. A plan that breaks none stays as it is.
 ///
-/// First halves, then quarters, and so on down to single faults are left out (Zeller's ddmin without its complements),
-/// until no single one can be.
+/// It tries to remove halves, then quarters, down to single faults, until no single fault can be removed (Zeller's
+/// ddmin without its complements).
 pub fn shrink<G: Game>(plan: &Plan, mut game: impl FnMut() -> G) -> Plan {
     let promise = |plan: &Plan, game: G| run(plan.clone(), game, false).violation.map(|v| v.promise);
     let mut best = plan.clone();
@@ -89,5 +90,5 @@ pub fn shrink<G: Game>(plan: &Plan, mut game: impl FnMut() -> G) -> Plan {
     }
 }
 
-/// Faults by kind, of many runs.
+/// Numbers of faults by kind, over many runs.
 pub type FaultCounts = BTreeMap<&'static str, u64>;

@@ -1,4 +1,4 @@
-//! What can happen to a game, by name.
+//! Named scenarios, each of which makes a plan from a seed.
 
 mod chaos;
 mod crashes;
@@ -18,14 +18,14 @@ use crate::dice::Dice;
 use crate::network::Weather;
 use crate::plan::Plan;
 
-/// A kind of run: a name, what it shows, and how a seed becomes a plan.
+/// A kind of run: its name, its description, and the function from seed to plan.
 #[derive(Clone, Copy)]
 pub struct Scenario {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it shows.
+    /// What happens in it.
     pub about: &'static str,
-    /// Whether it belongs to every soak; the others are run by their names.
+    /// Whether a soak of all scenarios includes it. The others run only by name.
     pub is_soaked: bool,
     make: fn(u64) -> Plan,
 }
@@ -33,15 +33,15 @@ pub struct Scenario {
 /// How the members of a session reach each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// Directly, where that can be.
+    /// Directly, wherever a direct path can be opened.
     #[default]
     Mesh,
-    /// What two members say to each other is carried by the host and its backups.
+    /// By the host and its backups, which carry packets between two other members.
     ByHost,
 }
 
 impl Shape {
-    /// What the simulator's commands call it; nothing for a mesh.
+    /// The flag of the simulator's commands for this shape; empty for a mesh.
     #[must_use]
     pub const fn flag(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Scenario {
         (self.make)(seed)
     }
 
-    /// The same plan where members reach each other otherwise.
+    /// The plan of a seed, in this shape.
     #[must_use]
     pub fn plan_in(&self, shape: Shape, seed: u64) -> Plan {
         let mut plan = self.plan(seed);
@@ -69,7 +69,7 @@ impl Scenario {
         plan
     }
 
-    /// How many members may be removed by their sessions at most, per hour of its worlds.
+    /// The most evictions per simulated hour that the scenario may have.
     #[must_use]
     pub fn exits_at_most(&self) -> f64 {
         EXITS.iter().find(|(name, _)| *name == self.name).map_or(EXITS_ELSEWHERE, |&(_, most)| most)
@@ -86,51 +86,47 @@ const fn scenario(name: &'static str, about: &'static str, make: fn(u64) -> Plan
     Scenario { name, about, is_soaked: true, make }
 }
 
-/// A row of a table.
+/// A scenario that measures something: it runs only by name.
 const fn recovery(name: &'static str, about: &'static str, make: fn(u64) -> Plan) -> Scenario {
     Scenario { name, about, is_soaked: false, make }
 }
 
-/// All scenarios; the last is `chaos`.
+/// All scenarios. `chaos` is the last one that belongs to every soak.
 pub const SCENARIOS: &[Scenario] = &[
-    recovery("calm", "nothing happens: what the simulator's speed is measured by", joins::calm),
+    recovery("calm", "nothing happens; the simulator's speed is measured by it", joins::calm),
     scenario("host-crash", "the host's process ends, its sockets close", crashes::host_crash),
     scenario("silent-death", "the host's cable is cut", crashes::silent_death),
-    scenario(
-        "host-and-backup-crash",
-        "the host and who succeeds it end at once",
-        crashes::host_and_backup_crash,
-    ),
-    scenario("all-but-one-crash", "one member is left", crashes::all_but_one_crash),
+    scenario("host-and-backup-crash", "the host and its backup end together", crashes::host_and_backup_crash),
+    scenario("all-but-one-crash", "all members but one end", crashes::all_but_one_crash),
     scenario(
         "relay-crash-then-host-crash",
-        "the witness is gone when the host goes",
+        "the relay crashes, and then the host",
         relays::relay_crash_then_host_crash,
     ),
     scenario(
         "relay-gone-and-host-hesitates",
-        "without the relay the host is silent for a moment, and some vote",
+        "the relay is gone, the host is silent for a moment, and some members vote",
         relays::host_hesitates,
     ),
     scenario(
         "partition-with-host-in-minority",
-        "the host is cut off with less than half",
+        "a partition leaves the host with fewer than half of the players",
         partitions::host_in_minority,
     ),
     scenario(
         "asymmetric-partition",
-        "some are heard and do not hear, or the other way round",
+        "some places can send and not receive, or receive and not send",
         partitions::asymmetric,
     ),
     scenario(
         "few-miss-the-host",
-        "some do not hear the host, most do, and it stays",
+        "a few members do not hear the host, most do, and it stays",
         partitions::few_miss_the_host,
     ),
-    scenario("sides-fork", "each side of a partition goes on, until they meet again", partitions::sides_fork),
+    scenario("sides-fork", "both sides of a partition play on until they meet again", partitions::sides_fork),
     scenario(
         "last-survivor",
-        "the relay is gone, then everybody but one, who goes on where sides may fork",
+        "the relay is gone, then all members but one, and that one plays on alone",
         relays::last_survivor,
     ),
     scenario("flapping-link", "a player's network comes and goes", partitions::flapping),
@@ -142,15 +138,15 @@ pub const SCENARIOS: &[Scenario] = &[
     ),
     scenario(
         "successor-leaves",
-        "the host stalls, and its successor leaves while it comes back",
+        "the host stalls, and its successor leaves while the old host comes back",
         sleepers::successor_leaves,
     ),
-    scenario("sleeping-host-wakes", "the host's lid is closed and opened", sleepers::sleeping_host_wakes),
-    scenario("rolling-joins", "players come while hosts go", joins::rolling_joins),
-    scenario("hand-over", "the host gives its office away and stays", joins::hand_over),
+    scenario("sleeping-host-wakes", "the host's machine sleeps and wakes", sleepers::sleeping_host_wakes),
+    scenario("rolling-joins", "players join while hosts go", joins::rolling_joins),
+    scenario("hand-over", "the host hands over to another member and stays", joins::hand_over),
     scenario(
         "hosts-leave-together",
-        "the host goes, and whom it hands over to goes meanwhile",
+        "the host leaves or hands over, and its heir leaves meanwhile",
         joins::hosts_leave_together,
     ),
     scenario("mass-leave", "all but a few leave at once, the host among them", joins::mass_leave),
@@ -161,36 +157,36 @@ pub const SCENARIOS: &[Scenario] = &[
     ),
     scenario(
         "relay-restarts-with-stale-host",
-        "a host that was replaced meets the relay's next life",
+        "the relay restarts while the host is cut off or asleep",
         relays::stale_host,
     ),
-    scenario("relay-freezes", "the relay does not run for a while, and hosts go meanwhile", relays::freezes),
+    scenario("relay-freezes", "the relay freezes for a while, and hosts go meanwhile", relays::freezes),
     scenario(
         "relay-with-a-new-key",
-        "another relay starts in the place of one, and knows nothing of it",
+        "another relay takes the first one's place, with a new key and an empty disk",
         relays::new_key,
     ),
-    scenario("relay-drains", "the relay says that it stops, and does", relays::drains),
-    scenario("all-reload", "all pages are loaded anew at once, and everybody is back", joins::all_reload),
+    scenario("relay-drains", "the relay announces that it stops, stops, and starts again", relays::drains),
+    scenario("all-reload", "all players reload their pages at once and come back", joins::all_reload),
     scenario(
         "all-reload-but-a-pair",
-        "all but two who play on without the relay load their pages anew",
+        "all but two players reload their pages; those two play on without the relay",
         joins::all_reload_but_a_pair,
     ),
     scenario("pages-closed", "pages are closed one after another, the host's first", joins::pages_closed),
+    scenario("no-migration", "the host is lost, and the game forbids a new host", crashes::no_migration),
+    scenario("old-ticket-replayed", "a newcomer shows a ticket that was used", joins::old_ticket),
     scenario(
-        "no-migration",
-        "the host is lost, and the game forbids that another hosts",
-        crashes::no_migration,
+        "path-upgrade",
+        "datagrams get through in mid-game: first to the relay, then directly",
+        paths::upgrade,
     ),
-    scenario("old-ticket-replayed", "somebody shows a ticket that was used", joins::old_ticket),
-    scenario("path-upgrade", "datagrams get through in mid-game, first to the relay", paths::upgrade),
     scenario("path-downgrade", "paths fail one after another, also in one direction only", paths::downgrade),
-    scenario("udp-blocked", "no datagrams at all, while hosts go", paths::udp_blocked),
-    scenario("nat-rebind", "players are behind another address in mid-game", paths::nat_rebind),
+    scenario("udp-blocked", "no datagram gets through, and hosts go meanwhile", paths::udp_blocked),
+    scenario("nat-rebind", "the addresses of players change in mid-game", paths::nat_rebind),
     scenario(
         "online-event",
-        "machines say that their network changed, which it did not: the host stays",
+        "machines report a change of network that did not happen: the host stays",
         paths::online_event,
     ),
     scenario(
@@ -200,29 +196,33 @@ pub const SCENARIOS: &[Scenario] = &[
     ),
     scenario(
         "relay-gone-while-relayed",
-        "the relay goes while packets go through it",
+        "the relay crashes while packets go through it",
         paths::relay_gone_while_relayed,
     ),
     scenario(
         "sequencer-crash",
-        "everybody speaks in every order when the host ends, and the next one",
+        "members send in every order while the host ends, and perhaps the next host",
         orders::sequencer_crash,
     ),
     scenario("lockstep-host-crash", "the host of a game in lockstep ends", orders::lockstep_host_crash),
     scenario(
         "lockstep-slow-player",
-        "a player of a game in lockstep is slow, and then does not run at all",
+        "a player of a game in lockstep is slow, and then frozen",
         orders::lockstep_slow_player,
     ),
-    scenario("liars", "members send what may hurt: nobody else loses a seat", chaos::liars),
-    scenario("chaos-with-liars", "the same in chaos", chaos::with_liars),
-    scenario("chaos", "everything at once, 2 to 12 players", chaos::chaos),
-    recovery(
-        "weather",
-        "ten minutes of bad weather: a healthy host is not to be deposed",
-        recoveries::weather,
+    scenario(
+        "liars",
+        "members send messages that may do harm: no honest member loses its seat",
+        chaos::liars,
     ),
-    recovery("weather-by-stream", "the same over nothing but streams", recoveries::weather_by_stream),
+    scenario("chaos-with-liars", "chaos in which members lie", chaos::with_liars),
+    scenario("chaos", "everything at once, 2 to 12 players", chaos::chaos),
+    recovery("weather", "ten minutes of bad weather: a healthy host is not deposed", recoveries::weather),
+    recovery(
+        "weather-by-stream",
+        "ten minutes of bad weather over streams alone",
+        recoveries::weather_by_stream,
+    ),
     recovery("recovery-crash", "the host crashes, its sockets close", recoveries::crash),
     recovery("recovery-death", "the host dies silently", recoveries::death),
     recovery("recovery-death-of-16", "the host of 16 dies silently", recoveries::death_of_16),
@@ -233,14 +233,23 @@ pub const SCENARIOS: &[Scenario] = &[
     recovery("hole-calm", "no path comes or goes", holes::calm),
     recovery("hole-up", "direct paths open in mid-game", holes::up),
     recovery("hole-down", "the host's direct paths die", holes::down),
-    recovery("hole-one-way", "they carry nothing from the host any more", holes::one_way),
-    recovery("hole-no-udp", "they die, and the data channels to the relay with them", holes::no_udp),
+    recovery("hole-one-way", "the host's direct paths carry nothing from it any more", holes::one_way),
+    recovery("hole-no-udp", "all direct paths and all data channels to the relay die", holes::no_udp),
     recovery("hole-stream-up", "without channels to the relay: direct paths open", holes::stream_up),
-    recovery("hole-stream-down", "without channels to the relay: they die", holes::stream_down),
-    recovery("hole-stream-one-way", "without channels to the relay: one way", holes::stream_one_way),
+    recovery(
+        "hole-stream-down",
+        "without channels to the relay: the host's direct paths die",
+        holes::stream_down,
+    ),
+    recovery(
+        "hole-stream-one-way",
+        "without channels to the relay: nothing from the host by direct paths",
+        holes::stream_one_way,
+    ),
 ];
 
-/// Exits per hour at most: about twice what 60 seeds had, in a mesh and in client-server, so that a short soak has room.
+/// The most evictions per simulated hour. Each is about twice what 60 seeds had, in a mesh and in client-server, so
+/// that chance alone fails no short soak.
 const EXITS: &[(&str, f64)] = &[
     ("weather", 0.0),
     ("liars", 0.0),
@@ -263,13 +272,13 @@ const EXITS: &[(&str, f64)] = &[
     ("relay-gone-and-host-hesitates", 1_050.0),
     ("relay-with-a-new-key", 1_700.0),
 ];
-/// Of all other scenarios.
+/// The most evictions per simulated hour in all other scenarios.
 const EXITS_ELSEWHERE: f64 = 60.0;
 
-/// What an update takes of a line, with all that is around it, and its share of acks and messages.
+/// Bytes that an update takes of a line, with its headers and its share of acks and messages.
 const BYTES_PER_UPDATE: u64 = 200;
 
-/// A plan of so many players under some weather, rolled from the seed, and the dice for the rest of it.
+/// A plan of this many players with weather rolled from the seed, and the dice for the rest of the plan.
 fn some_plan(seed: u64, players: u64) -> (Plan, Dice) {
     let mut dice = Dice::new(seed ^ 0x5ce7_a410);
     let mut plan = Plan::calm(seed, players as usize);
@@ -281,7 +290,8 @@ fn some_plan(seed: u64, players: u64) -> (Plan, Dice) {
     plan.drift = dice.below(300);
     plan.has_direct = dice.chance(0.9);
     if !plan.has_direct {
-        // All that others send comes by one line then, and who cannot be sent their updates cannot play.
+        // Without direct paths all updates to a player share one line. A player whose line is too thin for them cannot
+        // play.
         let least = players * rate * BYTES_PER_UPDATE;
         plan.direct.bandwidth = plan.direct.bandwidth.map(|bandwidth| bandwidth.max(least));
     }

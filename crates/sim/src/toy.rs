@@ -1,11 +1,11 @@
-//! A small, cheap game that touches everything a session does, and whose every value says who wrote it.
+//! A small, cheap game that uses everything a session does. Each of its values says which peer wrote it.
 //!
-//! Each member moves an object of its own; the host moves a *beacon*, which whoever hosts next goes on with. Members
-//! create crates, destroy them, ask for those of others and give them away, tell each other numbers in order, make remarks
-//! that may be lost, and submit inputs that the host counts.
+//! Each member moves an object of its own. The host moves a *beacon*, which the next host takes over. Members create
+//! crates, destroy them, request those of others and give them away. They send each other numbers in order, make
+//! remarks that may be lost, and submit inputs that the host counts.
 //!
-//! A value is a function of its writer and a count: `[writer, count, x, y, vx, vy]`. So a checker needs no record of what
-//! was written to see that a value is whole, that it is its owner's, and that none comes back that was replaced.
+//! A value is a function of its writer and a count: `[writer, count, x, y, vx, vy]`. So a checker needs no record of
+//! all writes to see that a value is whole, that its owner wrote it, and that no replaced value comes back.
 
 mod inputs;
 mod ledger;
@@ -28,31 +28,31 @@ use remarks::Remarks;
 use steps::Steps;
 use values::{schema, write_value};
 
-/// A member's own thing; it ends with its owner.
+/// A member's own object, which ends with its owner.
 const MOVER: Kind = Kind(1);
-/// A thing that anybody may take; the host's when its owner is gone.
+/// An object that any member may take. The host takes it when its owner is gone.
 const CRATE: Kind = Kind(2);
-/// What hosts keep moving.
+/// The object that hosts keep moving.
 const BEACON: Kind = Kind(3);
-/// Crates that a member creates at most.
+/// A member that owns this many crates creates no more.
 const CRATES_MAX: usize = 3;
 /// How often a member does something with crates, on average.
 const ACT_EVERY: Duration = Duration::from_millis(700);
-/// How often a member tells each other member a number.
+/// How often a member sends each other member a number.
 const TELL_EVERY: Duration = Duration::from_millis(250);
-/// How long a host waits for a beacon before it makes one: a new host may not have all that the old one left.
+/// How long a host waits for a beacon before it creates one. A new host may not have all objects of the old one yet.
 const BEACON_AFTER: Duration = Duration::from_millis(1_500);
 
-/// What one process does.
+/// The game's state at one process.
 #[derive(Debug)]
 struct Part {
     me: PeerId,
     mover: Option<ObjectId>,
     act_at: Time,
     tell_at: Time,
-    /// Since when it has missed a beacon.
+    /// Since when it has hosted without a beacon.
     no_beacon: Option<Time>,
-    /// What the beacon was last, if there was one.
+    /// The last beacon that it knew, if there was one.
     beacon: Option<ObjectId>,
 }
 
@@ -121,12 +121,12 @@ impl Toy {
         }
     }
 
-    /// A host goes on with the beacon, and sees to it that there is one.
+    /// Lets a host move the beacon, or create one if there is none.
     fn move_beacon(&mut self, turn: &mut Turn<'_>) {
         let me = turn.session.me();
         if !turn.session.is_host() {
             self.part(turn).no_beacon = None;
-            // Who handed over moves it until its successor does.
+            // A host that handed over moves the beacon until its successor owns it.
             let is_own = |id: &ObjectId| turn.session.object(*id).is_some_and(|object| object.owner() == me);
             let left = self.part(turn).beacon;
             if let Some(id) = left.filter(is_own)
@@ -158,7 +158,7 @@ impl Toy {
         }
     }
 
-    /// Something with crates: creates one, changes one, ends one, asks for one, gives one away.
+    /// Does something with crates, at random: creates, changes, destroys, requests, touches, releases or transfers one.
     fn act(&mut self, turn: &mut Turn<'_>) {
         let me = turn.session.me();
         let crates: Vec<_> = turn
@@ -181,7 +181,7 @@ impl Toy {
                 let _ = turn.session.edit(turn.now).destroy(id);
             }
             (2 | 3, Some(id), _) => self.move_on(turn, id),
-            // Who asked may act at once, for itself alone.
+            // A member that requested an object may change it at once, for itself alone.
             (4, _, Some(id)) if turn.session.ownership(turn.now).request(id).is_ok() => {
                 self.move_on(turn, id)
             }
@@ -201,7 +201,7 @@ impl Toy {
         }
     }
 
-    /// Tells each other member the next number.
+    /// Sends each other member the next number.
     fn tell(&mut self, turn: &mut Turn<'_>) {
         let me = turn.session.me();
         let members: Vec<_> = turn.session.view().members().map(|member| member.peer).collect();

@@ -1,10 +1,10 @@
-//! What happened, in order: always as a hash, and in full when somebody wants to read it.
+//! The record of a run, in order: always as a hash, and in full if it is asked for.
 
 use samovar_wire::Time;
 
 use crate::network::Place;
 
-/// Entries that a full trace keeps; older ones make room.
+/// The most entries that a full trace keeps; the oldest are dropped.
 const ENTRIES_MAX: usize = 2_000_000;
 
 /// How much an entry matters to a reader.
@@ -12,22 +12,22 @@ const ENTRIES_MAX: usize = 2_000_000;
 pub enum Level {
     /// A packet.
     Packet,
-    /// Something that a picture of the run should show.
+    /// An event that a chart of the run shows.
     Note,
 }
 
-/// One thing that happened.
+/// One event of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When.
+    /// When it happened, in the world's time.
     pub at: Time,
     /// How much it matters.
     pub level: Level,
-    /// Where.
+    /// Where it happened, or the sender.
     pub place: Place,
-    /// Where to, when it is a message.
+    /// The receiver, if it is a packet or message.
     pub to: Option<Place>,
-    /// What.
+    /// The text, for people to read.
     pub what: String,
 }
 
@@ -57,7 +57,7 @@ pub struct Trace {
 }
 
 impl Default for Trace {
-    /// Of a run in which nothing happened yet.
+    /// The trace of a run in which nothing has happened yet.
     fn default() -> Self {
         Self::new(false)
     }
@@ -74,7 +74,7 @@ impl Trace {
         self.hash
     }
 
-    /// What happened, when it was recorded in full.
+    /// The entries, oldest first; none if the run recorded only the hash.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries.iter().flatten()
     }
@@ -83,13 +83,13 @@ impl Trace {
         self.entries.is_some()
     }
 
-    /// Something happened that these numbers stand for.
+    /// Mixes an event into the hash; the numbers stand for it.
     pub(crate) const fn mix(&mut self, a: u64, b: u64) {
         let mixed = (self.hash ^ a).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         self.hash = (mixed ^ b).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(31);
     }
 
-    /// These bytes arrived somewhere.
+    /// Mixes bytes that arrived into the hash.
     pub(crate) fn mix_bytes(&mut self, bytes: &[u8]) {
         for word in bytes.chunks(16) {
             let mut pair = [0; 16];

@@ -1,7 +1,7 @@
 //! The world: processes with real peers, a relay with the real directory, and everything between them.
 //!
-//! Time jumps from one event to the next. All chance comes from the plan's seed, and events of one moment happen in the
-//! order in which they were caused, so that a plan always runs the same way.
+//! Time jumps from one event to the next. All random numbers come from the plan's seed, and events of one moment happen
+//! in the order in which they were caused. So a plan always runs the same way.
 
 mod cast;
 mod direct;
@@ -39,14 +39,14 @@ use relay::Relay;
 
 /// The world's time at its beginning.
 const BEGINNING: Time = Time::from_micros(1_000_000);
-/// How often what needs no event is looked at.
+/// How often the world checks what no event announces.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// After how many looks the memory of the next process is weighed; of all of them at the end.
+/// After how many looks the memory of the next process is weighed. At the end all are weighed.
 const WEIGH_EVERY: u64 = 20;
-/// The code that everybody plays under.
+/// The game code of all players.
 const CODE: &str = "SIM";
 
-/// Something that is going to happen.
+/// An event to come.
 #[derive(Debug)]
 enum Event {
     Wake(ProcessId),
@@ -74,18 +74,18 @@ enum Event {
     Look,
 }
 
-/// What the relay's disk is doing.
+/// A write of the relay's disk.
 #[derive(Clone, Debug)]
 enum Write {
     Keep(TermRecord),
     Forget(SessionId),
 }
 
-/// Where all chance of a run comes from.
+/// The sources of all random numbers of a run.
 struct Chance {
     entropy: Entropy,
     dice: Dice,
-    /// The game's own.
+    /// The game's own dice.
     game: Dice,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct World<G> {
     judges: Judges,
     trace: Trace,
     resting: bool,
-    /// Nothing goes wrong any more.
+    /// All faults have healed, and none strikes any more.
     healing: bool,
 }
 

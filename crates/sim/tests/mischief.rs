@@ -1,4 +1,4 @@
-//! The checkers can fail: games that break a promise on purpose are found, and for the right reason.
+//! Tests the checkers: they find games that break a promise on purpose, and for the right reason.
 
 use samovar_session::objects::State;
 use samovar_session::{Event, Lane, Schemas, Session, Target};
@@ -7,7 +7,7 @@ use samovar_wire::{Duration, Kind};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// What a game does wrong.
+/// The way in which a game breaks a promise.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mischief {
     /// Says a number twice.
@@ -103,7 +103,7 @@ fn a_value_that_nobody_wrote_is_found() {
 
 #[test]
 fn members_that_never_agree_are_found() {
-    // Further apart than two frames, or they agree between one and the next.
+    // The members are further apart than two frames. Otherwise they agree between one frame and the next.
     let far = Weather::of(Duration::from_millis(200), Duration::ZERO, 0.0);
     let plan = Plan { direct: far, ..Plan::calm(1, 3) };
     assert_eq!(promise(plan, Mischief::Fidgets), Some(Promise::Convergence));

@@ -1,4 +1,4 @@
-//! How long what the host moves stands still when paths come and go is held to what it is said to be (`docs/recovery.md`).
+//! Holds the standstills of the host's objects while paths come and go to the figures in `docs/recovery.md`.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
@@ -6,7 +6,8 @@ use samovar_sim::{Scenario, Shape, Summary, Toy, run};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// `cargo xtask test` measures what shows a broken rule, `prove` all that the documents say (`SAMOVAR_MODEL=narrow`).
+/// The number of runs. `cargo xtask test` runs enough to show a broken rule; `prove` runs all that the documents state,
+/// and sets `SAMOVAR_MODEL=narrow`.
 fn runs(quick: u64, all: u64) -> u64 {
     if std::env::var_os("SAMOVAR_MODEL").is_some() { all } else { quick }
 }
@@ -22,8 +23,8 @@ fn measure(scenario: &str, seeds: u64) -> Summary {
     summary
 }
 
-/// The median and the worst, in milliseconds. Those of a run depend on each other, and over streams they are as often 100 ms
-/// as 200: it takes many runs.
+/// The median and the worst standstill, in milliseconds. Standstills of one run depend on each other, and over streams
+/// they are as often 100 ms as 200, so it takes many runs.
 fn holes(scenario: &str, runs: u64) -> [f64; 2] {
     let mut summary = measure(scenario, runs);
     [0.5, 1.0].map(|share| summary.standstills.percentile(share))

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-/// The exit code, what was printed, and what was complained about.
+/// The exit code, the standard output and the standard error output of a command.
 fn run(line: &str) -> (i32, String, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_samovar-sim"));
     let output = program.args(line.split_whitespace()).output().unwrap();

@@ -1,5 +1,4 @@
-//! How soon a session goes on is held to what it is said to be (`docs/recovery.md`). Virtual time makes the figures the
-//! same on every machine.
+//! Holds recovery times to the figures in `docs/recovery.md`. Virtual time makes the figures the same on every machine.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
@@ -8,12 +7,13 @@ use samovar_wire::Duration;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// `cargo xtask test` measures what shows a broken rule, `prove` all that the documents say (`SAMOVAR_MODEL=narrow`).
+/// The number of runs. `cargo xtask test` runs enough to show a broken rule; `prove` runs all that the documents state,
+/// and sets `SAMOVAR_MODEL=narrow`.
 fn runs(quick: u64, all: u64) -> u64 {
     if std::env::var_os("SAMOVAR_MODEL").is_some() { all } else { quick }
 }
 
-/// In milliseconds, of so many seeds, the median first and then the worst.
+/// The median and the worst figure of this many seeds, in milliseconds.
 fn measure(scenario: &str, seeds: u64, figure: impl Fn(&Recovery) -> Duration) -> [u64; 2] {
     let figures = sorted(scenario, seeds, figure);
     [figures[figures.len() / 2], figures[figures.len() - 1]]
@@ -47,7 +47,8 @@ fn a_host_that_dies_silently_is_missed_soon() {
 #[test]
 fn many_deaths_at_once_cost_little_more_than_one() {
     let [one, _] = measure("recovery-death-of-16", runs(2, 3), |recovery| recovery.time);
-    // Of two survivors the relay needs both claims, and one in ten times it loses one of them: the median of few hangs on that.
+    // With two survivors the relay needs both claims, and one time in ten a claim is lost. The median of few runs would
+    // depend on that.
     let [most, _] = measure("recovery-14-of-16", runs(5, 15), |recovery| recovery.time);
     assert!(most * 10 <= one * 12, "{most} ms, and {one} for one");
 }
@@ -60,7 +61,7 @@ fn who_plans_to_go_leaves_a_smaller_gap_than_the_weather_does() {
         let gaps = sorted(scenario, seeds, |recovery| recovery.gap);
         let (median, [second, worst]) = (gaps[gaps.len() / 2], [gaps[gaps.len() - 2], gaps[gaps.len() - 1]]);
         assert!(median <= usual, "{scenario}: {median} ms, and {usual} when nothing happens");
-        // One may meet three losses in a row, as without a hand-over.
+        // One run may meet three losses in a row, as without a hand-over.
         assert!(second <= 50 && worst <= longest.max(50), "{scenario}: {second} and {worst} ms");
     }
 }
@@ -69,7 +70,7 @@ fn who_plans_to_go_leaves_a_smaller_gap_than_the_weather_does() {
 fn who_is_left_by_a_host_and_its_heir_at_once_goes_on() {
     for seed in 0..runs(15, 40) {
         let mut plan = Plan::calm(seed, 3);
-        // The heir has left for everybody before its term is on disk, and so has the host.
+        // The heir has said to all that it leaves before its term is on disk, and so has the host.
         plan.disk = Duration::from_millis(150);
         plan.strike(1_000, Fault::HandOver);
         plan.strike(1_000 + seed * 5, Fault::ClosePage(Who::Players(0b10)));
@@ -86,7 +87,7 @@ fn who_is_not_connected_to_the_relay_does_not_keep_others_from_succeeding() {
         let group = Group { who: Who::Backup, relay: false };
         let lasts = Duration::from_millis(15_000);
         plan.strike(500, Fault::Cut { group, beyond: Beyond::Relay, direction: Direction::Both, lasts });
-        // Before the relay has noticed, and afterwards.
+        // Some seeds strike before the relay has noticed the cut, others afterwards.
         plan.strike(5_500 + seed * 200, Fault::HandOver);
         plan.lasts = Duration::from_millis(13_000);
         plan.recovers_within = Some(Duration::from_millis(2_000));
@@ -102,7 +103,7 @@ fn two_who_are_left_without_a_relay_hand_over_and_leave() {
     {
         let mut plan = Plan::calm(seed, 2);
         plan.strike(1_000, Fault::RelayCrash { lasts: Duration::from_millis(9_000) });
-        // While the relay's end travels, or when both know of it.
+        // Some seeds strike while the news of the relay's end travels, others when both members know of it.
         plan.strike(980 + seed * seed * 20, fault);
         plan.lasts = Duration::from_millis(8_000);
         plan.recovers_within = Some(Duration::from_millis(2_000));

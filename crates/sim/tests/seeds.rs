@@ -1,4 +1,4 @@
-//! Past failures first, then a few seeds of every scenario; and the same seed is the same run.
+//! Runs the seeds of past failures and a seed of every scenario, and checks that the same seed is the same run.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
@@ -25,7 +25,7 @@ fn assert_sound(scenario: &Scenario, seed: u64, shape: Shape) {
     assert_eq!(outcome.violation, None, "{} seed {seed} in a {shape:?}", scenario.name);
 }
 
-/// One half of them; the other is a test of its own, so that two cores share the work.
+/// Runs one half of the past seeds. The other half is a test of its own, so that two cores share the work.
 fn assert_past_sound(half: usize) {
     for (scenario, seed, shape) in past().skip(half).step_by(2) {
         assert_sound(scenario, seed, shape);

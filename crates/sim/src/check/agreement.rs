@@ -1,4 +1,5 @@
-//! docs/recovery.md, promises 1 and 4: when changes stop, all live members have the same of everything, and one host.
+//! docs/recovery.md, promises 1 and 4: when changes stop, all live members have the same objects and members, and one
+//! host.
 
 use samovar_session::{Object, Session};
 use samovar_wire::{ObjectId, PeerId, Stamp, Term};
@@ -16,7 +17,7 @@ pub(crate) struct Picture {
 
 type Thing = (ObjectId, PeerId, Stamp, Vec<i32>, Vec<Vec<u8>>);
 
-/// What a member believes.
+/// Takes down what a member believes.
 pub(crate) fn picture(session: &Session) -> Picture {
     let thing = |o: &Object| {
         let texts = (0..o.field_count()).map(|index| o.field(index).to_vec()).collect();
@@ -32,7 +33,7 @@ pub(crate) fn picture(session: &Session) -> Picture {
     }
 }
 
-/// In what two pictures differ first; `None` when in nothing.
+/// The first difference between two pictures; `None` if they are equal.
 pub(crate) fn disagreement(a: (ProcessId, &Picture), b: (ProcessId, &Picture)) -> Option<String> {
     let ((pa, a), (pb, b)) = (a, b);
     let heads = |p: &Picture| (p.host, p.term);

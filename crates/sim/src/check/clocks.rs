@@ -1,4 +1,4 @@
-//! Session time: at no peer it goes backwards, and when all is well it is the same at all.
+//! Session time never goes backwards at a peer, and is the same at all peers when no fault is active.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,22 @@ use samovar_wire::{Duration, PeerId, SessionId, Time};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// How far two members' clocks may be apart: half of what the longest round trip that some weather makes takes one way
-/// more than the other.
+/// How far apart two members' session times may be: half of the greatest difference between the two ways of one round
+/// trip.
 const APART_MAX: Duration = Duration::from_millis(100);
-/// The same over nothing but streams, where what is lost one way holds up all behind it: there even the shortest of eight
-/// round trips are of 0.7 to 1.9 s (chaos 34005659, 34005735, 34008841), and an estimate errs by up to half of one.
+/// The same over streams alone, where a loss one way holds up everything behind it. Even the shortest of eight round
+/// trips may take 0.7 to 1.9 s there (chaos 34005659, 34005735, 34008841), and an estimate errs by up to half of one.
 const APART_MAX_OVER_STREAMS: Duration = Duration::from_millis(500);
 
-/// What each process's session time was last.
+/// The last session time of each process.
 #[derive(Debug, Default)]
 pub(crate) struct Clocks {
     last: BTreeMap<ProcessId, (SessionId, PeerId, Time)>,
 }
 
 impl Clocks {
-    /// Looks at the session time of a process, at its local time. Who waits for a host that may never answer has no
-    /// session time yet: it may have to begin the session anew.
+    /// Checks the session time of a process at its local time. A peer that is no member has no session time yet: it may
+    /// have to begin the session anew.
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session) -> Result<(), Broken> {
         if !session.is_member() {
             self.forget(process);
@@ -48,7 +48,7 @@ impl Clocks {
     }
 }
 
-/// Whose session times, all taken at one moment, are too far apart.
+/// The violation, if session times taken at one moment are too far apart.
 pub(crate) fn out_of_step(
     times: impl Iterator<Item = (ProcessId, Time)> + Clone,
     has_datagrams: bool,

@@ -1,6 +1,6 @@
-//! docs/recovery.md, "In short": who was on the side that did not go on is told what it did alone.
+//! docs/recovery.md, "In short": a member on the losing side of a partition is told what it did alone.
 //!
-//! A process knows only what others have said that they received; the world knows what they have seen.
+//! A process knows only what others have acked. The world knows what they have seen, and judges by that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,29 +11,29 @@ use samovar_wire::{Duration, ObjectId, PeerId, SessionId, Time};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// What a process has had since it became a member.
+/// What a process has seen and owned since it became a member.
 #[derive(Debug)]
 struct Life {
     member: (SessionId, PeerId),
-    /// Whom it lived under last.
+    /// The last host that it lived under.
     host: PeerId,
-    /// Who was a member under the same host as it.
+    /// The processes that were members under the same host at the same time.
     met: BTreeSet<ProcessId>,
-    /// Since when it has had what it has, and whether that is its own.
+    /// The objects that it has: since when, and whether it owns them.
     has: BTreeMap<ObjectId, (Time, bool)>,
-    /// When what was its own went.
+    /// The objects that it owned when they ended, and when that was.
     went: BTreeMap<ObjectId, Time>,
-    /// What it was told that others did not see.
+    /// The objects that it was told others did not see.
     told: BTreeSet<ObjectId>,
 }
 
 impl Life {
-    /// Looks at everything that is there; which of what was its own went.
+    /// Takes stock of all objects. Returns those of its own that ended since the last time.
     fn look(&mut self, now: Time, session: &Session) -> Vec<ObjectId> {
         let there: BTreeMap<_, _> =
             session.objects().map(|object| (object.id(), object.owner() == session.me())).collect();
         let went = self.has.extract_if(.., |id, _| !there.contains_key(id));
-        // Whether others have heard how another's object ended its owner knows.
+        // Only an object's owner knows whether others heard of its end, so only ends of own objects count.
         let went: Vec<_> = went.filter(|(_, (_, is_own))| *is_own).map(|(id, _)| id).collect();
         self.went.extend(went.iter().map(|&id| (id, now)));
         for (id, is_own) in there {
@@ -44,21 +44,22 @@ impl Life {
     }
 }
 
-/// Who has seen what.
+/// The checker of divergence: what each process has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Divergence {
     lives: BTreeMap<ProcessId, Life>,
-    /// Whom those lived under last whose session is over.
+    /// The last host of each process whose session is over.
     gone: BTreeMap<ProcessId, PeerId>,
-    /// When the newest value of each owner was sampled that somebody else has seen. By owner and not by stamp: a host may
-    /// give its own object a newer stamp, and nothing of it changes.
+    /// When the newest value of an object was sampled that each other process has seen from this owner. The key is the
+    /// owner and not the stamp, because a host may give its own object a newer stamp without a change of value.
     seen: BTreeMap<(SessionId, ObjectId, PeerId), BTreeMap<ProcessId, Time>>,
-    /// Whose own an object was when it went. Who gave it away, and heard of its end before it heard that it had, did not end it.
+    /// The processes that owned an object when it ended for them. Not all of them ended it: one that gave it away may
+    /// hear of the end before it hears of the new owner.
     ended: BTreeMap<(SessionId, ObjectId), BTreeSet<ProcessId>>,
 }
 
 impl Divergence {
-    /// Looks at everything that a member has.
+    /// Takes stock of all objects of a member.
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session) {
         let (id, me) = (session.warrant().session, session.me());
         let fresh = || Life {
@@ -69,7 +70,8 @@ impl Divergence {
             went: BTreeMap::new(),
             told: BTreeSet::new(),
         };
-        // Whose view it lives by: one that only has a warrant of another host is about to be told that it is out.
+        // The host whose view the member has. If it only has the warrant of another host, it is about to hear that it
+        // is out.
         let host = session.object(ObjectId::SESSION).map_or(session.host(), Object::owner);
         let together = self.lives.iter().filter(|(_, other)| (other.member.0, other.host) == (id, host));
         let together: Vec<_> = together.map(|(&other, _)| other).collect();
@@ -90,34 +92,34 @@ impl Divergence {
         }
     }
 
-    /// Looks at one object of a member.
+    /// Notes that a member has seen another's object.
     pub(crate) fn see(&mut self, process: ProcessId, session: &Session, object: &Object) {
         if object.owner() != session.me() {
             self.see_of(object.owner(), process, session, object);
         }
     }
 
-    /// A member has what an owner said of an object.
+    /// Notes that a member has a value of an object from this owner.
     pub(crate) fn see_of(&mut self, owner: PeerId, process: ProcessId, session: &Session, object: &Object) {
         let thing = (session.warrant().session, object.id(), owner);
         self.seen.entry(thing).or_default().insert(process, object.sampled());
     }
 
-    /// An object has another owner at a process: it may end before all is looked at again.
+    /// Notes a new owner of an object at a process at once, because the object may end before the next look.
     pub(crate) fn note_owner(&mut self, process: ProcessId, id: ObjectId, is_own: bool) {
         if let Some(has) = self.lives.get_mut(&process).and_then(|life| life.has.get_mut(&id)) {
             has.1 = is_own;
         }
     }
 
-    /// A process was told what others did not see.
+    /// Notes that a process was told which of its changes others did not see.
     pub(crate) fn tell(&mut self, process: ProcessId, objects: &[ObjectId]) {
         if let Some(life) = self.lives.get_mut(&process) {
             life.told.extend(objects);
         }
     }
 
-    /// A process is no member any more since others went on under another host.
+    /// Judges a process that was removed because others went on under another host.
     pub(crate) fn judge(
         &mut self,
         now: Time,
@@ -128,7 +130,8 @@ impl Divergence {
         let Some(mut life) = self.lives.remove(&process) else { return Ok(()) };
         others.iter().for_each(|(other, session)| self.look(now, *other, session));
         let (id, me) = life.member;
-        // Who began the session anew goes on with nothing, and who has not heard of this one's term has been left behind itself.
+        // Other processes went on if one of them hosts this session. A host that began the session anew continues
+        // nothing, and a host of a lower term was left behind itself.
         let went_on = |(process, other): &&(ProcessId, &Session)| {
             let is_host = other.is_host() && other.host() != life.host && other.term() >= session.term();
             other.warrant().session == id && is_host && life.met.contains(process)
@@ -145,7 +148,7 @@ impl Divergence {
             let what = format!("process {process} was not told that only it had {what} object {id}");
             Err(Broken::new(Promise::Divergence, what))
         };
-        // Whoever lives under another host by now, or did so last.
+        // A process counts as a witness unless the last host that it lived under is this one's.
         let (lives, gone) = (&self.lives, &self.gone);
         let counts = |other: ProcessId| {
             let host = lives.get(&other).map(|theirs| theirs.host).or(gone.get(&other).copied());

@@ -7,17 +7,17 @@ use samovar_wire::{Duration, Time};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// How long a host may stand still: two seconds, and what a hand-over takes under the worst weather.
+/// How long a host's game may stand still: two seconds, and the time of a hand-over in the worst weather.
 const STANDS_STILL_MAX: Duration = Duration::from_millis(3_500);
 
-/// Hosts whose games stand still although another could host, since when.
+/// Since when each host's game has stood still although another member could host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Idle {
     since: BTreeMap<ProcessId, Time>,
 }
 
 impl Idle {
-    /// Looks at a process; whether it hosts, its game stands still, and another could host.
+    /// Checks a process. It is idle if it hosts, its game stands still, and another member could host.
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, is_idle: bool) -> Result<(), Broken> {
         if !is_idle {
             self.since.remove(&process);
@@ -27,7 +27,7 @@ impl Idle {
         if now.since(since) <= STANDS_STILL_MAX {
             return Ok(());
         }
-        let what = format!("process {process} hosts, and its game stands still since {since:?}");
+        let what = format!("process {process} hosts, and its game has stood still since {since:?}");
         Err(Broken::new(Promise::Plays, what))
     }
 

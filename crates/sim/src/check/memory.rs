@@ -1,7 +1,7 @@
 //! docs/recovery.md, promise 9: memory is bounded by live members and objects, not by the length of the session.
 //!
-//! What a machine holds is weighed by what its `Debug` output would be long: every state machine derives it, so nothing
-//! that is kept can hide, and no allocator has to be replaced for it.
+//! The memory of a state machine is weighed by the length of its `Debug` output. Every state machine derives `Debug`,
+//! so nothing that it keeps is missed, and no allocator has to be replaced.
 
 use core::fmt::{self, Debug, Write};
 
@@ -15,10 +15,10 @@ impl Write for Scale {
     }
 }
 
-/// How long the `Debug` output of a value is, in bytes.
+/// The length of a value's `Debug` output, in bytes.
 pub(crate) fn footprint(value: &impl Debug) -> usize {
     let mut scale = Scale::default();
-    // A scale cannot refuse what is put on it; a value whose `Debug` fails weighs what it wrote.
+    // `Scale` never fails. A value whose `Debug` fails weighs what it wrote until then.
     let _ = write!(scale, "{value:?}");
     scale.0
 }

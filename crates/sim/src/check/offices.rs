@@ -9,13 +9,13 @@ use samovar_wire::{Duration, PeerId, SessionId, Term, Time};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// For how long a host may act that nobody reaches but a minority: until it has missed its majority (3 s at the most), and
-/// the relay, which it asks then, has been silent for as long as its lease lasts (1 s). It may stall meanwhile.
+/// How long a host may act that only a minority reaches. It misses its majority after 3 s at the most, and asks the
+/// relay. When the relay has been silent for 1 s, its lease ends. The rest is for stalls.
 const ACTS_ON_MAX: Duration = Duration::from_millis(4_500);
-/// Who slept for so long can know it.
+/// A process that did not run for longer than this can know it.
 pub(crate) const SLEPT: Duration = Duration::from_millis(2_000);
 
-/// What a process says of its office.
+/// What a process believes of its office.
 #[derive(Clone, Copy, Debug)]
 struct Saying {
     session: SessionId,
@@ -24,21 +24,21 @@ struct Saying {
     acts: bool,
 }
 
-/// Who acts as host without a right to.
+/// Finds processes that act as host without the right to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offices {
     newest: BTreeMap<SessionId, (Term, PeerId)>,
-    /// The newest of them that the relay gave.
+    /// The newest term of each session that the relay gave.
     given: BTreeMap<SessionId, Term>,
-    /// Hosts that act and are alone, since when.
+    /// Since when each host that acts has been alone.
     alone: BTreeMap<ProcessId, Time>,
-    /// Who slept, and has not been seen not to act since; and who had the newest terms when it woke up.
+    /// Processes that slept and have acted at each look since, with each session's newest term and host when they woke.
     sleepers: BTreeMap<ProcessId, BTreeMap<SessionId, (Term, PeerId)>>,
 }
 
 impl Offices {
-    /// Looks at a process that runs, behind each of its turns. Whether neither the relay nor a majority reaches it, or the relay
-    /// does and knows a later host, counts only when it acts as host.
+    /// Checks a process after each of its turns. It is alone if neither the relay nor a majority reaches it, or if the
+    /// relay reaches it and knows a later host. That counts only while it acts as host.
     pub(crate) fn look(
         &mut self,
         now: Time,
@@ -73,13 +73,13 @@ impl Offices {
         }
         let since = *self.alone.entry(process).or_insert(now);
         if now.since(since) > ACTS_ON_MAX {
-            let what = format!("process {process} acts in {term:?}, and has no right to since {since:?}");
+            let what = format!("process {process} acts in {term:?}, and has had no right to since {since:?}");
             return Err(Broken::new(Promise::Office, what));
         }
         Ok(())
     }
 
-    /// Whether somebody lives under a later term of the session that the relay gave.
+    /// Whether a process lives under a later term of the session that the relay gave.
     pub(crate) fn is_superseded(&self, session: &Session) -> bool {
         self.is_given_after(session.warrant().session, session.term())
     }
@@ -88,7 +88,7 @@ impl Offices {
         self.given.get(&session).is_some_and(|&given| given > term)
     }
 
-    /// A process goes on that did not run; whether it can know for how long.
+    /// Notes that a process runs again after a time in which it did not. `knows`: it can know how long that was.
     pub(crate) fn wake(&mut self, process: ProcessId, knows: bool) {
         self.alone.remove(&process);
         if knows {
@@ -96,7 +96,7 @@ impl Offices {
         }
     }
 
-    /// A process hears what was said before it was alone.
+    /// A process hears now what others sent before it was alone: its time alone begins anew.
     pub(crate) fn hear_late(&mut self, process: ProcessId) {
         self.alone.remove(&process);
     }

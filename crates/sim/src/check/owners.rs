@@ -11,20 +11,21 @@ use crate::promise::{Broken, Promise};
 /// An object on one side of a session, if the session has sides.
 type Thing = (SessionId, Option<PeerId>, ObjectId);
 
-/// Who owned what by which stamp, as any peer ever saw it.
+/// The owner of each object under each stamp, as any peer ever saw it.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
     owners: BTreeMap<Thing, Vec<(Stamp, PeerId)>>,
-    /// The newest stamp that each process has shown of each object. Destroyed ones stay: they may be brought back only
-    /// by newer ones.
+    /// The newest stamp of each object at each process. Destroyed objects stay here, because only a newer stamp may
+    /// bring them back.
     newest: BTreeMap<(ProcessId, SessionId, PeerId, ObjectId), Stamp>,
-    /// What each process showed last: of what it shows still nothing new is learnt.
+    /// The objects that each process showed last. An object that has not changed is not checked again.
     last: BTreeMap<ProcessId, Vec<Sight>>,
-    /// Ownerships that liars forged and no host granted: a member believes none under the term that they were forged in.
+    /// Ownerships that liars forged and no host granted. No member may believe one under the term in which it was
+    /// forged.
     pub(crate) forged: BTreeSet<(SessionId, ObjectId, Stamp)>,
 }
 
-/// What a process shows of one object.
+/// The ownership of one object, as a process shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sight {
     process: ProcessId,
@@ -37,7 +38,7 @@ struct Sight {
 }
 
 impl Owners {
-    /// Looks at every object that a process has on its side of the session.
+    /// Checks every object that a process has on its side of the session.
     pub(crate) fn look(
         &mut self,
         process: ProcessId,

@@ -1,6 +1,6 @@
-//! How long a session stands still when its host is gone: from the old host's last packet until the object that hosts
-//! keep moving moves under a new one, at every member that is still there. And the *gap*: how long that object stands still
-//! at a member at the most.
+//! Measures recovery: the time from the old host's last packet until the beacon (the object that hosts keep moving)
+//! moves under a new host at every survivor. The *gap* is the longest time for which the beacon stands still at a
+//! survivor.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use samovar_wire::{Duration, Kind, PeerId, Term, Time};
 use super::standstill::Motion;
 use crate::game::ProcessId;
 
-/// How far a survivor is.
+/// How far one survivor has recovered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Survivor {
-    /// It has shown the beacon under another owner.
+    /// It has seen the beacon under an owner that is not lost.
     is_taken: bool,
-    /// Since then the beacon has moved.
+    /// The beacon has moved since then.
     is_moving: bool,
     motion: Motion,
 }
 
 impl Survivor {
-    /// The beacon is this now, of an owner that lives or not.
+    /// Takes the beacon's present numbers. `is_alive`: its owner is no lost host.
     fn look(&mut self, now: Time, numbers: &[i32], is_alive: bool) {
         if self.motion.look(now, numbers) {
             self.is_moving = self.is_taken && is_alive;
@@ -30,22 +30,22 @@ impl Survivor {
     }
 }
 
-/// A host is gone and not everybody has gone on yet.
+/// A host is lost, and not all survivors have gone on yet.
 #[derive(Debug)]
 pub(crate) struct Crisis {
-    /// When the old host was heard of last.
+    /// When the old host sent its last packet.
     pub(crate) since: Time,
-    /// The hosts that are gone, and their terms: who handed over may host again.
+    /// The lost hosts and their terms. A host that handed over may host again, under a later term.
     lost: Vec<(PeerId, Term)>,
     survivors: BTreeMap<ProcessId, Survivor>,
-    /// Whether the figure is worth keeping: nothing else was wrong.
+    /// Whether the figure counts: the network was fair when the host was lost.
     pub(crate) is_clean: bool,
-    /// Nothing happens to the host, and until then its objects are watched.
+    /// Set if the host is not lost and its beacon is only watched: when that ends.
     watched_until: Option<Time>,
 }
 
 impl Crisis {
-    /// The survivors at which nothing that hosts move has moved yet.
+    /// The survivors at which the beacon has not moved yet.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = ProcessId> {
         self.survivors.iter().filter(|(_, survivor)| !survivor.is_moving).map(|(&process, _)| process)
     }
@@ -55,12 +55,12 @@ impl Crisis {
     }
 }
 
-/// How a session went on.
+/// The figures of one recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// From the old host's last packet until the beacon had moved under a new one at every survivor.
+    /// From the old host's last packet until the beacon had moved under a new host at every survivor.
     pub time: Duration,
-    /// The longest time for which it stood still at one of them.
+    /// The longest time for which the beacon stood still at a survivor.
     pub gap: Duration,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Recoveries {
 }
 
 impl Recoveries {
-    /// A host is gone. While nobody has succeeded an earlier one this is the same crisis, and counts from here.
+    /// Begins a crisis: a host is lost. If an earlier crisis is not over, both are one crisis, which counts from now.
     pub(crate) fn begin(
         &mut self,
         now: Time,
@@ -86,11 +86,11 @@ impl Recoveries {
         }
         let survivors = survivors.into_iter().map(|process| (process, Survivor::default())).collect();
         self.crisis = Some(Crisis { since: now, lost, survivors, is_clean, watched_until: None });
-        // Who is followed by nobody yet is waited for by nobody.
+        // A host that no member follows yet leaves no survivors to wait for.
         self.conclude(now);
     }
 
-    /// The host lives and goes on: for so long its objects are watched as if it had gone.
+    /// The host stays: its beacon is watched for this time as if the host were lost.
     pub(crate) fn only_watch(&mut self, lasts: Duration) {
         if let Some(crisis) = &mut self.crisis {
             crisis.watched_until = Some(crisis.since + lasts);
@@ -98,7 +98,7 @@ impl Recoveries {
         }
     }
 
-    /// A process is gone, or does not take part.
+    /// A process has ended or stopped, and is no survivor any more.
     pub(crate) fn forget(&mut self, now: Time, process: ProcessId) {
         if let Some(crisis) = &mut self.crisis {
             crisis.survivors.remove(&process);
@@ -106,7 +106,7 @@ impl Recoveries {
         self.conclude(now);
     }
 
-    /// Something happened at a process.
+    /// Looks at the beacon at a process, after each of its turns.
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session, beacon: Kind) {
         let Some(crisis) = &mut self.crisis else { return };
         let Some(survivor) = crisis.survivors.get_mut(&process) else { return };
@@ -114,7 +114,7 @@ impl Recoveries {
         let lost = crisis.lost.iter().filter(|&&(host, term)| !hosts_again(host, term));
         let is_alive = |object: &Object| !lost.clone().any(|&(host, _)| object.owner() == host);
         let mut beacons = session.objects().filter(|object| object.traits().kind == beacon);
-        // There may be two for a moment, when a new host had not heard of the old one's.
+        // There may be two beacons for a moment, when a new host had not heard of the old one.
         let Some(first) = beacons.next() else { return };
         let object = core::iter::once(first).chain(beacons).find(|object| is_alive(object)).unwrap_or(first);
         survivor.look(now, object.numbers(), is_alive(object));

@@ -8,7 +8,7 @@ use samovar_wire::{PeerId, SessionId, Term};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// Who hosts by which term, as any peer ever said.
+/// The host of each term, as any peer ever said.
 #[derive(Debug, Default)]
 pub(crate) struct Reigns {
     hosts: BTreeMap<(SessionId, Term, Option<PeerId>), PeerId>,
@@ -16,18 +16,18 @@ pub(crate) struct Reigns {
     last: BTreeMap<ProcessId, Saying>,
 }
 
-/// What a look at a process's term brought.
+/// What a look at a process's term found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// What was known.
+    /// Nothing new.
     None,
-    /// This process lives under another term than before; others did already.
+    /// The process lives under another term than before, under which others live already.
     Adopted,
-    /// A term that nobody has lived under before, and the host of the one before it.
+    /// The process lives under a term that is new to all. With the host of the term before it.
     Begun(Option<PeerId>),
 }
 
-/// Under whom a process says that it lives.
+/// The term and host that a process says it lives under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Saying {
     session: SessionId,
@@ -38,7 +38,7 @@ struct Saying {
 }
 
 impl Reigns {
-    /// Looks at the term of a process, which one side of the session may have for itself.
+    /// Checks the term of a process. With `side`, the term belongs to that side of the session alone.
     pub(crate) fn look(
         &mut self,
         process: ProcessId,
@@ -67,7 +67,7 @@ impl Reigns {
         let is_new = !self.hosts.contains_key(&(session, term, side));
         let known = *self.hosts.entry((session, term, side)).or_insert(host);
         if known != host {
-            let what = format!("{term:?} is hosted by {known} and, says {me}, by {host}");
+            let what = format!("{term:?} is hosted by {known}, and {me} says by {host}");
             return Err(Broken::new(Promise::OneHost, what));
         }
         Ok(if is_new { News::Begun(before) } else { News::Adopted })

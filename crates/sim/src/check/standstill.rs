@@ -1,4 +1,4 @@
-//! How long what the host moves stands still at others while paths come and go.
+//! Measures how long the beacon stands still at members that do not own it while paths come and go.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use samovar_wire::{Duration, Kind, Time};
 
 use crate::game::ProcessId;
 
-/// Something that moves, as one member sees it.
+/// The beacon's motion, as one member sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Motion {
     numbers: Vec<i32>,
@@ -16,7 +16,7 @@ pub(crate) struct Motion {
 }
 
 impl Motion {
-    /// It is this now; whether that is news.
+    /// Takes the beacon's present numbers; whether they are new.
     pub(crate) fn look(&mut self, now: Time, numbers: &[i32]) -> bool {
         let is_news = self.numbers != numbers;
         if is_news {
@@ -27,40 +27,40 @@ impl Motion {
         is_news
     }
 
-    /// What was is forgotten; for how long it has stood still now is not.
+    /// Forgets former standstills, but not the present one.
     const fn restart(&mut self) {
         self.longest = Duration::ZERO;
     }
 
-    /// The longest time for which it stood still.
+    /// The longest former standstill.
     pub(crate) const fn longest(&self) -> Duration {
         self.longest
     }
 
-    /// The same, as it stands still now counted in.
+    /// The longest standstill, the present one included.
     fn longest_until(&self, now: Time) -> Duration {
         self.longest.max(self.moved.map_or(Duration::ZERO, |moved| now.since(moved)))
     }
 }
 
-/// How long what a step up the ladder causes is watched.
+/// How long a member is watched after its path to the host became direct.
 const RISE_LASTS: Duration = Duration::from_millis(500);
 
-/// What members see of the beacon that is not their own.
+/// The beacon's motion at members that do not own it.
 #[derive(Debug, Default)]
 pub(crate) struct Standstills {
     motions: BTreeMap<ProcessId, Motion>,
-    /// Whose path got direct, and until when that is watched.
+    /// Members whose path to the host became direct, and until when they are watched.
     rising: BTreeMap<ProcessId, Time>,
     at_rises: Vec<Duration>,
 }
 
 impl Standstills {
-    /// Something happened at a process.
+    /// Looks at the beacon at a process, after each of its turns.
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session, beacon: Kind) {
         if let Some(object) = session.objects().find(|object| object.traits().kind == beacon) {
             if object.owner() == session.me() {
-                // It does not come by any path.
+                // A member's own beacon comes by no path.
                 self.motions.entry(process).and_modify(|motion| motion.moved = None);
                 return;
             }
@@ -73,7 +73,7 @@ impl Standstills {
         }
     }
 
-    /// A process's path to the host gets direct.
+    /// A process's path to the host became direct.
     pub(crate) fn rise(&mut self, now: Time, process: ProcessId) {
         if let Some(motion) = self.motions.get_mut(&process)
             && !self.rising.contains_key(&process)
@@ -83,7 +83,7 @@ impl Standstills {
         }
     }
 
-    /// Nothing is watched from now on: what stands still does so until now.
+    /// Ends the measurement. A standstill that goes on counts up to now.
     pub(crate) fn end(&mut self, now: Time) {
         for (process, motion) in &mut self.motions {
             motion.longest = motion.longest_until(now);
@@ -93,7 +93,7 @@ impl Standstills {
         }
     }
 
-    /// The longest of each, or of each time that its path got direct.
+    /// The longest standstill of each member, or with `at_rises` of each time that a member's path became direct.
     pub(crate) fn longest(&self, at_rises: bool) -> Vec<Duration> {
         if at_rises { self.at_rises.clone() } else { self.motions.values().map(Motion::longest).collect() }
     }

@@ -1,4 +1,4 @@
-//! Who cannot reach whom: directed, and counted, so that cuts that overlap end one by one.
+//! Cuts between places. They are directed, and counted, so that cuts that overlap end one by one.
 
 use samovar_wire::SortedMap;
 
@@ -23,21 +23,21 @@ impl core::fmt::Display for Place {
 /// Some of the places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Side {
-    /// Players, a bit for each.
+    /// The players: bit n stands for player n.
     pub players: u64,
     /// Whether the relay is among them.
     pub relay: bool,
 }
 
 impl Side {
-    /// Everybody but those of `self`, of the first `players` players and the relay.
+    /// The other side: those of the first `players` players and the relay that are not on this one.
     #[must_use]
     pub const fn rest(self, players: usize) -> Self {
         let all = if players >= 64 { u64::MAX } else { (1 << players) - 1 };
         Self { players: all & !self.players, relay: !self.relay }
     }
 
-    /// Whether a place is on it.
+    /// Whether a place is on this side.
     #[must_use]
     pub const fn has(self, place: Place) -> bool {
         match place {
@@ -46,7 +46,7 @@ impl Side {
         }
     }
 
-    /// The places on it.
+    /// The places on this side.
     pub fn places(self) -> impl Iterator<Item = Place> {
         let players = (0..64).map(Place::Player).filter(move |&place| self.has(place));
         players.chain(self.relay.then_some(Place::Relay))
@@ -60,7 +60,7 @@ pub(crate) struct Cuts {
 }
 
 impl Cuts {
-    /// Nothing gets from any of `from` to any of `to` any more.
+    /// Cuts the ways from all places of `from` to all places of `to`.
     pub(crate) fn cut(&mut self, from: Side, to: Side) {
         for (a, b) in pairs(from, to) {
             *self.counts.entry((a, b)).or_default() += 1;
@@ -86,7 +86,7 @@ impl Cuts {
         self.counts.keys().len() == 0 || !self.counts.contains_key(&(from, to))
     }
 
-    /// Whether anything gets from either place to the other.
+    /// Whether things get through between two places in both directions.
     pub(crate) fn lets_both(&self, a: Place, b: Place) -> bool {
         self.lets(a, b) && self.lets(b, a)
     }

@@ -1,14 +1,15 @@
-//! Datagrams one way: they are lost, late, doubled and overtaken.
+//! One direction of a path of datagrams, in which they are lost, delayed, doubled and overtaken.
 
 use samovar_wire::{Duration, Time};
 
 use super::Weather;
 use crate::dice::Dice;
 
-/// However long a queue is, nothing waits in it for longer: it would have to when the path is free again, too.
+/// The longest time that a datagram waits in the queue, whatever the queue's length. Otherwise what queued on a clogged
+/// path would still wait when the path is free again.
 const WAITS_MAX: Duration = Duration::from_millis(2_000);
 
-/// What a path's next datagram depends on besides the weather.
+/// The state of one direction of a path, on which its next datagram depends besides the weather.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pipe {
     is_bad: bool,
@@ -16,7 +17,7 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    /// When a datagram arrives: once, twice or not at all.
+    /// When a datagram that is sent now arrives: once, twice or not at all.
     pub(crate) fn carry(
         &mut self,
         now: Time,
@@ -112,14 +113,14 @@ mod tests {
 
     #[test]
     fn a_full_queue_drops_and_a_clogged_path_is_late() {
-        // 100,000 bytes a second are offered, half of them fit.
+        // The test sends 100,000 bytes a second, of which half fit.
         let weather = Weather { bandwidth: Some(50_000), queue: 10_000, ..Weather::fair() };
         let arrivals = arrivals(&weather);
         assert!((lost(&arrivals) - 0.5).abs() < 0.01);
         let latest = arrivals.iter().enumerate().filter_map(|(n, pair)| Some((n, pair[0]?)));
         let longest = latest.map(|(n, at)| at.as_micros() - n as u64 * 1_000).max().unwrap();
         assert!((200_000..225_000).contains(&longest), "{longest}");
-        // Nor is a long queue before a thin line there for minutes, since it would be when the line is a thick one again.
+        // A long queue before a thin line holds nothing for longer than two seconds.
         let (mut pipe, mut dice) = (Pipe::default(), Dice::new(3));
         let weather = Weather { bandwidth: Some(2_000), queue: 60_000, ..Weather::fair() };
         let arrive = (0..1_000).map(|_| pipe.carry(Time::ZERO, 100, &weather, &mut dice)[0]);

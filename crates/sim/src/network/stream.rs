@@ -1,4 +1,4 @@
-//! Bytes one way, complete and in order: TCP below a WebSocket, or SCTP's reliable mode. A loss is a delay.
+//! One direction of a reliable stream of bytes: TCP below a WebSocket, or SCTP's reliable mode. A loss is a delay.
 
 use std::collections::VecDeque;
 
@@ -7,13 +7,14 @@ use samovar_wire::{Duration, Time};
 use super::Weather;
 use crate::dice::Dice;
 
-/// A first retransmission after a gap: what follows is acknowledged, and tells of it.
+/// How long a fast retransmission takes beyond a round trip. It needs no time-out, because acks of later bytes reveal
+/// the loss.
 const FAST: Duration = Duration::from_millis(20);
-/// A retransmission by time-out; doubles with each that is lost, too.
+/// How long a retransmission by time-out takes. The time doubles with each further loss.
 const TIMEOUT: Duration = Duration::from_millis(250);
-/// Losses in a row of one message at most.
+/// The most losses in a row of one message.
 const LOSSES_MAX: u32 = 6;
-/// A loss that takes this long to make up for is a stall: three retransmissions in a row, usually.
+/// A delay by losses that lasts this long is a *stall*. It usually takes three losses in a row.
 const STALL: Duration = Duration::from_millis(1_000);
 
 /// One direction of a stream.
@@ -21,11 +22,11 @@ const STALL: Duration = Duration::from_millis(1_000);
 pub(crate) struct Stream<M> {
     is_bad: bool,
     free_at: Time,
-    /// Nothing arrives before what was sent earlier.
+    /// When the last message arrives. Later messages arrive no earlier.
     last: Time,
-    /// The last stall, or the present one: from when until when nothing arrives.
+    /// The last stall, or the present one: when it begins and ends. Nothing arrives in between.
     stall: (Time, Time),
-    /// What was sent while nothing came through.
+    /// Messages that were sent while the path was cut.
     held: VecDeque<M>,
     held_bytes: u64,
 }
@@ -72,18 +73,18 @@ impl<M> Stream<M> {
         if first < last { last.since(first) } else { Duration::ZERO }
     }
 
-    /// Keeps a message until something comes through again.
+    /// Keeps a message until the path carries something again.
     pub(crate) fn hold(&mut self, message: M, bytes: usize) {
         self.held.push_back(message);
         self.held_bytes += bytes as u64;
     }
 
-    /// Whether something is being kept: then what is sent now queues up behind it.
+    /// Whether messages are kept. What is sent now queues up behind them.
     pub(crate) fn is_holding(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// What was kept, to be sent now.
+    /// Takes the messages that were kept, to be sent now.
     pub(crate) fn release(&mut self) -> VecDeque<M> {
         self.held_bytes = 0;
         std::mem::take(&mut self.held)

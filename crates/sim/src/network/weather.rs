@@ -7,7 +7,7 @@ use crate::dice::Dice;
 /// How a path loses packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
-    /// Each packet by itself, with this probability.
+    /// Each packet independently, with this probability.
     Random(f64),
     /// In runs (Gilbert 1960, Elliott 1963): the path is good or bad, and changes with each packet.
     Bursts {
@@ -15,9 +15,9 @@ pub enum Loss {
         begin: f64,
         /// The probability that a bad path is good for the next packet.
         end: f64,
-        /// What a good path loses.
+        /// The probability that a good path loses a packet.
         good: f64,
-        /// What a bad path loses.
+        /// The probability that a bad path loses a packet.
         bad: f64,
     },
 }
@@ -52,7 +52,7 @@ impl Loss {
 pub struct Weather {
     /// The shortest time that a packet is on its way.
     pub latency: Duration,
-    /// What is added to that: the sum of two rolls below this, so this on average and twice this at most.
+    /// Added to the latency: the sum of two random spans below this, so this on average and twice this at most.
     pub jitter: Duration,
     /// The probability that a packet is delayed by up to [`Weather::spike`] besides.
     pub spikes: f64,
@@ -65,9 +65,9 @@ pub struct Weather {
     /// The probability that a packet is held back by up to four times the latency, so that others overtake it. Where
     /// jitter exceeds the time between two packets they overtake each other anyway.
     pub reordering: f64,
-    /// Bytes per second; `None` for more than anybody sends.
+    /// Bytes per second; `None` for no limit.
     pub bandwidth: Option<u64>,
-    /// Bytes that may wait for the bandwidth; what finds the queue full is lost.
+    /// Bytes that may wait for the bandwidth. A packet that finds the queue full is lost.
     pub queue: u64,
 }
 
@@ -88,15 +88,15 @@ impl Weather {
         }
     }
 
-    /// A path of this round trip on average, this much jitter either side of it each way, as `tc netem` counts, and this
-    /// loss. Nothing arrives before it was sent: with more jitter than latency the round trip is twice the jitter.
+    /// A path with this mean round trip, this jitter around the mean in each direction, as `tc netem` counts it, and
+    /// this loss. Where the jitter exceeds half of the round trip, the mean round trip is twice the jitter instead.
     #[must_use]
     pub const fn of(round_trip: Duration, jitter: Duration, loss: f64) -> Self {
         let latency = Duration::from_micros((round_trip.as_micros() / 2).saturating_sub(jitter.as_micros()));
         Self { latency, jitter, loss: Loss::Random(loss), ..Self::fair() }
     }
 
-    /// Some conditions that players have: from a good line to a bad train.
+    /// Rolls conditions that players have, from a good line to a bad train.
     #[must_use]
     pub fn some(dice: &mut Dice) -> Self {
         let severity = dice.below(4);
@@ -130,7 +130,7 @@ impl Weather {
         delay
     }
 
-    /// How long it takes to put so many bytes on the path.
+    /// How long it takes to put this many bytes on the path.
     pub(crate) fn serialisation(&self, bytes: usize) -> Duration {
         let micros = self.bandwidth.map_or(0, |rate| bytes as u64 * 1_000_000 / rate.max(1));
         Duration::from_micros(micros)

@@ -9,7 +9,7 @@ use crate::fault::{Beyond, Direction, Fault, Group, Who};
 use crate::network::Weather;
 use crate::plan::Plan;
 
-/// Players at most; those that join on the way included.
+/// The most players of a run, those that join later included.
 const PLAYERS_MAX: usize = 12;
 
 pub(super) fn chaos(seed: u64) -> Plan {
@@ -27,7 +27,7 @@ pub(super) fn chaos(seed: u64) -> Plan {
             players += 1;
         }
         plan.strike(at, fault);
-        // Now and then several strike at one moment.
+        // Sometimes the next fault strikes at the same moment.
         at += if dice.chance(0.25) { 0 } else { dice.range(10, 1_200) };
     }
     plan.lasts = Duration::from_millis(at) + dice.millis(500, 4_000);
@@ -37,13 +37,13 @@ pub(super) fn chaos(seed: u64) -> Plan {
     }
     plan.rules.orders = some_orders(&mut dice);
     if !plan.has_direct {
-        // Sixty packets a second to each are more than a stream carries that stands still for each loss.
+        // Lockstep sends sixty packets a second to each member: too many for streams, which stall at each loss.
         plan.rules.orders.lockstep = None;
     }
     plan
 }
 
-/// A member or two lie meanwhile.
+/// Chaos in which one or two members lie.
 pub(super) fn with_liars(seed: u64) -> Plan {
     let mut plan = chaos(seed);
     let mut dice = Dice::new(seed ^ 0x11a5_0000);
@@ -55,14 +55,14 @@ pub(super) fn with_liars(seed: u64) -> Plan {
     plan
 }
 
-/// Nothing but liars: all others keep their seats, and the host its office.
+/// No fault but liars: all other members keep their seats, and the host its office.
 pub(super) fn liars(seed: u64) -> Plan {
     let (mut plan, mut dice) = some_plan(seed, 3 + seed % 6);
     for liar in 0..dice.range(1, liars_max(plan.players)) {
         let player = plan.players - 1 - liar as usize;
         plan.strike(dice.range(0, 1_000), Fault::Lie { player, lasts: seconds(10) });
     }
-    // Bad weather alone costs a host its office.
+    // The weather is fair, because bad weather alone can cost a host its office.
     (plan.direct, plan.relay, plan.update_rate) = (Weather::fair(), Weather::fair(), 30);
     plan.keeps_host = true;
     plan.lasts = seconds(10);
@@ -70,7 +70,7 @@ pub(super) fn liars(seed: u64) -> Plan {
     plan
 }
 
-/// Some who are no members: they never ask for a seat, or show a ticket that is void.
+/// Adds strangers that never ask for a seat, and newcomers that show void tickets.
 fn add_strangers(plan: &mut Plan, dice: &mut Dice) {
     let lasts = plan.lasts.as_micros() / 1_000;
     for _ in 0..dice.below(4) {
@@ -83,7 +83,7 @@ fn add_strangers(plan: &mut Plan, dice: &mut Dice) {
     }
 }
 
-/// Most members are honest: whoever has most of the votes is the next host.
+/// The most liars of a run. The majority must be honest, because it elects the host.
 const fn liars_max(players: usize) -> u64 {
     if players < 5 { 1 } else { 2 }
 }
@@ -122,7 +122,7 @@ fn some_fault(dice: &mut Dice, players: usize) -> Fault {
     }
 }
 
-/// With dice of their own, since all that is rolled behind a new kind of fault is another run.
+/// Rolls a fault of the kinds that were added later. They have dice of their own, so that old seeds kept their rolls.
 fn some_rare_fault(dice: &mut Dice, players: usize) -> Fault {
     let who = someone(dice, players);
     let lasts = dice.millis(50, 7_000);

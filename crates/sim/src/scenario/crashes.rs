@@ -29,7 +29,7 @@ pub(super) fn host_and_backup_crash(seed: u64) -> Plan {
     let (mut plan, mut dice) = some_plan(seed, players);
     let at = dice.range(200, 1_500);
     plan.strike(at, Fault::Crash { who: Who::Host, back: Some(seconds(3)) });
-    // At once, or while the backup takes over.
+    // The backup ends at once, or while it takes over.
     let later = if dice.chance(0.5) { 0 } else { dice.below(700) };
     plan.strike(at + later, Fault::Crash { who: Who::Backup, back: Some(seconds(3)) });
     plan.lasts = seconds(6);

@@ -1,5 +1,5 @@
-//! What the holes at a step on the ladder of paths are measured by: 60 ms round trip directly and to the relay, so twice that
-//! through it, 10 ms of jitter, 5 % loss, 60 frames and updates a second.
+//! Measures standstills while paths come and go (docs/recovery.md, "When a path comes or goes"): 60 ms round trip
+//! directly and to the relay, so 120 ms through the relay, 10 ms of jitter, 5 % loss, 60 frames and updates a second.
 
 use samovar_wire::{Duration, Time};
 
@@ -21,7 +21,7 @@ pub(super) fn up(seed: u64) -> Plan {
     let mut plan = plan(seed);
     plan.strike(0, Fault::NoDirect { lasts: at(seed) });
     plan.standstills_at_rises = true;
-    // They were tried in vain, and are tried again when a pause is over.
+    // Members have tried direct paths in vain, and try them again after a pause.
     plan.lasts = seconds(14);
     plan
 }
@@ -59,7 +59,7 @@ fn cut(mut plan: Plan, direction: Direction) -> Plan {
     plan
 }
 
-/// At any moment of a frame, and of every timer.
+/// Each seed strikes at another phase of frames and timers.
 const fn at(seed: u64) -> Duration {
     Duration::from_millis(3_000 + seed * 7 % 500)
 }

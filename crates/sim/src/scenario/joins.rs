@@ -67,7 +67,7 @@ pub(super) fn hand_over(seed: u64) -> Plan {
     plan.is_single = true;
     if dice.chance(0.3) {
         plan.is_single = false;
-        // The relay is gone, or the old host goes before it is done.
+        // The relay crashes, or the host crashes before its hand-over is complete.
         let lasts = seconds(2);
         let fault = if dice.chance(0.5) {
             Fault::RelayCrash { lasts }
@@ -91,7 +91,7 @@ pub(super) fn mass_leave(seed: u64) -> Plan {
     plan
 }
 
-/// The host goes, and while it hands over so do some of those who would host next.
+/// The host leaves or hands over, and some of its backups leave meanwhile.
 pub(super) fn hosts_leave_together(seed: u64) -> Plan {
     let players = 3 + seed % 4;
     let (mut plan, mut dice) = some_plan(seed, players);

@@ -1,4 +1,4 @@
-//! Messages in order and games in lockstep, when what keeps the order ends.
+//! Ordered messages and lockstep games when the host, which keeps the order, ends, or when a player is slow.
 
 use samovar_session::lockstep::LockstepConfig;
 use samovar_session::{Causality, Orders, TimeOrderConfig};
@@ -16,7 +16,8 @@ const SPOKEN: Orders = Orders {
     lockstep: None,
 };
 
-/// Some orders: half of all runs speak in them, and others do without any, so that what they cost is not all that is tested.
+/// Rolls the orders of a run. Half of all runs send ordered messages; the others do not, so that sessions without the
+/// cost of orders are tested, too.
 pub(super) fn some_orders(dice: &mut Dice) -> Orders {
     match dice.below(8) {
         0..=2 => Orders::default(),
@@ -45,7 +46,8 @@ pub(super) fn sequencer_crash(seed: u64) -> Plan {
     plan
 }
 
-/// Sixty packets a second to each are more than a stream carries that stands still for each loss: there are channels.
+/// A plan with lockstep. It has direct paths or data channels to the relay, because sixty packets a second to each
+/// member are too many for streams, which stall at each loss.
 fn lockstep_plan(seed: u64, players: u64) -> (Plan, Dice) {
     let (mut plan, dice) = some_plan(seed, players);
     plan.rules.orders = steps();

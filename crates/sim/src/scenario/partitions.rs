@@ -1,4 +1,4 @@
-//! Networks that carry nothing, or only one way.
+//! Networks that carry nothing, or carry packets in one direction only.
 
 use samovar_wire::Duration;
 
@@ -58,7 +58,7 @@ pub(super) fn few_miss_the_host(seed: u64) -> Plan {
         Fault::Cut { group, beyond, direction, lasts }
     };
     let at = dice.range(1_000, 2_000);
-    // Shorter than who is silent is removed for it.
+    // Shorter than the silence after which a host removes a member.
     let lasts = dice.millis(300, 3_000);
     let direction = *dice
         .pick(&[Direction::In, Direction::In, Direction::Out, Direction::Both])
@@ -68,7 +68,7 @@ pub(super) fn few_miss_the_host(seed: u64) -> Plan {
         0 => {}
         1 => plan.strike(at - dice.below(800), Fault::RelayCrash { lasts: seconds(5) }),
         _ => {
-            // The relay is back before the host is back at it.
+            // The relay restarts before the host reaches it again.
             plan.strike(at - dice.below(800), Fault::RelayCrash { lasts: dice.millis(100, 800) });
             plan.strike(at - 900, cut(Who::Host, Beyond::Relay, Direction::Both, dice.millis(900, 3_000)));
         }
@@ -95,7 +95,7 @@ pub(super) fn flapping(seed: u64) -> Plan {
 pub(super) fn two_claims(seed: u64) -> Plan {
     let players = 4 + seed % 5;
     let (mut plan, mut dice) = some_plan(seed, players);
-    // Those with even numbers and those with odd ones do not hear each other, and the relay hears both.
+    // Players with even numbers and players with odd numbers do not hear each other; the relay hears both.
     let group = Group { who: Who::Players(0x5555_5555), relay: false };
     let lasts = dice.millis(1_500, 4_000);
     let at = dice.range(300, 800);
@@ -121,7 +121,7 @@ pub(super) fn sides_fork(seed: u64) -> Plan {
     let group = Group { who: Who::HostAnd(dice.below(players) as usize), relay: dice.chance(0.5) };
     plan.strike(at, Fault::Cut { group, beyond: Beyond::Rest, direction: Direction::Both, lasts });
     if dice.chance(0.5) {
-        // Nobody says which side was first.
+        // The relay is gone, so no witness tells which side was first.
         plan.has_direct = true;
         plan.strike(at - dice.below(300), Fault::RelayCrash { lasts: dice.millis(1_000, 12_000) });
     }

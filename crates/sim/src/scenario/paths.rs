@@ -8,18 +8,19 @@ use crate::fault::{Beyond, Direction, Fault, Group, Who};
 use crate::network::Weather;
 use crate::plan::Plan;
 
-/// Whoever runs may be silent for so long: until silence is unusual (60 ms at 60 packets a second, twice that at 20), then a
-/// complaint and its answer by the relay, 60 ms each, and a frame.
+/// The longest usual silence of a running member. Silence is unusual after 60 ms at 60 packets a second, after 120 ms
+/// at 20. Then a complaint and its answer go through the relay, 60 ms each, and a frame passes.
 const HOLE_MAX: Duration = Duration::from_millis(350);
-/// The same just after a path was opened: what is unusual on it is not known yet. 250 ms are to a member and 300 to the relay,
-/// and where both ways fail at once the complaint of one end waits for the other's.
+/// The same just after a path opened, when its usual silence is not known yet. Silence then counts as unusual after 250
+/// ms on a path to a member, after 300 ms on one to the relay. Where both directions fail at once, the complaint of one
+/// end waits for the other's.
 const FRESH_HOLE_MAX: Duration = Duration::from_millis(500);
-/// Who is behind another address is heard again after so long (issue 6).
+/// The longest usual silence of a member whose address changed.
 const MOVED_MAX: Duration = Duration::from_millis(4_000);
 
 pub(super) fn upgrade(seed: u64) -> Plan {
     let (mut plan, mut dice) = fair_plan(seed);
-    // From the WebSocket to channels to the relay, and from there to direct ones.
+    // Packets move from the WebSocket to data channels to the relay, and from there to direct paths.
     let blocked = dice.range(1_500, 9_000);
     let at = dice.range(0, 900);
     plan.strike(at, Fault::NoUdp { lasts: Duration::from_millis(blocked) });
@@ -131,11 +132,12 @@ pub(super) fn relay_gone_while_relayed(seed: u64) -> Plan {
     plan
 }
 
-/// Two to six players on lines that lose little, so that what is silent is a path and not the weather.
+/// Two to six players on paths that lose little, so that a silence means a failed path and not bad weather.
 fn fair_plan(seed: u64) -> (Plan, Dice) {
     let (mut plan, dice) = some_plan(seed, 2 + seed % 5);
     plan.direct = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.01);
-    // A loss on a stream is a delay of everything behind it, which no other path helps against when it is the last.
+    // Streams lose nothing here. A loss on a stream delays everything behind it, and no path helps when the stream is
+    // the last one.
     plan.relay = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.0);
     plan.has_direct = true;
     plan.has_endpoint = !seed.is_multiple_of(3);

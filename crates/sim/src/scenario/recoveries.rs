@@ -1,4 +1,5 @@
-//! What recovery is measured by (issue 4): 60 ms round trip, 10 ms of jitter, 5 % loss, 60 frames and updates a second.
+//! Measures recovery (docs/recovery.md, "Recovery times"): 60 ms round trip, 10 ms of jitter, 5 % loss, 60 frames and
+//! updates a second.
 
 use samovar_wire::Duration;
 
@@ -29,7 +30,7 @@ pub(super) fn hand_over(seed: u64) -> Plan {
     plan(seed, 5, Fault::HandOver)
 }
 
-/// What the weather alone does to objects in the time that a hand-over takes.
+/// Measures the gap that the weather alone causes in the time that a hand-over takes.
 pub(super) fn nothing(seed: u64) -> Plan {
     plan(seed, 5, Fault::Watch { lasts: Duration::from_millis(220) })
 }
@@ -38,7 +39,7 @@ pub(super) fn leave(seed: u64) -> Plan {
     plan(seed, 5, Fault::Leave(Who::Host))
 }
 
-/// Ten minutes of two to five players at 5 % loss and 50 ms of jitter, in which nobody is to lose its office.
+/// Ten minutes of two to five players at 5 % loss and 50 ms of jitter, in which no host may lose its office.
 pub(super) fn weather(seed: u64) -> Plan {
     let mut plan = Plan::calm(seed, 2 + (seed % 4) as usize);
     let rate = [20, 30, 60][(seed / 4 % 3) as usize];
@@ -49,7 +50,7 @@ pub(super) fn weather(seed: u64) -> Plan {
     plan
 }
 
-/// The same over nothing but streams, where each loss is a silence of a quarter of a second.
+/// The same over streams alone, where each loss is a silence of a quarter of a second.
 pub(super) fn weather_by_stream(seed: u64) -> Plan {
     Plan { has_direct: false, has_endpoint: false, ..weather(seed) }
 }
@@ -59,7 +60,7 @@ fn plan(seed: u64, players: usize, fault: Fault) -> Plan {
     (plan.frame_rate, plan.update_rate) = (60, 60);
     plan.direct = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.05);
     plan.relay = plan.direct;
-    // At any moment of a frame, and of every timer; when electorates have grown.
+    // Each seed strikes at another phase of frames and timers, once electorates have grown.
     plan.strike(3_000 + seed * 7 % 500, fault);
     plan.lasts = seconds(6);
     plan.is_single = true;

@@ -1,4 +1,4 @@
-//! Relays that end, with hosts that do.
+//! Relays that crash, freeze or stop, and hosts that go meanwhile.
 
 use samovar_session::lockstep::LockstepConfig;
 use samovar_wire::Duration;
@@ -10,7 +10,7 @@ use crate::plan::Plan;
 pub(super) fn relay_crash_then_host_crash(seed: u64) -> Plan {
     let players = 3 + seed % 6;
     let (mut plan, mut dice) = some_plan(seed, players);
-    // Without direct paths nobody hears of anybody when the relay is gone.
+    // Without direct paths members cannot hear each other once the relay is gone.
     plan.has_direct = true;
     let lasts = dice.millis(1_000, 12_000);
     plan.strike(1_500, Fault::RelayCrash { lasts });
@@ -41,7 +41,7 @@ pub(super) fn last_survivor(seed: u64) -> Plan {
     };
     plan.strike(at + dice.below(1_500), fault);
     plan.lasts = seconds(14);
-    // It waits for three seconds, whether it is the only one, when it is sure that nobody answers.
+    // The survivor first misses all others, then waits for three seconds before it goes on alone.
     plan.recovers_within = Some(seconds(8));
     plan
 }
@@ -55,7 +55,7 @@ pub(super) fn host_hesitates(seed: u64) -> Plan {
     let mut at = 1_500;
     for _ in 0..dice.range(1, 4) {
         at += dice.range(0, 1_000);
-        // About as long as it takes to miss a host and to agree on that.
+        // About the time that members need to miss a host and to agree on that.
         let lasts = dice.millis(80, 600);
         let group = Group { who: Who::Host, relay: false };
         let fault = match dice.below(3) {
@@ -81,7 +81,7 @@ pub(super) fn stale_host(seed: u64) -> Plan {
         Fault::Sleep { who: Who::Host, lasts: away, clock_stops: dice.chance(0.5) }
     };
     plan.strike(500, host_goes);
-    // It is replaced meanwhile, or not yet; and the relay forgets who was connected.
+    // The relay restarts before or after the host is replaced, and forgets which peers were connected.
     let at = 500 + dice.range(100, away.as_micros() / 1_000);
     plan.strike(at, Fault::RelayCrash { lasts: dice.millis(50, 3_000) });
     plan.strike(at - 50, Fault::SlowDisk { delay: dice.millis(1, 400), lasts: seconds(4) });

@@ -1,4 +1,4 @@
-//! Hosts that live and do not run.
+//! Hosts that are alive and do not run, or whose games stand still.
 
 use samovar_wire::Duration;
 
@@ -32,7 +32,7 @@ pub(super) fn sleeping_host_wakes(seed: u64) -> Plan {
     plan.lasts = lasts + seconds(4);
     plan.is_single = true;
     if dice.chance(0.3) {
-        // Nobody keeps what it missed for it.
+        // Without the relay no stream keeps for the host what it missed.
         plan.has_direct = true;
         plan.strike(100, Fault::RelayCrash { lasts: lasts + seconds(3) });
         plan.is_single = false;
@@ -40,7 +40,7 @@ pub(super) fn sleeping_host_wakes(seed: u64) -> Plan {
     plan
 }
 
-/// The host stalls, and its successor leaves while it comes back.
+/// The host stalls, and its successor leaves while the old host comes back.
 pub(super) fn successor_leaves(seed: u64) -> Plan {
     let players = 2 + seed % 3;
     let (mut plan, mut dice) = some_plan(seed, players);
@@ -57,7 +57,7 @@ pub(super) fn game_stands_still(seed: u64) -> Plan {
     let lasts = dice.millis(1_000, 9_000);
     let at = dice.range(3_200, 4_000);
     if dice.chance(0.3) {
-        // Whoever is first in line does not play either.
+        // The game of the first backup stands still, too.
         plan.strike(
             at - dice.below(1_500),
             Fault::StandStill { who: Who::Backup, lasts: dice.millis(500, 6_000) },
@@ -65,7 +65,7 @@ pub(super) fn game_stands_still(seed: u64) -> Plan {
     }
     plan.strike(at, Fault::StandStill { who: Who::Host, lasts });
     match dice.below(5) {
-        // Before it may hand over, or while it does, or when another hosts.
+        // The host crashes before its hand-over, during it, or when another member hosts.
         0 => plan.strike(at + dice.below(4_000), Fault::Crash { who: Who::Host, back: Some(seconds(1)) }),
         1 => plan.strike(
             at + dice.below(3_000),

@@ -1,5 +1,5 @@
-//! Inputs that must not be lost (docs/recovery.md, promise 7): each member submits numbers, the host ticks them off
-//! on a *tally* for each member, and in the end everything that a member was told to be accepted must be ticked off.
+//! Inputs that must not be lost (docs/recovery.md, promise 7). Each member submits numbers, and the host ticks them off
+//! on a *tally* for each member. In the end every input that was reported as accepted must be ticked off.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,18 +10,19 @@ use samovar_wire::{Duration, Kind, ObjectId, PeerId, Term, Time};
 use crate::game::{ProcessId, Turn};
 use crate::promise::{Broken, Promise};
 
-/// What is ticked off of one member's inputs.
+/// The kind of a tally: the object that says which inputs of one member took effect.
 pub(super) const TALLY: Kind = Kind(4);
-/// They go with the office, also from a host that stays.
+/// Tallies go to each new host, also from a host that handed over and stays.
 const TRAITS: Traits = Traits { with_host: true, ..Traits::of(TALLY) };
 /// How often a member submits something.
 const SUBMIT_EVERY: Duration = Duration::from_millis(400);
-/// How often a host sweeps away the tallies of those who are gone.
+/// How often a host destroys the tallies of members that are gone.
 const SWEEP_EVERY: Duration = Duration::from_millis(1_000);
-/// How long a member is gone until its tally is swept away: one whose admission died with a host comes back as itself.
+/// How long a member must be gone before its tally is destroyed. A member whose admission was lost with a host comes
+/// back as the same peer.
 const GONE_AFTER: Duration = Duration::from_millis(15_000);
 
-/// What a tally says.
+/// The content of a tally.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     member: u32,
@@ -49,7 +50,7 @@ impl Tally {
         }
     }
 
-    /// An input takes effect, unless it has.
+    /// Lets an input take effect; whether it had not before.
     fn tick_off(&mut self, number: u64, count: u32) -> bool {
         if number <= self.number {
             return false;
@@ -64,7 +65,7 @@ impl Tally {
         true
     }
 
-    /// Whether an input took effect; one too long ago is believed to have.
+    /// Whether an input took effect. An input that is too old to tell counts as if it did.
     const fn has(&self, count: u32) -> bool {
         if count > self.count {
             return false;
@@ -77,7 +78,7 @@ impl Tally {
     }
 }
 
-/// What a tally is made of.
+/// The schema of a tally.
 pub(super) fn schema() -> Schema {
     let mut builder = SchemaBuilder::default();
     builder.field("member", Coding::Exact { width: 1 });
@@ -85,7 +86,7 @@ pub(super) fn schema() -> Schema {
     builder.build(TALLY)
 }
 
-/// An input that waits for its tally to be this host's.
+/// An input that waits until this host owns its tally.
 #[derive(Clone, Copy, Debug)]
 struct Input {
     member: u32,
@@ -93,16 +94,16 @@ struct Input {
     count: u32,
 }
 
-/// What one process does.
+/// The state at one process.
 #[derive(Debug)]
 struct Part {
     me: PeerId,
     submit_at: Time,
     sweep_at: Time,
     count: u32,
-    /// Members with a tally that are in no view, since when.
+    /// Members with a tally that the view does not name, and since when.
     gone: BTreeMap<u32, Time>,
-    /// The session's numbers of what was submitted, and the member's own.
+    /// The inputs that were submitted: the session's number and the member's own count of each.
     submitted: BTreeMap<u64, u32>,
     waiting: VecDeque<Input>,
 }
@@ -110,14 +111,15 @@ struct Part {
 /// All inputs of a world.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
-    /// More fails at a time than what acceptance is a promise about.
+    /// More than one thing may fail at a time, so that accepted inputs may be lost.
     pub(super) may_lose: bool,
     parts: BTreeMap<ProcessId, Part>,
-    /// What members were told to be accepted, by the session's numbers, and not that others may have gone on without it.
+    /// The inputs that each member was told are accepted, by the session's numbers; without those that it was later
+    /// told others may lack.
     accepted: BTreeMap<PeerId, BTreeMap<u64, u32>>,
-    /// The terms that began since a host was lost.
+    /// The terms that began because a host was lost or left.
     lost: BTreeSet<Term>,
-    /// Members whose tally somebody has swept away.
+    /// Members whose tally a host has destroyed.
     swept: BTreeSet<u32>,
     state: State,
 }
@@ -174,7 +176,7 @@ impl Inputs {
             Event::HostChanged(migration) if migration.cause != Cause::HandedOver => {
                 self.lost.insert(migration.term);
             }
-            // What is done when the session is over already nobody is told of.
+            // An input that takes effect after the session's end reaches no other member, so it does not count.
             Event::Input { number, bytes, .. } if turn.session.is_member() => {
                 let Ok(bytes) = <[u8; 8]>::try_from(&bytes[..]) else { return };
                 let text = u64::from_le_bytes(bytes);
@@ -186,7 +188,8 @@ impl Inputs {
         }
     }
 
-    /// The host lets inputs take effect, in order; what belongs on a tally of somebody else waits until it is its own.
+    /// Lets inputs take effect at the host, in order. An input whose tally another member owns waits until the host
+    /// owns the tally.
     fn tick_off(&mut self, turn: &mut Turn<'_>) {
         let me = turn.session.me();
         while let Some(&input) = self.part(turn).waiting.front() {
@@ -209,7 +212,7 @@ impl Inputs {
         }
     }
 
-    /// The tallies of those who are gone are of no use.
+    /// Destroys tallies of members that are gone.
     fn sweep(&mut self, turn: &mut Turn<'_>) {
         let part = self.part(turn);
         if turn.resting || part.sweep_at > turn.now {
@@ -233,9 +236,9 @@ impl Inputs {
         }
     }
 
-    /// Looks whether everything accepted has had its effect, also what was submitted by those who are gone.
+    /// Checks that every accepted input took effect, also those of members that are gone.
     pub(super) fn look_settled(&self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
-        // Bad weather alone may lose a host, too, and then another failure is one too many.
+        // Bad weather alone may cost a host its office. A further lost host is then a second failure.
         let may_lose = self.may_lose || self.lost.len() > 1;
         let Some((_, session)) = members.first().filter(|_| !may_lose) else { return Ok(()) };
         for (submitter, accepted) in self.accepted.iter().filter(|(peer, _)| !self.swept.contains(&peer.0)) {

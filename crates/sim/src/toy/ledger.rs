@@ -1,4 +1,4 @@
-//! What was written and said, and what came of it (docs/recovery.md, promises 3 and 5).
+//! Records what was written and sent, and checks what others see of it (docs/recovery.md, promises 3 and 5).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::values::value;
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// What a peer showed of an object.
+/// An object's value at a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shown {
     stamp: Stamp,
@@ -18,8 +18,8 @@ struct Shown {
     count: i32,
 }
 
-/// What one peer tells another while it takes it for a member. Who was told that a member left, and then that it joined
-/// again, begins anew: what was under way is lost with the old membership, and both know that.
+/// The messages of one peer to another during one membership. A peer that hears that a member left, and then that it
+/// joined again, begins a new episode. Messages under way are lost with the old membership, and both peers know that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Talk {
     episode: u32,
@@ -42,7 +42,7 @@ impl Talk {
 pub(super) struct Ledger {
     /// The highest count that a writer has written of an object.
     written: BTreeMap<(ObjectId, PeerId), i32>,
-    /// What each process shows of each object, or showed of one that is gone.
+    /// The last value of each object at each process, also of objects that are gone.
     shown: BTreeMap<(ProcessId, PeerId), SortedMap<ObjectId, Shown>>,
     /// Messages from one peer to another: sent, and heard.
     sent: BTreeMap<(PeerId, PeerId), Talk>,
@@ -57,12 +57,12 @@ impl Ledger {
         *highest = count.max(*highest);
     }
 
-    /// This peer may write anything.
+    /// Stops judging what this peer writes.
     pub(super) fn distrust(&mut self, peer: PeerId) {
         self.liars.insert(peer);
     }
 
-    /// A member joined, as another sees it.
+    /// Notes that a member joined, as another member sees it.
     pub(super) fn note_joined(&mut self, at: PeerId, member: PeerId) {
         let talk = self.sent.entry((at, member)).or_default();
         *talk = Talk { episode: talk.episode + 1, count: 0 };
@@ -95,7 +95,7 @@ impl Ledger {
         self.complaint.take().map_or(Ok(()), Err)
     }
 
-    /// Looks at the values of all objects at a process.
+    /// Checks the values of all objects at a process.
     pub(super) fn look(&mut self, process: ProcessId, session: &Session) -> Result<(), Broken> {
         let me = session.me();
         let objects = session.objects().filter(|object| object.id() != ObjectId::SESSION);
@@ -112,13 +112,13 @@ impl Ledger {
         Ok(())
     }
 
-    /// Looks at what members have told each other when all of it should have arrived.
+    /// Checks that all messages between members have arrived, when they should have.
     pub(super) fn look_settled(&self, members: &[PeerId]) -> Result<(), Broken> {
         for (&(from, to), &sent) in &self.sent {
             if members.contains(&from) && members.contains(&to) {
                 let heard = self.heard.get(&(from, to)).copied().unwrap_or_default();
                 if heard != sent && sent.count > 0 {
-                    let what = format!("{from} told {to} {sent:?}, {heard:?} arrived");
+                    let what = format!("{from} sent {to} {sent:?}, and {heard:?} arrived");
                     return Err(Broken::new(Promise::Reliable, what));
                 }
             }
@@ -140,12 +140,12 @@ fn see(
     }
     let shown = Shown { stamp, writer, count };
     let before = all.insert(id, shown);
-    // What was written once stays written.
+    // A value that has not changed was checked before.
     if before == Some(shown) {
         return Ok(());
     }
     if written.get(&(id, writer)).is_none_or(|&highest| count > highest) {
-        return Err(format!("{id} shows count {count} of {writer}, who did not write that"));
+        return Err(format!("{id} shows count {count} of {writer}, which did not write that"));
     }
     let Some(before) = before else { return Ok(()) };
     if before.stamp != stamp || (before.writer, before.count) == (writer, count) {

@@ -1,5 +1,6 @@
-//! Messages in each order that the rules name (docs/recovery.md, promise 6): what comes before what is recorded where
-//! it is said, and looked at where it is heard, by the definitions and not by what the orders themselves know.
+//! Messages in each order that the rules name (docs/recovery.md, promise 6). The checker records what precedes a
+//! message where it is sent, and checks that where it is delivered. It uses the definitions of the orders, and nothing
+//! that the orders themselves know.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +10,10 @@ use samovar_wire::{Duration, PeerId, Time};
 use crate::game::Turn;
 use crate::promise::{Broken, Promise};
 
-/// How often a member says something, in one order or another.
+/// How often a member sends a message, in one order or another.
 const SAY_EVERY: Duration = Duration::from_millis(150);
 
-/// Which order.
+/// An order of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Order {
     Causal,
@@ -33,26 +34,26 @@ impl Order {
     }
 }
 
-/// How many messages of each sender.
+/// A number of messages for each sender.
 type Clock = BTreeMap<PeerId, u32>;
 
-/// What one member said, and was told, in one order.
+/// The messages that one member sent and was delivered in one order.
 #[derive(Debug, Default)]
 struct Diary {
     said: u32,
-    /// The last message heard of each sender; of the causal order its own, too.
+    /// The last message delivered here of each sender. In causal order also the member's own.
     clock: Clock,
-    /// What was said before something that was heard here: it must not come any more.
+    /// The last message of each sender that precedes one delivered here. None up to it may come any more.
     before: Clock,
-    /// The place of each message.
+    /// Each message's place among all that were delivered here.
     places: BTreeMap<(PeerId, u32), u32>,
-    /// The place here of the last message that another member had been told as well.
+    /// For each other member, the place there of the last message that was delivered at both.
     shared: BTreeMap<PeerId, u32>,
-    /// When the last message happened, and who told of it.
+    /// The time stamp and the sender of the last message.
     last: Option<(Time, PeerId)>,
-    /// All messages heard of each sender, late ones included.
+    /// All messages delivered here of each sender, late ones included.
     heard: BTreeMap<PeerId, BTreeSet<u32>>,
-    /// From which message on each other member is to be told.
+    /// For each other member, the first message of this one that must reach it.
     owes: Clock,
 }
 
@@ -60,11 +61,12 @@ struct Diary {
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     diaries: BTreeMap<(Order, PeerId), Diary>,
-    /// What a causal message's sender had said and been told before.
+    /// For each causal message, what its sender had sent and been delivered before.
     stamps: BTreeMap<(PeerId, u32), Clock>,
     say_at: BTreeMap<PeerId, Time>,
     complaint: Option<Broken>,
-    /// Two were told the same in different orders: that is wrong if both are there in the end.
+    /// Pairs of members at which the same messages were delivered in different orders. That is wrong if both are
+    /// members in the end.
     quarrels: Vec<(PeerId, PeerId, String)>,
 }
 
@@ -73,7 +75,7 @@ impl Orders {
         self.diaries.entry((order, me)).or_default()
     }
 
-    /// Says something now and then.
+    /// Sends a message now and then.
     pub(super) fn tick(&mut self, turn: &mut Turn<'_>) {
         let (me, now) = (turn.session.me(), turn.now);
         let due = self.say_at.entry(me).or_insert(now);
@@ -116,7 +118,7 @@ impl Orders {
                 let number = <[u8; 4]>::try_from(&bytes[..]).map(u32::from_le_bytes).unwrap_or_default();
                 self.diary(Order::Timestamp, me).heard.entry(*from).or_default().insert(number);
             }
-            // What is said from now on is for that one, too; what was under way may be lost with its link.
+            // Messages from now on must reach the new member, too. Messages under way may be lost with its link.
             Event::MemberJoined { member, .. } => {
                 for order in ORDERS {
                     let diary = self.diary(order, me);
@@ -132,7 +134,7 @@ impl Orders {
         }
     }
 
-    /// The others went on without a member: what was said to it, and by it, may be lost.
+    /// The others went on without a member: messages to it, and by it, may be lost.
     fn forgive(&mut self, order: Order, member: PeerId) {
         for ((_, from), diary) in self.diaries.iter_mut().filter(|((of, _), _)| *of == order) {
             let next = diary.said + 1;
@@ -165,7 +167,7 @@ impl Orders {
             return Err(format!("{number} of {from} behind {last}"));
         }
         if diary.before.get(&from).is_some_and(|&before| number <= before) {
-            return Err(format!("{number} of {from} behind what was said after it"));
+            return Err(format!("{number} of {from} behind a message that follows it"));
         }
         if order == Order::Causal {
             for (peer, count) in stamp {
@@ -185,12 +187,12 @@ impl Orders {
         if order == Order::Causal {
             return Ok(());
         }
-        // Both were told this one: it comes behind all that both were told before.
+        // The message was delivered at both members. It must come behind all that were delivered at both before.
         for (other, there) in others {
             let shared = diary.shared.insert(other, there);
             if let Some(shared) = shared.filter(|shared| *shared > there) {
                 let what = format!(
-                    "{order:?} at {me}: {number} of {from} is at {there} at {other}, {shared} before it"
+                    "{order:?} at {me}: {number} of {from}, at place {there} of {other}, behind a message at place {shared}"
                 );
                 self.quarrels.push((me, other, what));
                 break;
@@ -199,14 +201,14 @@ impl Orders {
         Ok(())
     }
 
-    /// What went wrong on the way.
+    /// The first violation that was found at a delivery.
     pub(super) fn take_complaint(&mut self) -> Result<(), Broken> {
         self.complaint.take().map_or(Ok(()), Err)
     }
 
-    /// Everybody has been told what it is owed.
+    /// Checks that every member was delivered all messages that must reach it.
     pub(super) fn look_settled(&self, members: &[PeerId]) -> Result<(), Broken> {
-        // What one that is gone was told last may have been given another place among those who went on.
+        // The last messages delivered at a member that is gone may have another place at the members that went on.
         let are_there =
             |(one, other, _): &&(PeerId, PeerId, String)| members.contains(one) && members.contains(other);
         if let Some((.., what)) = self.quarrels.iter().find(are_there) {
@@ -214,7 +216,7 @@ impl Orders {
         }
         for ((order, from), diary) in &self.diaries {
             if !members.contains(from) {
-                // By time nobody is waited for, and what is older than all patience is not told any more.
+                // Time-stamp order waits for no member, and does not deliver a message that is too old.
                 if *order != Order::Timestamp {
                     self.look_alike(*order, *from, diary, members)?;
                 }
@@ -224,7 +226,9 @@ impl Orders {
                 let heard = self.diaries.get(&(*order, *to)).and_then(|diary| diary.heard.get(from));
                 let is_heard = |number| heard.is_some_and(|heard| heard.contains(&number));
                 if let Some(number) = (first..=diary.said).find(|&number| !is_heard(number)) {
-                    let what = format!("{order:?}: {number} of {from} did not reach {to}, owed from {first}");
+                    let what = format!(
+                        "{order:?}: {number} of {from} did not reach {to}, as all from {first} on must"
+                    );
                     return Err(Broken::new(Promise::Ordered, what));
                 }
             }
@@ -232,8 +236,8 @@ impl Orders {
         Ok(())
     }
 
-    /// PROTOCOL §4.13: of one that is gone all who were there were told the same, and who came later of what was said
-    /// since.
+    /// PROTOCOL §4.13: of a member that is gone the same messages were delivered at all members that were there, and at
+    /// those that came later what it sent since.
     fn look_alike(
         &self,
         order: Order,
@@ -264,7 +268,7 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    /// 1 said two messages and is gone; 2 was told both, 3 the first.
+    /// Peer 1 sent two messages and is gone; both were delivered at peer 2, the first at peer 3.
     fn told(order: Order) -> Orders {
         let [gone, one, other] = [1, 2, 3].map(PeerId);
         let mut orders = Orders::default();

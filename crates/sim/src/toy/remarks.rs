@@ -1,5 +1,5 @@
-//! Remarks: what members say to each other that may be lost. None comes twice, of a channel none behind a newer one, and in
-//! the end everybody hears everybody.
+//! Remarks: messages that may be lost. None comes twice, on a sequenced channel none comes behind a newer one, and in
+//! the end every member hears every other.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,24 @@ use samovar_wire::{Duration, PeerId, SortedMap, Time};
 use crate::game::{ProcessId, Turn};
 use crate::promise::{Broken, Promise};
 
-/// How often a member says something.
+/// How often a member makes a remark.
 const SAY_EVERY: Duration = Duration::from_millis(250);
 const LANES: [Lane; 3] = [Lane::Unreliable, Lane::Sequenced(0), Lane::Sequenced(3)];
-/// So long is the longest, behind its count and whom it is for.
+/// The most bytes of a remark behind its count and its receiver.
 const PADDING_MAX: u64 = 40;
-/// For all, instead of one.
+/// The receiver of a remark that is for all members.
 const ALL: PeerId = PeerId(0);
 
-/// What one has heard of another by one lane.
+/// The remarks that one member has heard from another by one lane.
 #[derive(Clone, Copy, Debug, Default)]
 struct Heard {
     newest: u64,
-    /// Which before the newest, too: bit 0 for the one before, and so on.
+    /// Which of those before the newest it has heard, too: bit 0 for the one before, and so on.
     before: u64,
 }
 
 impl Heard {
-    /// Whether this is the first time. One too long ago is believed to be new.
+    /// Notes a remark; whether it is new. A remark that is too old to tell counts as new.
     fn note(&mut self, count: u64) -> bool {
         if count > self.newest {
             let step = count - self.newest;
@@ -46,10 +46,10 @@ impl Heard {
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
     say_at: SortedMap<ProcessId, Time>,
-    /// How many each has made, and how many of them before changes stopped.
+    /// How many remarks each member has made by each lane, and how many of them before changes stopped.
     made: BTreeMap<(PeerId, Lane), u64>,
     made_before_rest: BTreeMap<(PeerId, Lane), u64>,
-    /// By who made them and who heard them.
+    /// By the member that made them, the member that heard them, and the lane.
     heard: BTreeMap<(PeerId, PeerId, Lane), Heard>,
     complaint: Option<Broken>,
 }
@@ -70,7 +70,7 @@ impl Remarks {
         let (mut target, mut to) = (Target::All, ALL);
         let mut lane = LANES[turn.dice.below(LANES.len() as u64) as usize];
         if turn.resting {
-            // By each lane in its turn and to all: that somebody hears nothing of it is no accident then.
+            // By each lane in turn, and to all members: a member that hears nothing is no accident then.
             let made: u64 = LANES.iter().filter_map(|&lane| self.made.get(&(me, lane))).sum();
             lane = LANES[made as usize % LANES.len()];
         } else if let Some(&peer) = turn.dice.pick(&others).filter(|_| turn.dice.chance(0.5)) {
@@ -81,13 +81,13 @@ impl Remarks {
         let mut message = made.to_le_bytes().to_vec();
         message.extend_from_slice(&to.0.to_le_bytes());
         message.resize(message.len() + turn.dice.below(PADDING_MAX + 1) as usize, 0xa5);
-        // Of a message for all that does not fit some may have heard.
+        // A message for all that does not fit may have gone to some members.
         let _ = turn.session.send(target, lane, &message);
     }
 
     pub(super) fn event(&mut self, from: PeerId, me: PeerId, lane: Lane, bytes: &[u8]) {
         if let Err(what) = self.hear(from, me, lane, bytes) {
-            let what = format!("{me} heard of {from} by {lane:?} {what}");
+            let what = format!("{me} heard from {from} by {lane:?} {what}");
             self.complaint.get_or_insert(Broken::new(Promise::Loose, what));
         }
     }
@@ -119,7 +119,7 @@ impl Remarks {
         self.complaint.take().map_or(Ok(()), Err)
     }
 
-    /// Looks whether since changes stopped everybody has heard everybody by every lane.
+    /// Checks that every member has heard every other by every lane since changes stopped.
     pub(super) fn look_settled(&self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
         let ids = || members.iter().map(|(_, session)| session.me());
         for (from, me) in ids().flat_map(|from| ids().map(move |me| (from, me))).filter(|(a, b)| a != b) {
@@ -129,7 +129,7 @@ impl Remarks {
                 if newest <= before {
                     let made = self.made.get(&(from, lane)).copied().unwrap_or_default();
                     let what = format!(
-                        "{me} has heard nothing of {from} by {lane:?} since changes stopped: {newest} of {made}, {before} then"
+                        "{me} has heard nothing from {from} by {lane:?} since changes stopped: {newest} of {made}, {before} then"
                     );
                     return Err(Broken::new(Promise::Loose, what));
                 }

@@ -1,4 +1,4 @@
-//! A game in lockstep: what its state is says by which inputs it was stepped, and all members must have the same.
+//! A game in lockstep. Its state is a hash of all inputs that stepped it, and all members must have the same states.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use samovar_wire::{PeerId, Time};
 use crate::game::{ProcessId, Turn};
 use crate::promise::{Broken, Promise};
 
-/// States that are kept to be compared.
+/// The number of states that are kept to be compared.
 const PAST: u64 = 255;
 /// How many frames members may be apart in the end.
 const APART: u64 = 90;
@@ -21,7 +21,7 @@ struct State {
     hash: u64,
     past: BTreeMap<u64, u64>,
     next_input: Time,
-    /// The frame when everything was looked at last.
+    /// The frame at the last check.
     looked_at: u64,
 }
 
@@ -79,14 +79,14 @@ impl Steps {
             }
         }
         while let Some(event) = lockstep.poll_event() {
-            // Everybody who had a state is gone: the host's is as good as any.
+            // All members that had a state are gone, so the host's state is as good as any.
             if event == samovar_session::lockstep::Event::NoState {
                 lockstep.begin_anew();
             }
         }
     }
 
-    /// All members go on, together, and are in the same states.
+    /// Checks that all members go on, close together, and are in the same states.
     pub(super) fn look_settled(&mut self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
         if members.iter().any(|(_, session)| session.rules().orders.lockstep.is_none()) {
             return Ok(());
@@ -112,7 +112,9 @@ impl Steps {
         let (least, most) = (frames.clone().min().unwrap_or(0), frames.max().unwrap_or(0));
         match stands {
             Some(process) => broken(format!("{process} stands still")),
-            None if most > least + APART => broken(format!("from frame {least} to {most}")),
+            None if most > least + APART => {
+                broken(format!("members are apart, from frame {least} to {most}"))
+            }
             None => Ok(()),
         }
     }

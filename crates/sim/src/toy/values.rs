@@ -1,14 +1,14 @@
-//! The values of the toy's objects: functions of who wrote them and a count.
+//! The values of the toy's objects: functions of their writer and a count.
 
 use samovar_session::objects::{Coding, Motion, Schema, SchemaBuilder, State};
 use samovar_wire::{Kind, PeerId};
 
 /// The length of a lap, in counts.
 const LAP: i32 = 256;
-/// How far a thing goes in one count.
+/// How far an object goes in one count.
 const STEP: i32 = 8;
 
-/// What every kind of object is made of: writer, count, position, velocity.
+/// The schema of every kind of object: writer, count, position, velocity.
 pub(super) fn schema(kind: Kind) -> Schema {
     let mut builder = SchemaBuilder::default();
     builder.field("writer", Coding::Exact { width: 1 });
@@ -28,7 +28,7 @@ pub(super) fn value(writer: PeerId, count: i32) -> [i32; 6] {
     [writer.0.cast_signed(), count, x, y, vx, vy]
 }
 
-/// To and fro, as a triangle.
+/// A triangle wave: the place and the velocity at a count.
 const fn wave(at: i32) -> (i32, i32) {
     let place = at.rem_euclid(LAP);
     if place < LAP / 2 { (place * STEP, STEP * 30) } else { ((LAP - place) * STEP, -STEP * 30) }

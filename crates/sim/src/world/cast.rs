@@ -1,4 +1,4 @@
-//! Who plays in the world, in which processes.
+//! The players of the world, and their processes.
 
 use std::collections::BTreeSet;
 
@@ -10,28 +10,28 @@ use super::process::{Process, State};
 use crate::game::ProcessId;
 use crate::network::Place;
 
-/// Somebody who plays, in one process after another.
+/// A player, who runs one process after another.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Player {
     pub(super) process: Option<ProcessId>,
     pub(super) ticket: Option<Ticket>,
     /// The ticket before that, which must open nothing.
     pub(super) old_ticket: Option<Ticket>,
-    /// Does not come back.
+    /// The player does not come back.
     pub(super) is_gone: bool,
-    /// Nothing that it says reaches a host: it is never a member.
+    /// Its peer's messages reach no host, so it never becomes a member.
     pub(super) is_stranger: bool,
-    /// A start is under way.
+    /// The start of a process is queued.
     pub(super) is_starting: bool,
-    /// The next attempt founds the game anew, since nobody knows it.
+    /// The next process founds the game, because the relay knows none under this code.
     pub(super) founds: bool,
-    /// What its page has kept when it was loaded anew, and where it sat.
+    /// What its page kept for a reload, and the seat that it had then.
     pub(super) kept: Option<(PeerPass, Kept)>,
     pub(super) seat: Option<SeatId>,
     /// The seat that it has kept since the beginning, by its tickets alone. `None` once a process ended before its
     /// ticket was confirmed.
     pub(super) first_seat: Option<SeatId>,
-    /// When its session removed it, until it is a member again.
+    /// When it was evicted; `None` once it is a member again.
     pub(super) removed_at: Option<Time>,
     /// Until when it lies.
     pub(super) lies_until: Time,
@@ -55,7 +55,7 @@ impl Cast {
     pub(super) fn process_of(&self, peer: PeerId) -> Option<ProcessId> {
         let is = |process: &Process| match process.peer.as_deref() {
             Some(p) => p.session().is_some_and(|session| session.me() == peer),
-            // It is its turn.
+            // A process has no peer here during its own turn.
             None => process.state != State::Ended && process.known_as == Some(peer),
         };
         self.processes.iter().position(is)
@@ -68,19 +68,19 @@ impl Cast {
         sessions.filter(|(_, session)| session.is_member()).collect()
     }
 
-    /// The process that hosts by the highest term.
+    /// The process that hosts under the highest term.
     pub(super) fn host(&self) -> Option<(ProcessId, &Session)> {
         let hosts = self.members().into_iter().filter(|(_, session)| session.is_host());
         hosts.max_by_key(|(_, session)| session.term())
     }
 
-    /// Who succeeds the host first; when it is gone, as the others say.
+    /// The first backup, by the newest view of the members that run.
     pub(super) fn backup(&self) -> Option<PeerId> {
         let newest = self.members().into_iter().max_by_key(|(_, s)| (s.term(), s.view().number()));
         newest.and_then(|(_, session)| session.view().backup())
     }
 
-    /// The process that this one goes on as, itself if none.
+    /// The process that this one goes on as; itself if there is none.
     pub(super) fn heir_of(&self, mut id: ProcessId) -> ProcessId {
         while let Some(heir) = self.processes[id].heir {
             id = heir;

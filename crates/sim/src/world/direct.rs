@@ -1,4 +1,4 @@
-//! Direct connections: descriptions that travel by the relay, channels that open or do not, packets that are lost.
+//! Direct connections: descriptions that travel by the relay, channels that open or fail, packets that are lost.
 
 use samovar_directory::ConnId;
 use samovar_wire::{Duration, Mode, PeerId, Time};
@@ -9,7 +9,7 @@ use crate::dice::Dice;
 use crate::game::{Game, ProcessId};
 use crate::network::{Pipe, Place, Stream, Weather};
 
-/// How long a connection that finds no way is tried.
+/// How long an attempt lasts that finds no way.
 const ATTEMPT_LASTS: Duration = Duration::from_millis(15_000);
 /// How long a browser takes to notice that the other end is gone.
 pub(super) const CONSENT_LASTS: Duration = Duration::from_millis(20_000);
@@ -24,14 +24,14 @@ pub(super) struct Channel {
     /// The other end, once it is known, if it is the relay's.
     pub(super) relay_path: Option<ConnId>,
     is_open: bool,
-    /// One end is behind another address now: nothing gets through any more.
+    /// The address of one end has changed: nothing gets through any more.
     pub(super) is_dead: bool,
     pipe: Pipe,
     pub(super) bulk: Stream<Vec<u8>>,
 }
 
 impl Channel {
-    /// When a message of a mode and so many bytes arrives that is sent now.
+    /// When a message that is sent now arrives: once, twice or not at all.
     pub(super) fn carry(
         &mut self,
         now: Time,
@@ -52,7 +52,7 @@ impl<G: Game> World<G> {
         self.net.weather(from, self.plan.direct)
     }
 
-    /// A driver makes an offer, or an answer to one.
+    /// Lets a driver make an offer, or an answer to one.
     pub(super) fn describe(&mut self, id: ProcessId, peer: PeerId, attempt: u32, offer: Option<&str>) {
         let other = offer.and_then(parse);
         let channel = Channel {
@@ -81,7 +81,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// The answer is here: both ends know each other, and try to reach each other.
+    /// Takes an answer: both ends know each other now, and try to reach each other.
     pub(super) fn connect(&mut self, id: ProcessId, peer: PeerId, attempt: u32, answer: &str) {
         if let Some(conn) = Self::relay_path_named(answer) {
             if let Some(channel) = self.cast.processes[id].channels.get_mut(&attempt) {
@@ -159,7 +159,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// A driver closes its end; the other hears of it, unless that is lost.
+    /// Closes a driver's end of a connection. The other end hears of it soon, unless that is lost.
     pub(super) fn close_direct(&mut self, id: ProcessId, attempt: u32) {
         let Some(channel) = self.cast.processes[id].channels.remove(&attempt) else { return };
         if let Some(conn) = channel.relay_path {
@@ -177,7 +177,7 @@ impl<G: Game> World<G> {
         self.queue.push(self.now + after, Event::DirectClosed { process, attempt });
     }
 
-    /// A process ended without closing anything.
+    /// Leaves the channels of a process that ended without closing them. Their other ends notice later.
     pub(super) fn abandon_channels(&mut self, id: ProcessId) {
         let channels = std::mem::take(&mut self.cast.processes[id].channels);
         for (process, attempt) in channels.values().filter_map(|channel| channel.other) {
@@ -186,7 +186,7 @@ impl<G: Game> World<G> {
     }
 }
 
-/// What [`World::describe`] wrote.
+/// Reads a description that [`World::describe`] wrote.
 fn parse(description: &str) -> Option<(ProcessId, u32)> {
     let (process, attempt) = description.split_once(' ')?;
     Some((process.parse().ok()?, attempt.parse().ok()?))

@@ -10,21 +10,21 @@ use crate::fault::{Beyond, Direction, Fault, Group, Who};
 use crate::game::{Game, ProcessId};
 use crate::network::{Place, Side};
 
-/// How long a page takes to be loaded again, and up to 300 ms more.
+/// How long a reload of a page takes; up to 300 ms are added.
 const RELOAD_TAKES: Duration = Duration::from_millis(100);
 
 /// A fault that is over.
 #[derive(Clone, Debug)]
 pub(crate) enum Ending {
-    /// These processes go on.
+    /// These processes run again.
     Resume(Vec<ProcessId>),
     /// These tabs are shown again.
     Show(Vec<ProcessId>),
     /// These games make steps again.
     Step(Vec<ProcessId>),
-    /// The relay that was about to stop does, for so long.
+    /// The relay that announced its stop stops, for this long.
     RelayStops(Duration),
-    /// The relay runs on.
+    /// The frozen relay runs again.
     RelayResumes,
     /// The relay starts again.
     Relay,
@@ -32,9 +32,9 @@ pub(crate) enum Ending {
     Disk,
     /// A cut is mended.
     Mend(Side, Side),
-    /// A path that flaps changes again, so many times.
+    /// A path that flaps is cut or mended again, as often as `left` says.
     Flap { side: Side, rest: Side, is_cut: bool, left: u32, period: Duration },
-    /// The weather is fair again.
+    /// The storm is over.
     Calm,
     /// The paths of these players are free again.
     Unclog(Vec<usize>),
@@ -55,7 +55,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Does what a fault says; whether there was anybody to do it to.
+    /// Carries out a fault; whether it struck anything.
     fn apply(&mut self, fault: Fault) -> bool {
         match fault {
             Fault::Join => {
@@ -253,7 +253,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Everything that is wrong ends, and who is not there comes back.
+    /// Ends all faults, and lets players without a process come back.
     pub(super) fn heal(&mut self) {
         self.healing = true;
         self.end_liars();
@@ -277,7 +277,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Strikes each of them; whether it struck any.
+    /// Strikes each of these processes; whether it struck any.
     fn each(&mut self, who: Who, mut strike: impl FnMut(&mut Self, ProcessId) -> bool) -> bool {
         self.processes_of(who).into_iter().filter(|&id| strike(self, id)).count() > 0
     }
@@ -327,7 +327,7 @@ impl<G: Game> World<G> {
         true
     }
 
-    /// A page keeps what its session is founded anew from, and where it sat.
+    /// Lets a page keep what its session can be founded anew from, and its seat.
     fn keep_table(&mut self, id: ProcessId) {
         let process = &self.cast.processes[id];
         let now = process.clock.local(self.now);
@@ -339,7 +339,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// A page is unloaded and loaded again. When all are, the session is founded anew.
+    /// Reloads a player's page. When all players reload at once, the session is founded anew.
     fn reload(&mut self, id: ProcessId) {
         self.judges.is_orphaned |= !self.can_spare(id);
         self.begin_crisis(id);
@@ -356,8 +356,8 @@ impl<G: Game> World<G> {
         self.reload_later(number, RELOAD_TAKES);
     }
 
-    /// Ends a cut in one direction. What streams have held back arrives then, and nobody can tell when it was said: who was alone hears
-    /// of others once more.
+    /// Ends a cut in one direction. What streams have held back arrives then, and its receiver cannot tell when it was
+    /// sent. So a host that was alone hears others once more.
     fn mend(&mut self, from: Side, to: Side) {
         self.net.cuts.mend(from, to);
         for (id, process) in self.cast.processes.iter().enumerate() {
@@ -371,7 +371,7 @@ impl<G: Game> World<G> {
         let process = &mut self.cast.processes[id];
         let now = process.clock.local(self.now);
         let session = process.peer.as_mut().and_then(|peer| peer.session_mut());
-        // It stays where nobody answers just now.
+        // The host keeps its office if no member answers just now.
         if !session.is_some_and(|session| session.hand_over(now)) {
             return false;
         }
@@ -381,8 +381,8 @@ impl<G: Game> World<G> {
         true
     }
 
-    /// Whether a member that runs is left when this process goes; without one there is no session to speak of. If none is
-    /// left of the side of a partition that the session is, it may end with that.
+    /// Whether another member that runs is left when this process goes; without one there is no session to judge. Also
+    /// notes that the session may end when the members left are all on a side of a partition with a lower term.
     pub(super) fn can_spare(&mut self, id: ProcessId) -> bool {
         let members = self.cast.members();
         let others =
@@ -485,13 +485,13 @@ impl<G: Game> World<G> {
         self.turn(id);
     }
 
-    /// Somebody starts with the ticket that a player had before its present one.
+    /// A new player joins with the ticket that a player had before its present one.
     fn replay_ticket(&mut self, id: ProcessId) -> bool {
         let victim = self.cast.processes[id].player;
         self.cast.players[victim].old_ticket.is_some_and(|old| self.show_ticket(id, old))
     }
 
-    /// Somebody starts with the hash of a player's ticket as a ticket.
+    /// A new player joins with the hash of a player's ticket as its ticket.
     fn forge_ticket(&mut self, id: ProcessId) -> bool {
         let session = self.cast.processes[id].peer.as_ref().and_then(|peer| peer.session());
         let forged = session.and_then(|session| {
@@ -501,7 +501,7 @@ impl<G: Game> World<G> {
         forged.is_some_and(|forged| self.show_ticket(id, forged))
     }
 
-    /// Somebody starts with a ticket that must not open a player's seat.
+    /// A new player joins with a ticket that must not open a player's seat.
     fn show_ticket(&mut self, id: ProcessId, ticket: Ticket) -> bool {
         let session = self.cast.processes[id].peer.as_ref().and_then(|peer| peer.session());
         let seat = session.and_then(|session| {
@@ -548,7 +548,7 @@ impl<G: Game> World<G> {
         Side { players, relay: group.relay }
     }
 
-    /// Everybody else; players that come later are on this side, too.
+    /// All other places. Players that join later are among them.
     const fn rest(&self, side: Side) -> Side {
         side.rest(64)
     }

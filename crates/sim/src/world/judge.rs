@@ -1,4 +1,4 @@
-//! Where the checkers look: after each turn at what changed, ten times a second at everything.
+//! Calls the checkers: after each turn for what changed, ten times a second for everything.
 
 use samovar_peer::{Path, Peer};
 use samovar_session::{EndReason, Event, Session};
@@ -11,21 +11,21 @@ use crate::game::{Game, ProcessId};
 use crate::network::Place;
 use crate::promise::{Broken, Promise};
 
-/// A silence of so many times the usual one is no bad luck with losses: a path was not given up.
+/// A silence of this many times the usual one is no bad luck with losses: a peer did not give up a failed path.
 const SILENCE_FACTOR_MAX: u64 = 4;
-/// A host is healthy when nothing was wrong with it or its paths for so long.
+/// A host is healthy when no fault has touched it or its paths for this long.
 const HEALTHY_AFTER: Duration = Duration::from_millis(10_000);
-/// Somebody can host when nothing was wrong with it or its paths for so long.
+/// A member can host when no fault has touched it or its paths for this long.
 const CALM_AFTER: Duration = Duration::from_millis(3_000);
-/// What a peer may hold besides, in bytes of its `Debug` output.
+/// The memory that a peer may hold beside its links and objects, in bytes of its `Debug` output.
 const MEMORY_BASE: usize = 600_000;
-/// What it may hold for each link.
+/// The memory that it may hold for each link.
 const MEMORY_PER_LINK: usize = 400_000;
-/// What it may hold for each object and link.
+/// The memory that it may hold for each object and link.
 const MEMORY_PER_OBJECT: usize = 20_000;
 
 impl<G: Game> World<G> {
-    /// After each turn of a process.
+    /// Runs the checks that follow each turn of a process.
     pub(super) fn look_at(&mut self, id: ProcessId, peer: &Peer) {
         let Some(session) = peer.session() else { return };
         let side = self.judges.checks.side(session).filter(|_| !session.term().is_witnessed());
@@ -44,7 +44,7 @@ impl<G: Game> World<G> {
         if let Err(broken) = self.judges.checks.clocks.look(local, id, session) {
             self.break_promise(broken);
         }
-        // Where sides may fork, a host goes on alone.
+        // Where sides may fork, a host may go on alone.
         let is_in_office = session.is_host() && !self.plan.rules.forks;
         let is_alone = is_in_office && (self.is_alone(id, session) || self.should_know(id, session));
         if let Err(broken) = self.judges.checks.offices.look(self.now, id, session, is_alone) {
@@ -72,7 +72,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Whether neither the relay nor most of those who vote can say anything to a host. Hidden, it may see so late.
+    /// Whether neither the relay nor a majority of the electorate can send anything to a host. A hidden host does not
+    /// count as alone, because it may notice late.
     fn is_alone(&self, id: ProcessId, session: &Session) -> bool {
         let process = &self.cast.processes[id];
         let here = Place::Player(process.player);
@@ -102,12 +103,12 @@ impl<G: Game> World<G> {
             && self.net.cuts.lets_both(here, Place::Relay)
     }
 
-    /// A term began; whether the former host had deserved it.
+    /// Counts a term that began, and whether its former host was healthy.
     fn on_reign(&mut self, former: Option<PeerId>) {
         let Some(former) = former else { return };
         self.judges.figures.host_changes += 1;
         if self.plan.keeps_host {
-            let what = format!("{former} was replaced, and most heard it all the time");
+            let what = format!("{former} was replaced although a majority heard it all the time");
             self.break_promise(Broken::new(Promise::Office, what));
         }
         let Some(process) = self.cast.process_of(former) else { return };
@@ -124,7 +125,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// The host is about to go: from now on survivors are waited for.
+    /// Begins a crisis if this process is the host: it is about to go, and survivors must go on.
     pub(super) fn begin_crisis(&mut self, id: ProcessId) {
         let process = &self.cast.processes[id];
         let Some(session) = process.peer.as_ref().and_then(|peer| peer.session()) else { return };
@@ -141,36 +142,36 @@ impl<G: Game> World<G> {
         self.judges.recoveries.begin(since, (host, term), survivors, is_clean);
     }
 
-    /// What a session said of itself and others.
+    /// Judges what a session reports of itself and others.
     pub(super) fn judge_event(&mut self, id: ProcessId, host: Option<PeerId>, event: &Event) {
         if self.lies(id) {
             return;
         }
-        // A liar that hosts loses those to whom it has lied.
+        // A liar is blamed rightly. A member's session may also end by the misbehaviour of a host that is a liar.
         let is_of_liar = match event {
             Event::LinkClosed { peer, .. } => {
                 self.judges.closed = Some((id, *peer));
                 self.cast.liars.contains(peer)
             }
             Event::Ended(EndReason::Misbehaviour(_)) => {
-                // The process may have heard of the next host since.
+                // The process may know the next host by now, so the last link that it closed counts, too.
                 let closed = self.judges.closed.filter(|closed| closed.0 == id).map(|closed| closed.1);
                 host.into_iter().chain(closed).any(|peer| self.cast.liars.contains(&peer))
             }
             _ => false,
         };
         if blames(event) && !is_of_liar {
-            let what = format!("process {id} says {event:?}, and everybody is honest");
+            let what = format!("process {id} reports {event:?} although everybody is honest");
             self.break_promise(Broken::new(Promise::NoBlame, what));
         }
-        // Whoever comes when all have been told that it ended begins it anew, and changes no host.
+        // A newcomer begins an ended session anew, which changes no host.
         if let (Event::HostChanged(host), false) = (event, self.plan.rules.migrates) {
-            let what = format!("{host:?}, says process {id}, and the game forbids that hosts change");
+            let what = format!("process {id} reports {host:?} although the game forbids a new host");
             self.break_promise(Broken::new(Promise::Office, what));
         }
         self.count_exit(id, event);
         if let (Event::Ended(reason), true) = (event, self.plan.keeps_host) {
-            let what = format!("process {id} is no member any more, by {reason:?}, and its host lives");
+            let what = format!("process {id} is no member any more, by {reason:?}, although its host lives");
             self.break_promise(Broken::new(Promise::Office, what));
         }
     }
@@ -191,7 +192,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// What a session says of objects, and of what it did alone before it ends.
+    /// Passes on what a session reports of objects, and judges whether it reported divergence before its end.
     pub(super) fn judge_divergence(&mut self, process: ProcessId, session: &Session, event: &Event) {
         match event {
             Event::ObjectCreated(id) => {
@@ -201,7 +202,7 @@ impl<G: Game> World<G> {
             }
             Event::OwnerChanged { id, from, to } => {
                 self.judges.checks.divergence.note_owner(process, *id, *to == session.me());
-                // Who has just taken it has what its former owner had said, which came since all was looked at.
+                // The new owner has the former owner's last value, which may have come since the last look.
                 if let Some(object) = session.object(*id).filter(|_| *to == session.me()) {
                     self.judges.checks.divergence.see_of(*from, process, session, object);
                 }
@@ -217,14 +218,14 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Whoever shows an old ticket must not get the seat.
+    /// A process that shows an old or forged ticket must not get the seat.
     pub(super) fn judge_seat(&mut self, id: ProcessId, peer: &Peer) {
         let Some(session) = peer.session().filter(|session| session.is_member()) else { return };
         let Some(seat) = session.seat() else { return };
         let Some(forbidden) = self.cast.processes[id].forbidden_seat.take() else { return };
-        // Who found no member left began the session anew, its views and its seats.
+        // A process that found no member left began the session anew, with new views and seats.
         let is_anew = session.view().number() < forbidden.view;
-        // A use that the host and its backups take with them nobody can know of.
+        // No member can know that the ticket was used if all that knew are gone.
         let is_known = forbidden.knowing.iter().any(|&knowing| self.cast.processes[knowing].is_awake());
         if seat == forbidden.seat && !is_anew && is_known {
             let what = format!("process {id} took {seat:?} with a ticket that was used");
@@ -232,7 +233,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Looks who hosts and does not play.
+    /// Checks the hosts whose games stand still.
     fn judge_steps(&mut self) {
         let idle: Vec<_> = (0..self.cast.processes.len()).map(|id| (id, self.is_idle_host(id))).collect();
         for (id, is_idle) in idle {
@@ -242,8 +243,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Whether the game of a host stands still, and somebody who lives under it could host instead. Nobody is judged while
-    /// anything is wrong with the network.
+    /// Whether the game of a host stands still although another member under it could host. No host is judged while a
+    /// fault affects the network.
     fn is_idle_host(&self, id: ProcessId) -> bool {
         let is_calm = self.net.is_fair()
             && self.net.disturbed + CALM_AFTER <= self.now
@@ -268,7 +269,7 @@ impl<G: Game> World<G> {
         })
     }
 
-    /// Looks at all objects of all processes.
+    /// Checks all objects of all processes.
     pub(super) fn look_at_all(&mut self) {
         self.judge_steps();
         for (id, process) in self.cast.processes.iter().enumerate() {
@@ -284,7 +285,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// How long the others whose processes run have not been heard by one, at each of its frames.
+    /// Measures, at each frame of a process, how long it has not heard the other members that run.
     pub(super) fn judge_silence(&mut self, id: ProcessId, now: Time, session: &Session) {
         let Some(usual) = self.plan.usual_silence.filter(|_| session.is_member()) else { return };
         let most = usual.times(SILENCE_FACTOR_MAX);
@@ -304,7 +305,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// A pair that is not on the best path that there is.
+    /// The violation, if a pair is not on the best path that the network allows.
     pub(super) fn low_pair(&self) -> Option<Broken> {
         let best = match (self.net.lets_direct(), self.plan.has_endpoint && self.net.has_udp) {
             (true, _) => Path::Direct,
@@ -333,7 +334,7 @@ impl<G: Game> World<G> {
         self.weigh_relay();
     }
 
-    /// Weighs one of those that run, each in its turn, and the relay.
+    /// Weighs the next process that runs, and the relay.
     pub(super) fn weigh_next(&mut self) {
         let running = |id: &usize| self.cast.processes.get(*id).is_some_and(Process::is_awake);
         let next =
@@ -370,7 +371,7 @@ impl<G: Game> World<G> {
     }
 }
 
-/// Whether somebody is taken for a cheat.
+/// Whether an event takes a peer for a cheat.
 fn blames(event: &Event) -> bool {
     match event {
         Event::LinkClosed { code, .. } | Event::Ended(EndReason::Refused(code)) => {

@@ -1,4 +1,4 @@
-//! Who looks whether promises hold, and what they have seen.
+//! The checkers of a run, and the figures that they collect.
 
 use std::collections::BTreeMap;
 
@@ -15,25 +15,25 @@ pub struct Figures {
     pub faults: BTreeMap<&'static str, u64>,
     /// Terms that began after a session's first.
     pub host_changes: u64,
-    /// Hosts that were replaced though nothing was wrong with them.
+    /// Hosts that were replaced although nothing was wrong with them.
     pub deposed: u64,
     /// Packets handed to peers.
     pub packets: u64,
-    /// The bytes of these.
+    /// The bytes of these packets.
     pub bytes: u64,
     /// Packets that members sent each other directly, and through the relay.
     pub sent: [u64; 2],
-    /// Times that processes ran.
+    /// Turns of processes.
     pub turns: u64,
-    /// For how long a member that runs was not heard by another at the most, where that is bounded.
+    /// The longest silence of a running member; zero if the plan does not bound it.
     pub silence: Duration,
     /// The largest footprint of a peer, in bytes of its `Debug` output.
     pub footprint: usize,
-    /// Members that their sessions removed.
+    /// Members that were evicted.
     pub exits: u64,
-    /// Members that told of what they had done alone.
+    /// Members that reported what they had done alone.
     pub diverged: u64,
-    /// From each such exit until the player was a member again.
+    /// The times from each eviction until the player was a member again.
     pub returns: Vec<Duration>,
 }
 
@@ -42,7 +42,7 @@ pub struct Figures {
 pub(super) struct Judges {
     pub(super) checks: Checks,
     pub(super) recoveries: Recoveries,
-    /// What is measured now of [`Plan::standstills_from`](crate::Plan::standstills_from).
+    /// The standstills, measured from [`Plan::standstills_from`](crate::Plan::standstills_from) on.
     pub(super) standstills: Option<Standstills>,
     pub(super) figures: Figures,
     pub(super) violation: Option<Violation>,
@@ -51,9 +51,10 @@ pub(super) struct Judges {
     pub(super) weighed: ProcessId,
     /// The session that all players were members of before anything happened.
     pub(super) founded: Option<SessionId>,
-    /// Whoever lived under its highest term is gone, at one moment or another.
+    /// The founded session may have ended: at some moment no member of its highest term was left, its relay was reset,
+    /// or a liar hosted it.
     pub(super) is_orphaned: bool,
-    /// The process that closed a link last, and to which peer.
+    /// The process that closed a link last, and the peer at the link's other end.
     pub(super) closed: Option<(ProcessId, PeerId)>,
 }
 

@@ -1,6 +1,7 @@
-//! A member that means it: its peer is honest, and beside what that sends it says to the relay and to others whatever may hurt.
+//! Liars. A liar's peer is honest. Beside that peer's messages the liar sends the relay and other members messages that
+//! may do harm.
 //!
-//! Nobody judges the words of a liar. A liar that hosts ends: a host may shut anybody out.
+//! The messages of a liar are not judged. A liar that becomes host is ended, because a host may shut anybody out.
 
 mod forger;
 
@@ -17,17 +18,17 @@ use crate::fault::Fault;
 use crate::game::{Game, ProcessId};
 use forger::Forger;
 
-/// Lies at one frame, at most.
+/// The most lies at one frame.
 const AT_ONCE: u64 = 6;
-/// Bytes of a packet that is no packet, at most.
+/// The most bytes of a packet of random bytes.
 const NOISE_MAX: u64 = 1_200;
-/// How often a liar forges a change of owner at one frame.
+/// The probability that a liar forges a change of owner at a frame.
 const FORGES: f64 = 0.1;
-/// Messages of the game at one frame, when a liar sends many.
+/// The most messages of the game that a flood sends at one frame.
 const FLOOD: u64 = 150;
-/// Bytes of each of them, at most.
+/// The most bytes of each of them.
 const FLOOD_BYTES: u64 = 400;
-/// Packets of its own that a liar keeps, to send them again and to others.
+/// The most packets of its own that a liar keeps. It sends them again, and to others.
 const KEPT_MAX: usize = 16;
 
 /// The dice and the memory of a process that lies.
@@ -40,7 +41,7 @@ pub(super) struct Liar {
 }
 
 impl Liar {
-    /// Changes what its peer sends, and keeps some of it.
+    /// Forges what its peer sends, and keeps some of the packets.
     pub(super) fn pass(&mut self, transmit: &mut Transmit) {
         let (Transmit::Direct { bytes, .. } | Transmit::Relay { bytes, .. }) = &mut *transmit;
         self.forger.rewrite(bytes);
@@ -62,7 +63,7 @@ impl Liar {
         }
     }
 
-    /// Something for a member that its link does not expect.
+    /// A packet for a member, which its link does not expect.
     fn packet(&mut self) -> Vec<u8> {
         let dice = &mut self.dice;
         match dice.below(4) {
@@ -81,7 +82,7 @@ impl Liar {
         }
     }
 
-    /// Something for the relay.
+    /// A message for the relay, which should do no harm.
     fn word(&mut self, session: &Session) -> ToRelay {
         let mut members: Vec<_> = session.view().members().map(|member| member.peer).collect();
         if members.is_empty() {
@@ -108,7 +109,7 @@ impl Liar {
     }
 }
 
-/// More messages than any game has use for, by lanes that may lose them and by lanes that may not.
+/// Sends more messages than any game needs, by an unreliable or a reliable lane.
 fn flood(dice: &mut Dice, session: &mut Session) {
     let lanes = [Lane::Unreliable, Lane::Sequenced(1), Lane::Reliable(2), Lane::Bulk];
     let lane = dice.pick(&lanes).copied().unwrap_or(Lane::Unreliable);
@@ -122,7 +123,7 @@ fn flood(dice: &mut Dice, session: &mut Session) {
 }
 
 impl<G: Game> World<G> {
-    /// Lets a liar say what it likes. It is its turn.
+    /// Lets a liar lie, in its own turn.
     pub(super) fn lie(&mut self, id: ProcessId, session: &mut Session) {
         let process = &mut self.cast.processes[id];
         let lies = self.now < self.cast.players[process.player].lies_until;
@@ -135,7 +136,7 @@ impl<G: Game> World<G> {
             kept: Vec::new(),
             forger: Forger::default(),
         });
-        // A carrier can forge whatever it carries (PROTOCOL §2.6): it lies to the relay alone.
+        // A carrier can forge whatever it carries (PROTOCOL §2.6), so it lies to the relay alone.
         let carries =
             self.plan.paths == PathPolicy::ByHost && session.view().backups().contains(&session.me());
         if carries {
@@ -144,7 +145,7 @@ impl<G: Game> World<G> {
         let members = session.view().members().map(|member| member.peer).filter(|_| !carries);
         let mut others: Vec<_> = members.filter(|&peer| peer != session.me()).collect();
         if self.cast.players[self.cast.processes[id].player].is_stranger {
-            // It has no view; the relay names the host to it.
+            // A stranger has no view, and knows the host from the relay.
             others = vec![session.host()];
         }
         if liar.dice.chance(0.03) {
@@ -167,7 +168,7 @@ impl<G: Game> World<G> {
         self.cast.processes[id].liar = Some(liar);
     }
 
-    /// A member begins to lie; a host does not.
+    /// Lets a member begin to lie, unless it hosts.
     pub(super) fn begin_lies(&mut self, id: ProcessId, until: Time) -> bool {
         if self.hosts(id) {
             return false;
@@ -178,7 +179,7 @@ impl<G: Game> World<G> {
         true
     }
 
-    /// Somebody comes who is no member, and lies.
+    /// Adds a stranger that lies.
     pub(super) fn add_stranger(&mut self, lasts: Duration) -> bool {
         let (player, lies_until) = (self.cast.players.len(), self.now + lasts);
         self.cast.players.push(Player { is_stranger: true, lies_until, ..Default::default() });
@@ -186,8 +187,8 @@ impl<G: Game> World<G> {
         true
     }
 
-    /// Whether a process may send this. A stranger speaks to the relay, and tells lies; its peer's own words to others would make it
-    /// a member.
+    /// Whether a process may send this. The peer of a stranger may speak to the relay alone, because its messages to
+    /// others would make it a member. Lies do not come by here.
     pub(super) fn may_send(&self, id: ProcessId, transmit: &Transmit) -> bool {
         let is_for_relay = match transmit {
             Transmit::Direct { peer, .. } => *peer == PeerId::RELAY,
@@ -213,7 +214,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// All liars are gone for good, so that the others can be judged.
+    /// Ends all liars for good, so that the others can be judged.
     pub(super) fn end_liars(&mut self) {
         for player in 0..self.cast.players.len() {
             if self.is_liar(player) {
@@ -223,7 +224,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Whether a process is that of a player who lies at one time or another.
+    /// Whether a process is that of a player who lies at any time of the run.
     pub(super) fn lies(&self, id: ProcessId) -> bool {
         self.is_liar(self.cast.processes[id].player)
     }
@@ -233,7 +234,7 @@ impl<G: Game> World<G> {
         self.cast.players[player].is_stranger || self.plan.faults.iter().any(|(_, fault)| lies(fault))
     }
 
-    /// Whether a liar tells a member something. It may do so twice, or otherwise to somebody else.
+    /// Whether an event is a message from a liar. A liar may send it twice, or send something else to others.
     pub(super) fn is_word_of_liar(&self, event: &Event) -> bool {
         matches!(event, Event::Message { from, .. } | Event::Late { from, .. } if self.cast.liars.contains(from))
     }

@@ -1,4 +1,4 @@
-//! What carries bytes in the world, and what is wrong with it.
+//! The network of the world, and the faults in it.
 
 use samovar_directory::ConnId;
 use samovar_wire::{SortedMap, Time};
@@ -7,7 +7,7 @@ use super::relay_path::RelayPath;
 use super::sockets::Socket;
 use crate::network::{Cuts, Place, Weather};
 
-/// The network: WebSockets, data channels to the relay, and what does not get through.
+/// The network: WebSockets, data channels to the relay, cuts and weather.
 #[derive(Debug)]
 pub(super) struct Net {
     pub(super) sockets: SortedMap<ConnId, Socket>,
@@ -16,12 +16,12 @@ pub(super) struct Net {
     pub(super) relay_paths: SortedMap<ConnId, RelayPath>,
     pub(super) cuts: Cuts,
     pub(super) storm: Option<Weather>,
-    /// Players whose direct paths carry so little.
+    /// The bytes per second of the players whose direct paths are clogged.
     pub(super) clogs: SortedMap<usize, u64>,
     pub(super) has_direct: bool,
     /// Whether datagrams get through anywhere.
     pub(super) has_udp: bool,
-    /// When something was wrong with it last.
+    /// When a fault last struck it or ended.
     pub(super) disturbed: Time,
 }
 
@@ -40,14 +40,14 @@ impl Net {
         }
     }
 
-    /// The name of another socket.
+    /// A name for a new socket.
     pub(super) const fn next_conn(&mut self) -> ConnId {
         let conn = ConnId(self.next_conn);
         self.next_conn += 1;
         conn
     }
 
-    /// Everything that is wrong ends.
+    /// Ends all faults of the network.
     pub(super) fn heal(&mut self, has_direct: bool) {
         self.cuts.clear();
         self.clogs.clear();
@@ -55,7 +55,7 @@ impl Net {
         (self.has_direct, self.has_udp) = (has_direct, true);
     }
 
-    /// Whether nobody is cut off, and paths are as they usually are.
+    /// Whether nothing is cut or clogged, and there is no storm.
     pub(super) fn is_fair(&self) -> bool {
         self.cuts.is_empty() && self.storm.is_none() && self.clogs.is_empty()
     }

@@ -1,4 +1,4 @@
-//! A process: a peer with a clock, a driver's run loop, and whatever keeps it from running.
+//! A process: a peer with a clock and a driver's run loop, and the faults that keep it from running.
 
 mod rebirth;
 
@@ -20,13 +20,14 @@ use crate::game::{Game, ProcessId, Turn};
 use crate::network::Place;
 use crate::promise::{Broken, Promise};
 
-/// Rounds of time and draining until nothing is due.
+/// The most rounds of timers and draining until no timer is due.
 const ROUNDS_MAX: usize = 4;
-/// What waits for a process that does not run, at most: a kernel's buffer of datagrams.
+/// A datagram for a process that does not run is dropped when this many events wait already, as by a kernel's full
+/// buffer.
 pub(super) const DATAGRAMS_MAX: usize = 256;
 /// A tab in the background has one timer a second.
 const HIDDEN_INTERVAL: Duration = Duration::from_millis(1_000);
-/// How long after the end of its last session somebody reloads the page.
+/// How long after the end of a session its player reloads the page.
 const RELOAD_AFTER: Duration = Duration::from_millis(700);
 /// How long a process that leaves may take.
 const LEAVE_WITHIN: Duration = Duration::from_millis(3_000);
@@ -44,13 +45,13 @@ pub(super) enum Arrival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Running,
-    /// Nothing runs since then. Datagrams wait or are lost; whether the system still answers for it.
+    /// It has not run since `since`. Its system answers for it and keeps datagrams, or does neither.
     Stopped {
         since: Time,
         keeps_datagrams: bool,
         clock_stops: bool,
     },
-    /// It is over.
+    /// It has ended.
     Ended,
 }
 
@@ -60,31 +61,31 @@ pub(super) struct Process {
     pub(super) peer: Option<Box<Peer>>,
     pub(super) clock: LocalClock,
     pub(super) state: State,
-    /// Hidden while this counts anything.
+    /// The number of faults that hide it now.
     pub(super) hidden: u32,
-    /// Its game makes no steps while this counts anything.
+    /// The number of faults by which its game stands still now.
     pub(super) still: u32,
     /// Its connections to the relay; two while it moves from one network to another.
     pub(super) sockets: SortedMap<SocketId, ConnId>,
     pub(super) channels: SortedMap<u32, Channel>,
     pub(super) inbox: VecDeque<Arrival>,
-    /// Local time of the next frame, and the grid of a hidden tab's timers.
+    /// Local times of the next frame, and of the next timer of a hidden tab.
     pub(super) next_frame: Time,
     next_timer: Time,
-    /// World time at which a wake-up is due already.
+    /// World time of the earliest wake-up that is queued.
     wake: Time,
-    /// When something was wrong with it last.
+    /// When a fault last struck it or ended.
     pub(super) disturbed: Time,
     /// When it sent a packet last.
     pub(super) last_sent: Time,
-    /// It leaves since then.
+    /// Since when it has been leaving.
     pub(super) leaving: Option<Time>,
     told_backlog: bool,
     is_tuned: bool,
     /// The peer that it is, or was last.
     pub(super) known_as: Option<PeerId>,
     pub(super) forbidden_seat: Option<ForbiddenSeat>,
-    /// It takes its seat back as another peer, and what it goes on as.
+    /// Its peer takes its seat back as another peer.
     is_reborn: bool,
     pub(super) liar: Option<Liar>,
     pub(super) heir: Option<ProcessId>,
@@ -93,9 +94,9 @@ pub(super) struct Process {
 /// The seat that a ticket must not open.
 pub(super) struct ForbiddenSeat {
     pub(super) seat: SeatId,
-    /// How often the view had changed when that was so.
+    /// The number of the view at that time.
     pub(super) view: u64,
-    /// Who knew that the ticket was used.
+    /// The processes that knew that the ticket was used.
     pub(super) knowing: Vec<ProcessId>,
 }
 
@@ -106,14 +107,14 @@ impl Process {
 }
 
 impl<G: Game> World<G> {
-    /// Another player; it founds the game or joins it.
+    /// Adds a player, who founds the game or joins it.
     pub(super) fn add_player(&mut self) {
         let player = self.cast.players.len();
         self.cast.players.push(Player { founds: player == 0, ..Default::default() });
         self.on_start(player);
     }
 
-    /// A player starts a process.
+    /// Starts a process for a player.
     pub(super) fn on_start(&mut self, player: usize) {
         let seat = &mut self.cast.players[player];
         seat.is_starting = false;
@@ -239,7 +240,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// A process that did not run goes on.
+    /// Lets a process that did not run go on.
     pub(super) fn resume(&mut self, id: ProcessId) {
         let process = &mut self.cast.processes[id];
         let State::Stopped { since, clock_stops, .. } = process.state else { return };
@@ -258,7 +259,7 @@ impl<G: Game> World<G> {
         self.turn(id);
     }
 
-    /// What a driver does when it runs: lets time pass, lets the game play, and drains the peer.
+    /// Runs a process's driver once: lets time pass, lets the game play, and drains the peer.
     pub(super) fn turn(&mut self, id: ProcessId) {
         let Some(mut peer) = self.cast.processes[id].peer.take() else { return };
         self.judges.figures.turns += 1;
@@ -277,7 +278,7 @@ impl<G: Game> World<G> {
             peer.handle_timeout(now);
         }
         if frame {
-            // A game hears what happened before it acts.
+            // The game takes its events before it acts.
             self.take_events(id, &mut peer);
             self.play_frame(id, &mut peer, now);
         }
@@ -296,7 +297,7 @@ impl<G: Game> World<G> {
         self.watch_liar(id);
     }
 
-    /// What came up while the peer was drained may be due at once; a few rounds of that must be enough.
+    /// Draining a peer may make a timer due at once. A few rounds must be enough until none is due.
     fn finish(&mut self, id: ProcessId, peer: &mut Peer, now: Time) {
         for _ in 0..ROUNDS_MAX {
             if peer.poll_timeout().is_none_or(|due| due > now) {
@@ -306,7 +307,8 @@ impl<G: Game> World<G> {
             self.drain(id, peer, now);
         }
         let due = peer.session().and_then(Session::poll_timeout);
-        let what = format!("process {id}, drained at {now:?}, has something due, the session at {due:?}");
+        let what =
+            format!("process {id} still has a timer due, drained at {now:?}; its session's is {due:?}");
         self.break_promise(Broken::new(Promise::Timers, what));
     }
 
@@ -329,7 +331,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// When the driver runs next.
+    /// Queues the driver's next wake-up.
     fn plan_wake(&mut self, id: ProcessId, peer: &Peer) {
         let process = &mut self.cast.processes[id];
         let frame = if process.still == 0 { process.next_frame } else { Time::FAR };
@@ -362,7 +364,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Whether there were any.
+    /// Takes the peer's events; whether there were any.
     fn take_events(&mut self, id: ProcessId, peer: &mut Peer) -> bool {
         let mut any = false;
         while let Some(event) = peer.poll_event() {
@@ -417,7 +419,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Counts what is for a member; complaints and echoes are no packets.
+    /// Counts packets for members. Complaints and echoes do not count.
     fn count(&mut self, transmit: &Transmit) {
         let is_relayed = match transmit {
             Transmit::Direct { peer: PeerId::RELAY, mode, bytes, .. } => {
@@ -478,7 +480,7 @@ impl<G: Game> World<G> {
             PeerEvent::Rejoining { .. } => self.cast.processes[id].is_reborn = true,
             PeerEvent::Refused(refusal) => {
                 let player = self.cast.processes[id].player;
-                // Nobody knows the game any more: whoever comes first founds it anew.
+                // The relay knows no such game any more, so the player founds it anew next time.
                 self.cast.players[player].founds = *refusal == Refusal::UnknownGame;
             }
             PeerEvent::NoSession(error) => {
@@ -495,7 +497,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// What a player does about the end of its session depends on why it ended.
+    /// Forgets a player's ticket when its session ended because the ticket is void.
     fn remember_end(&mut self, id: ProcessId, event: &SessionEvent) {
         let process = &self.cast.processes[id];
         let player = &mut self.cast.players[process.player];
@@ -509,7 +511,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Remembers the ticket, and ends what is over.
+    /// Remembers the player's ticket, and ends the process when its peer is over.
     fn after_turn(&mut self, id: ProcessId) {
         let process = &self.cast.processes[id];
         let Some(peer) = &process.peer else { return };
@@ -535,7 +537,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// A player whose process is over starts another, unless it left.
+    /// Lets a player whose process has ended start another later, unless the player left for good.
     pub(super) fn reload_later(&mut self, player: usize, after: Duration) {
         let seat = &mut self.cast.players[player];
         if !seat.is_gone && seat.process.is_none() && !std::mem::replace(&mut seat.is_starting, true) {
@@ -544,7 +546,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Nothing is left of a process; what it had open is somebody else's matter.
+    /// Ends a process at once. Its sockets stay open at the relay, and its channels at their other ends.
     pub(super) fn end_process(&mut self, id: ProcessId) {
         let process = &mut self.cast.processes[id];
         let peer = process.peer.take();
@@ -565,7 +567,7 @@ impl<G: Game> World<G> {
     }
 }
 
-/// What a process calls a connection to the relay; `None` when it has closed it.
+/// The name that a process has for a connection to the relay; `None` if it has closed it.
 pub(super) fn socket_of(sockets: &SortedMap<SocketId, ConnId>, conn: ConnId) -> Option<SocketId> {
     sockets.iter().find(|(_, known)| **known == conn).map(|(&socket, _)| socket)
 }

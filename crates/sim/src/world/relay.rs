@@ -1,4 +1,4 @@
-//! The relay: the real directory with a disk that takes its time, and a process that can end.
+//! The relay: the real directory, with a disk that takes time and a process that can end.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use crate::network::Place;
 /// The relay.
 pub(super) struct Relay {
     pub(super) directory: Option<Directory>,
-    /// What is on disk.
+    /// The records on disk.
     disk: BTreeMap<SessionId, TermRecord>,
     pub(super) delay: Duration,
-    /// When the disk has done what it was asked for.
+    /// When the disk has finished all writes that it was asked for.
     busy_until: Time,
-    /// Counts its starts: what an earlier life asked of the disk is lost.
+    /// The number of its starts. Writes that were asked for before the last start are lost.
     life: u64,
     secret: [u8; 32],
     wake: Time,
-    /// When something was wrong with it last.
+    /// When a fault last struck it or ended.
     pub(super) disturbed: Time,
-    /// What waits for it while it does not run.
+    /// The events that wait while it does not run; `None` while it runs.
     pub(super) inbox: Option<Vec<Event>>,
 }
 
@@ -43,23 +43,24 @@ impl Relay {
         }
     }
 
-    /// Its key and its disk are lost.
+    /// Replaces the key, and clears the disk.
     pub(super) fn lose_everything(&mut self, entropy: &mut Entropy) {
         self.secret = entropy.bytes();
         self.disk.clear();
     }
 
-    /// Whether there is a process.
+    /// Whether the relay's process exists.
     pub(super) const fn is_up(&self) -> bool {
         self.directory.is_some()
     }
 
-    /// Whether it runs, too.
+    /// Whether the relay's process exists and runs.
     pub(super) const fn runs(&self) -> bool {
         self.is_up() && self.inbox.is_none()
     }
 
-    /// What happens to the relay waits while it does not run, datagrams as far as there is room. Back comes what does not.
+    /// Keeps events of a relay that does not run until it runs again; datagrams only while there is room. Returns an
+    /// event that need not wait.
     pub(super) fn put_off(&mut self, event: Event) -> Option<Event> {
         let Some(inbox) = &mut self.inbox else { return Some(event) };
         match event {
@@ -78,7 +79,7 @@ impl Relay {
     }
 }
 
-/// Whose connection something came on; what the disk did comes by itself.
+/// The connection that an event came on; `None` for the disk's events.
 const fn conn_of(event: &Event) -> Option<ConnId> {
     match *event {
         Event::SocketAccepted(conn)
@@ -109,14 +110,15 @@ impl<G: Game> World<G> {
         self.run_relay();
     }
 
-    /// The relay's process does not run any more, and is still there.
+    /// Freezes the relay's process.
     pub(super) fn stop_relay(&mut self) {
         self.relay.inbox = Some(Vec::new());
         self.relay.disturbed = self.now;
         self.trace.note(self.now, Place::Relay, || "stops".to_owned());
     }
 
-    /// It runs on. What came on one connection it reads in order, and connections in any; its timers may be first.
+    /// Lets the relay run again. It reads each connection in order, but the connections in any order, and its timers
+    /// may be first.
     pub(super) fn resume_relay(&mut self) {
         let Some(mut inbox) = self.relay.inbox.take() else { return };
         self.relay.disturbed = self.now;
@@ -134,7 +136,7 @@ impl<G: Game> World<G> {
         self.run_relay();
     }
 
-    /// The relay says that it stops within this time.
+    /// Lets the relay announce that it stops within this time.
     pub(super) fn drain_relay(&mut self, within: Duration) {
         if let Some(directory) = &mut self.relay.directory {
             directory.handle_draining(self.now, within);
@@ -143,10 +145,10 @@ impl<G: Game> World<G> {
         self.run_relay();
     }
 
-    /// The relay's process ends; what is not on disk is lost.
+    /// Ends the relay's process. What is not on disk is lost.
     pub(super) fn end_relay(&mut self) {
         self.relay.directory = None;
-        // What waited for it finds nobody.
+        // The events that waited for it find no process.
         self.relay.inbox.take().into_iter().flatten().for_each(|event| self.happen(event));
         self.relay.disturbed = self.now;
         self.trace.note(self.now, Place::Relay, || "is killed".to_owned());
@@ -185,7 +187,7 @@ impl<G: Game> World<G> {
         match write {
             Write::Keep(record) => {
                 let (session, term) = (record.session, record.term);
-                // A host takes the session with it from whom it keeps out.
+                // A liar that hosts may shut others out, and the session then ends for them.
                 self.judges.is_orphaned |= self.cast.liars.contains(&record.host);
                 self.relay.disk.insert(session, record);
                 if let Some(directory) = &mut self.relay.directory {
@@ -197,7 +199,7 @@ impl<G: Game> World<G> {
         self.run_relay();
     }
 
-    /// Lets the directory do what is due, and does what it asks for.
+    /// Lets the directory do what is due, and carries out its requests.
     pub(super) fn run_relay(&mut self) {
         let Some(directory) = &mut self.relay.directory else { return };
         if directory.poll_timeout().is_some_and(|due| due <= self.now) {

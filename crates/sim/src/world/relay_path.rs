@@ -1,4 +1,5 @@
-//! The relay's end of data channels (PROTOCOL §5.7): packets between members, by whichever way the relay heard each on.
+//! The relay's end of data channels (PROTOCOL §5.7). The relay sends a packet by the receiver's channels if it heard
+//! the receiver there lately, otherwise by its socket.
 
 use samovar_directory::{ConnId, Directory, RelayOffer};
 use samovar_wire::relay::{Addressed, RelayFrame};
@@ -8,13 +9,13 @@ use super::{Event, World};
 use crate::game::{Game, ProcessId};
 use crate::network::{Pipe, Place, Stream};
 
-/// A member is spoken to on its channels while it was heard there so lately.
+/// The relay uses a member's channels while it has heard something there within this time.
 const HEARD_WITHIN: Duration = Duration::from_millis(700);
 
-/// From then on packets to it take its socket, too: it says something every 200 ms.
+/// After this silence on the channels packets take the socket, too. A member sends something there every 200 ms.
 const DOUBTED_AFTER: Duration = Duration::from_millis(300);
 
-/// How long a member's doubt counts.
+/// How long a member's complaint about its channels counts.
 const DOUBT_COUNTS_FOR: Duration = Duration::from_millis(400);
 
 /// The relay's end of one connection.
@@ -22,22 +23,22 @@ const DOUBT_COUNTS_FOR: Duration = Duration::from_millis(400);
 pub(super) struct RelayPath {
     pub(super) process: ProcessId,
     pub(super) attempt: u32,
-    /// When something was heard; `None` before, and the relay says nothing until then.
+    /// When the relay last heard something here; `None` if it never did, and it sends nothing until then.
     heard: Option<Time>,
     is_open: bool,
-    /// The member says that it hears nothing here; until then.
+    /// Until when the member's complaint counts that it hears nothing here.
     doubted: Time,
-    /// The member's end is behind another address now.
+    /// The address of the member's end has changed.
     pub(super) is_dead: bool,
     pipe: Pipe,
     bulk: Stream<Vec<u8>>,
 }
 
-/// What the relay's answer says.
+/// The first word of the relay's answers.
 const ANSWER: &str = "relay";
 
 impl<G: Game> World<G> {
-    /// The relay answers the offers that came.
+    /// Lets the relay answer the offers that came.
     pub(super) fn answer_offers(&mut self) {
         while let Some(offer) = self.relay.directory.as_mut().and_then(Directory::poll_offer) {
             let RelayOffer { conn, attempt, .. } = offer;
@@ -60,13 +61,13 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Which connection of the relay an answer speaks of.
+    /// The connection of the relay that an answer names; `None` if the answer is a peer's.
     pub(super) fn relay_path_named(answer: &str) -> Option<ConnId> {
         let (word, conn) = answer.split_once(' ')?;
         Some(ConnId(conn.parse().ok()?)).filter(|_| word == ANSWER)
     }
 
-    /// The relay's answer is here: both ends try to reach each other.
+    /// Takes the relay's answer: both ends try to reach each other.
     pub(super) fn connect_relay_path(&mut self, id: ProcessId, attempt: u32, conn: ConnId) {
         let (from, trip) = (self.cast.place(id), self.direct_weather(self.cast.place(id)).latency.times(2));
         if self.reaches_relay(from) && self.net.relay_paths.contains_key(&conn) {
@@ -90,7 +91,7 @@ impl<G: Game> World<G> {
         self.net.relay_paths.get_mut(&conn).filter(|relay_path| relay_path.attempt == attempt)
     }
 
-    /// Something that a member sent arrives.
+    /// Takes a message that a member sent on its channels, and passes it on.
     pub(super) fn on_to_relay_path(&mut self, conn: ConnId, attempt: u32, mode: Mode, mut bytes: Vec<u8>) {
         let now = self.now;
         let Some(relay_path) =
@@ -108,7 +109,7 @@ impl<G: Game> World<G> {
         self.send_member(to, mode, bytes);
     }
 
-    /// A member says on its socket that its channels are silent.
+    /// Notes a member's complaint, which comes by its socket, that its channels are silent.
     pub(super) fn note_doubt(&mut self, conn: ConnId, bytes: &[u8]) {
         let to_relay = RelayFrame::Forward { peer: PeerId::RELAY, mode: Mode::Unreliable, payload: &[] };
         if let Some(relay_path) =
@@ -118,7 +119,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// What came on a socket and goes to another member: on its channels, if it is heard there.
+    /// Sends a message of the directory to a member. What it forwards takes the member's channels, if the member is
+    /// heard there.
     pub(super) fn forward_down(&mut self, conn: ConnId, bytes: Vec<u8>) {
         match RelayFrame::decode(&bytes) {
             Ok(RelayFrame::Forward { peer, mode, payload }) => {
@@ -132,7 +134,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// The relay sends a packet or chunk to a member; whether by its socket, and by that alone or as well.
+    /// Sends a packet or chunk from the relay to a member. Returns whether it went by the socket, alone or as well.
     fn send_member(&mut self, conn: ConnId, mode: Mode, message: Vec<u8>) -> bool {
         let now = self.now;
         let is_heard =
@@ -176,7 +178,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// What a member sends on its channels to the relay.
+    /// Sends a member's message on its channels to the relay.
     pub(super) fn send_relay_path(&mut self, id: ProcessId, attempt: u32, mode: Mode, bytes: Vec<u8>) {
         let from = self.cast.place(id);
         let weather = self.direct_weather(from);
@@ -195,7 +197,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// The relay is done with a connection: its socket closed, or another takes its place.
+    /// Ends the relay's end of a connection, because its socket closed or another connection takes its place.
     pub(super) fn end_relay_path(&mut self, conn: ConnId) {
         let Some(RelayPath { process, attempt, .. }) = self.net.relay_paths.remove(&conn) else { return };
         let to = self.cast.place(process);
@@ -214,7 +216,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Nobody is there any more at the relay's end of any connection.
+    /// Drops the relay's ends of all connections. Members notice that later.
     pub(super) fn abandon_relay_paths(&mut self) {
         for (_, RelayPath { process, attempt, .. }) in std::mem::take(&mut self.net.relay_paths) {
             let event = Event::DirectClosed { process, attempt };
@@ -222,7 +224,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// A process has another address: nothing that was opened before carries any more.
+    /// Changes the address of a process: connections that it opened before carry nothing any more.
     pub(super) fn move_network(&mut self, id: ProcessId) {
         for relay_path in self.net.relay_paths.values_mut().filter(|relay_path| relay_path.process == id) {
             relay_path.is_dead = true;

@@ -1,4 +1,4 @@
-//! The run of a plan: everybody joins, things happen, everything heals, everybody agrees.
+//! The run of a plan: all players join, faults strike, everything heals, all members agree.
 
 use samovar_peer::Peer;
 use samovar_session::Session;
@@ -12,17 +12,17 @@ use crate::promise::{Broken, Promise};
 
 /// How long it may take until all players are members.
 const JOIN_WITHIN: Duration = Duration::from_millis(20_000);
-/// How long it may take, when nothing goes wrong any more, until all members have one host and one view.
+/// How long it may take, once everything has healed, until all members have one host and one view.
 const HEAL_WITHIN: Duration = Duration::from_millis(60_000);
-/// The same where the relay started anew: it keeps the code of a session of which nobody is left for 60 s, and newcomers ask for it
-/// again and again.
+/// The same where the relay restarted. It keeps the code of a session without members for 60 s, and newcomers ask for
+/// it again and again.
 const HEAL_WITHIN_AFTER_START: Duration = Duration::from_millis(80_000);
-/// How long it may take from then, when changes stop, until they agree in everything.
+/// How long it may take from then, when changes stop, until all members agree in everything.
 const AGREE_WITHIN: Duration = Duration::from_millis(20_000);
-/// How long it may take from then until all pairs are on the best path: an attempt that had just begun in vain, the longest
-/// pause, and the longest probation.
+/// How long it may take from then until all pairs are on the best path: an attempt that had just begun in vain, the
+/// longest pause, and the longest probation.
 const CLIMB_WITHIN: Duration = Duration::from_millis(50_000);
-/// How often they are compared.
+/// How often members are compared.
 const COMPARE_EVERY: Duration = Duration::from_millis(250);
 
 impl<G: Game> World<G> {
@@ -59,7 +59,7 @@ impl<G: Game> World<G> {
         self.weigh_all();
     }
 
-    /// All players join.
+    /// Lets all players join.
     fn gather(&mut self) {
         for player in 0..self.plan.players {
             self.add_player();
@@ -70,14 +70,14 @@ impl<G: Game> World<G> {
         self.run_until_all(JOIN_WITHIN, "not everybody joined");
     }
 
-    /// Nothing goes wrong any more, and all who play are members of one session.
+    /// Waits until all players are members of one session; then stops changes, and waits until all members agree.
     fn settle(&mut self) {
         let restarts = |(_, fault): &(_, Fault)| {
             matches!(fault, Fault::RelayCrash { .. } | Fault::RelayReset { .. } | Fault::RelayDrain { .. })
         };
         let has_started = self.plan.faults.iter().any(restarts);
         let within = if has_started { HEAL_WITHIN_AFTER_START } else { HEAL_WITHIN };
-        self.run_until_all(within, "no unity when all was well again");
+        self.run_until_all(within, "no single session after everything healed");
         self.resting = true;
         let deadline = self.now + AGREE_WITHIN;
         while !self.judges.is_over() {
@@ -90,24 +90,25 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Before everything heals: whether those who are left have gone on.
+    /// Judges, before everything heals, whether the survivors have gone on.
     fn judge_recovery(&mut self) {
-        // Without the relay those whom only it linked wait for it, and over nothing but streams a loss may take seconds.
+        // Over streams alone this is not judged: a loss may take seconds, and without the relay all members wait for
+        // it.
         let within = self.plan.recovers_within.filter(|_| self.plan.has_direct || self.plan.has_endpoint);
         let Some((crisis, within)) = self.judges.recoveries.crisis.as_ref().zip(within) else { return };
         let since = crisis.since;
         let begun = since.max(self.relay.disturbed);
-        // A member whose carrier is gone may have no other path either: the time counts in which its stream did not stall.
-        // Of several such members the one whose stream stalled least decides.
+        // A member whose carrier is gone may be left with its stream to the relay alone. The time in which that stream
+        // stalls does not count. Of several such members the one whose stream stalled least decides.
         let stalled = crisis.waiting().map(|process| self.stalled(process, begun)).min();
         if begun + within + stalled.unwrap_or(Duration::ZERO) <= self.now {
-            let what = format!("nothing that hosts move has moved at everybody since {since:?}");
+            let what = format!("the beacon has not moved at all survivors since {since:?}");
             self.break_promise(Broken::new(Promise::GoesOn, what));
         }
     }
 
-    /// docs/recovery.md, promise 10: some member runs at all times, so the session that began is the one that is
-    /// there in the end. Where the game forbids that another hosts it ends with its host.
+    /// docs/recovery.md, promise 10: some member runs at all times, so the session that began is the one that is there
+    /// in the end. Where the game forbids a new host, the session ends with its host.
     fn judge_survival(&mut self) {
         let session = self.cast.members().first().map(|(_, session)| session.warrant().session);
         let goes_on = self.plan.rules.migrates && !self.judges.is_orphaned;
@@ -117,14 +118,14 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// docs/recovery.md, promise 13: a player sits where it sat, also in a session founded anew if its page was loaded
-    /// anew and kept what that takes.
+    /// docs/recovery.md, promise 13: a player keeps its seat. It keeps it also in a session that is founded anew, if
+    /// its page was reloaded and kept what that takes.
     fn judge_seats(&mut self) {
         let takes_seats = |(_, fault): &(_, Fault)| {
             matches!(fault, Fault::Lie { .. } | Fault::OldTicket { .. } | Fault::ForgedTicket { .. })
         };
         let rules = self.plan.rules;
-        // A seat that was taken anew on one side of a fork has another ticket on the other.
+        // A seat that was taken anew on one side of a fork has another ticket on the other side.
         let keeps_seats = rules.migrates && !rules.forks && !self.plan.faults.iter().any(takes_seats);
         let founded = self.judges.founded.filter(|_| keeps_seats);
         let lost = self.cast.players.iter().enumerate().find_map(|(number, player)| {
@@ -139,7 +140,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Everybody climbs to the best path that there is.
+    /// Waits until all pairs are on the best path that the network allows.
     fn climb(&mut self) {
         let deadline = self.now + CLIMB_WITHIN;
         while !self.judges.is_over() {
@@ -167,7 +168,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Why those who play are not one session.
+    /// Why the players are not members of one session; `None` if they are.
     fn disunity(&self) -> Option<String> {
         let members = self.cast.members();
         for (number, player) in
@@ -187,7 +188,7 @@ impl<G: Game> World<G> {
         let ids: Vec<_> = members.iter().map(|(_, session)| session.me()).collect();
         for (id, session) in &members {
             if !ids.contains(&session.host()) {
-                return Some(format!("the host of process {id} is nobody"));
+                return Some(format!("the host of process {id} is no member that runs"));
             }
             let view: Vec<_> = session.view().members().map(|member| member.peer).collect();
             if view.len() != ids.len() || !ids.iter().all(|peer| view.contains(peer)) {
@@ -197,7 +198,7 @@ impl<G: Game> World<G> {
         None
     }
 
-    /// In what the members differ.
+    /// How the members differ; `None` if they agree.
     fn discord(&mut self) -> Option<Broken> {
         if let Some(what) = self.disunity() {
             return Some(Broken::new(Promise::Convergence, what));

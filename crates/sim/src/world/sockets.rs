@@ -9,7 +9,7 @@ use super::{Event, World};
 use crate::game::{Game, ProcessId};
 use crate::network::{Place, Stream};
 
-/// How long the relay waits for a sign of life, which the system gives for a process, too.
+/// How long the relay waits for a sign of life. The system gives one even for a process that does not run.
 const SILENCE_MAX: Duration = Duration::from_millis(6_000);
 /// Round trips until a socket is open: TCP, TLS, WebSocket.
 const TRIPS: u64 = 3;
@@ -23,15 +23,15 @@ pub(super) struct Socket {
     pub(super) process: ProcessId,
     pub(super) up: Stream<Vec<u8>>,
     down: Stream<Vec<u8>>,
-    /// The relay has it.
+    /// The relay has accepted it.
     is_accepted: bool,
     /// The process is to be told that it is lost.
     is_broken: bool,
     /// Its process closed it.
     is_closing: bool,
-    /// The process is behind another address now: nothing gets through any more.
+    /// The address of the process has changed: nothing gets through any more.
     is_reset: bool,
-    /// When the relay had a sign of life.
+    /// When the relay had the last sign of life.
     heard: Time,
 }
 
@@ -52,7 +52,7 @@ impl<G: Game> World<G> {
         self.net.sockets.insert(conn, socket);
         self.cast.processes[id].sockets.insert(name, conn);
         if !self.net.cuts.lets_both(place, Place::Relay) {
-            // Nobody answers; the client stops waiting by itself.
+            // The relay does not answer; the client stops waiting by itself.
             return;
         }
         let trip = self.plan.relay.latency.times(2) + self.chance.dice.span(self.plan.relay.jitter.times(2));
@@ -70,8 +70,8 @@ impl<G: Game> World<G> {
         sockets.any(|socket| socket.is_accepted && !socket.is_broken && !socket.is_reset)
     }
 
-    /// How long, since then, a loss held up all that the relay sent to a process. Zero for a process that has another path
-    /// to its host than its socket.
+    /// How long, since `since`, losses have held up everything that the relay sent to a process. Zero for a process
+    /// that reaches its host by another path than its socket.
     pub(super) fn stalled(&self, id: ProcessId, since: Time) -> Duration {
         let process = &self.cast.processes[id];
         let Some(peer) = &process.peer else { return Duration::ZERO };
@@ -103,7 +103,7 @@ impl<G: Game> World<G> {
     pub(super) fn on_socket_opened(&mut self, conn: ConnId) {
         let Some(id) = self.net.sockets.get(&conn).map(|socket| socket.process) else { return };
         let process = &mut self.cast.processes[id];
-        // A process that sleeps through this opens another when it wakes.
+        // A process that does not run now opens another socket when it runs again.
         let is_awake = process.is_awake();
         let Some(socket) = socket_of(&process.sockets, conn).filter(|_| is_awake) else { return };
         let now = process.clock.local(self.now);
@@ -130,7 +130,7 @@ impl<G: Game> World<G> {
         // Otherwise the relay finds out by silence.
     }
 
-    /// What a process sends goes to the relay, or waits.
+    /// Sends bytes of a process to the relay, or holds them while they do not get through.
     pub(super) fn send_up(&mut self, id: ProcessId, name: SocketId, bytes: Vec<u8>) {
         let place = self.cast.place(id);
         let Some(&conn) = self.cast.processes[id].sockets.get(&name) else { return };
@@ -147,7 +147,7 @@ impl<G: Game> World<G> {
         self.queue.push(at, Event::ToRelay(conn, bytes));
     }
 
-    /// What the relay sends goes to a process, or waits.
+    /// Sends bytes of the relay to a process, or holds them while they do not get through.
     pub(super) fn send_down(&mut self, conn: ConnId, bytes: Vec<u8>) {
         let takes = |socket: &&mut Socket| socket.is_accepted && !socket.is_reset;
         let Some(socket) = self.net.sockets.get_mut(&conn).filter(takes) else { return };
@@ -202,8 +202,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// The process is behind another address: the first packet from there is answered by a reset, and the relay finds
-    /// out by silence.
+    /// The address of a process has changed. The first packet from the new address is answered by a reset; the relay
+    /// finds out by silence.
     pub(super) fn reset_sockets(&mut self, id: ProcessId) {
         for &conn in self.cast.processes[id].sockets.values() {
             if let Some(socket) = self.net.sockets.get_mut(&conn) {
@@ -219,7 +219,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// All sockets break with the relay. One that is just being opened finds it gone, or its next life.
+    /// Breaks all sockets of a relay that ends. A socket that is just being opened finds the relay gone, or started
+    /// again.
     pub(super) fn break_all_sockets(&mut self) {
         let accepted = self.net.sockets.iter().filter(|(_, socket)| socket.is_accepted);
         for conn in accepted.map(|(&conn, _)| conn).collect::<Vec<_>>() {
@@ -250,7 +251,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Sends what was held back, and gives up what is silent for too long.
+    /// Sends what was held back, and gives up sockets that were silent for too long.
     pub(super) fn tend_sockets(&mut self) {
         let mut dead = Vec::new();
         let mut released = Vec::new();
@@ -259,7 +260,7 @@ impl<G: Game> World<G> {
             let place = Place::Player(process.player);
             let (up, down) =
                 (self.net.cuts.lets(place, Place::Relay), self.net.cuts.lets(Place::Relay, place));
-            // The system answers for a process that does not run, but not a machine that sleeps.
+            // The system answers for a process that does not run, unless the machine sleeps.
             let asleep = matches!(process.state, State::Stopped { keeps_datagrams: false, .. });
             let is_there = process.state != State::Ended
                 && !asleep
@@ -287,7 +288,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// The relay gave up a socket: its process is told if anything gets through, now or later.
+    /// The relay has given up a socket. Its process hears of that as soon as something gets through.
     fn drop_dead(&mut self, conn: ConnId) {
         let Some(socket) = self.net.sockets.get(&conn) else { return };
         let process = &self.cast.processes[socket.process];

@@ -1,4 +1,4 @@
-//! What a full trace says: events of peers, what goes to and from the relay, and what packets carry.
+//! Writes a full trace: events of peers, messages to and from the relay, and what packets carry.
 
 use samovar_peer::PeerEvent;
 use samovar_session::Event;
@@ -12,11 +12,11 @@ use super::World;
 use crate::game::{Game, ProcessId};
 use crate::network::Place;
 
-/// Longer texts are cut off.
+/// Texts are cut off after this many characters.
 const TEXT_MAX: usize = 150;
 
 impl<G: Game> World<G> {
-    /// What is said of peers names the players that they are, and what only machines read is left out.
+    /// Replaces peers' ids by their players' names, and leaves out what only machines read.
     fn readable(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (id, process) in self.cast.processes.iter().enumerate() {
@@ -44,7 +44,7 @@ impl<G: Game> World<G> {
         short(&text)
     }
 
-    /// A peer said something.
+    /// Records an event of a peer.
     pub(super) fn tell_event(&mut self, id: ProcessId, event: &PeerEvent) {
         if !self.trace.is_full() {
             return;
@@ -67,7 +67,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// A message of a socket goes out.
+    /// Records a message that goes out on a socket.
     pub(super) fn tell_relayed(&mut self, from: Place, to: Place, bytes: &[u8]) {
         if !self.trace.is_full() {
             return;
@@ -96,7 +96,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// A packet goes out directly.
+    /// Records a packet that goes out on data channels.
     pub(super) fn tell_packet(&mut self, from: Place, to: Place, bytes: &[u8], arrives: bool) {
         if !self.trace.is_full() {
             return;
@@ -120,7 +120,7 @@ impl<G: Game> World<G> {
     }
 }
 
-/// What a packet carries, and whether control of the session is in it.
+/// Describes what a packet carries; and whether a control message or a CLOSE is in it.
 fn content(bytes: &[u8]) -> (String, bool) {
     let (mut text, mut is_control) = (String::new(), false);
     let Ok((header, mut frames)) = PacketHeader::decode(bytes) else { return ("?".to_owned(), false) };

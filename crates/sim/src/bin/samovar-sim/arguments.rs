@@ -32,13 +32,13 @@ pub(crate) enum Command {
     Shrink(One),
     /// Measure how long a session stands still when its host goes
     Recovery(Table),
-    /// Measure how long what the host moves stands still when paths come and go
+    /// Measure how long objects of the host stand still when paths come and go
     Paths(Table),
 }
 
 #[derive(Args)]
 pub(crate) struct Way {
-    /// The host and its backups carry what two others say to each other
+    /// The host and its backups carry packets between two other members
     #[arg(long)]
     by_host: bool,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Way {
 #[derive(Args)]
 pub(crate) struct One {
     seed: u64,
-    /// By its name; `samovar-sim --help` lists all
+    /// The name of the scenario; `samovar-sim --help` lists all
     #[arg(long, value_parser = scenario, default_value = "chaos", value_name = "NAME")]
     scenario: &'static Scenario,
     #[command(flatten)]
@@ -56,13 +56,13 @@ pub(crate) struct One {
 
 #[derive(Args)]
 pub(crate) struct Soak {
-    /// From A to B, B excluded
+    /// The seeds from A to B, B excluded
     #[arg(long, value_parser = range, value_name = "A..B")]
     pub(crate) seeds: Range<u64>,
     /// Run only this scenario; `samovar-sim --help` lists all
     #[arg(long, value_parser = scenario, value_name = "NAME")]
     pub(crate) scenario: Option<&'static Scenario>,
-    /// Stop after so long
+    /// Stop after this many minutes
     #[arg(long)]
     pub(crate) minutes: Option<f64>,
     /// Print the summary as JSON
@@ -77,7 +77,7 @@ pub(crate) struct Soak {
 
 #[derive(Args)]
 pub(crate) struct Table {
-    /// Runs of each row
+    /// Runs for each row of the table
     #[arg(long, default_value_t = 300)]
     pub(crate) runs: u64,
     #[command(flatten)]

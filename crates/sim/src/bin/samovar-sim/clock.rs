@@ -22,15 +22,15 @@ impl Stopwatch {
     }
 }
 
-/// Seconds that all cores together have worked for this process; where the system does not say, as long as it ran on
-/// all of them.
+/// CPU seconds that this process has used on all cores together. Where the system does not say, real time multiplied by
+/// the number of cores.
 pub(crate) fn core_seconds(watch: Stopwatch) -> f64 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let told = std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| ticks(&stat));
     told.map_or(watch.elapsed().as_secs_f64() * cores as f64, |ticks| ticks as f64 / 100.0)
 }
 
-/// User and system time, in hundredths of a second (proc(5)): the 14th and 15th field. The second is a name in
+/// User and system time, in hundredths of a second (proc(5)): the 14th and 15th field. The second field is a name in
 /// brackets that may hold blanks.
 fn ticks(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);

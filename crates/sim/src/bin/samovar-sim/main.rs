@@ -1,4 +1,4 @@
-//! Runs the simulated world: many seeds at once, one seed to read, one seed made small.
+//! The simulator's program: it soaks many seeds, replays one, or shrinks one.
 
 mod arguments;
 mod clock;
@@ -14,7 +14,7 @@ use clap::Parser as _;
 use samovar_sim::{Plan, Toy, chart, run, shrink};
 use samovar_wire::Duration;
 
-/// What a picture shows of the time before a violation.
+/// How much time before a violation a chart shows.
 const LAST_MOMENTS: Duration = Duration::from_millis(4_000);
 
 fn main() -> ExitCode {
@@ -41,7 +41,7 @@ fn replay(plan: Plan) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Shows what is left of a plan when all is left out that is not needed to break the same promise.
+/// Shows a shrunk plan: its last moments, and the faults that break the promise.
 fn show_shrunk(plan: &Plan) -> ExitCode {
     let is_broken = print_failure(plan);
     println!("faults that are needed: {}", plan.faults.len());

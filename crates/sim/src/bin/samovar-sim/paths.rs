@@ -1,4 +1,4 @@
-//! `paths`: how long what the host moves stands still when paths come and go, as a table in Markdown.
+//! `paths`: how long objects of the host stand still when paths come and go, as a table in Markdown.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use samovar_sim::{SCENARIOS, Shape};
 
 use crate::workers::{Job, work};
 
-/// Measures all rows and prints them. What is said of violations goes to the other stream.
+/// Measures all rows and prints them. Violations go to the standard error output.
 pub(crate) fn measure(runs: u64, shape: Shape) -> ExitCode {
     println!(
         "| what happens | scenario | holes | p50 ms | p99 ms | max ms | sent by the relay | violations |"

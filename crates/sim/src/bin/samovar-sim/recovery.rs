@@ -6,7 +6,7 @@ use samovar_sim::{SCENARIOS, Shape, Spans, Trouble, directplay};
 
 use crate::workers::{Job, work};
 
-/// Measures all rows and prints them. What is said of violations goes to the other stream.
+/// Measures all rows and prints them. Violations go to the standard error output.
 pub(crate) fn measure(runs: u64, shape: Shape) -> ExitCode {
     println!(
         "| what happens | scenario | runs | recovered | p50 ms | p99 ms | max ms | gap p50 | gap p99 | violations |"

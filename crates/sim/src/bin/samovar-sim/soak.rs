@@ -8,7 +8,7 @@ use crate::arguments::Soak;
 use crate::clock::{Stopwatch, core_seconds};
 use crate::workers::{Job, work};
 
-/// Violations that are drawn; the others are only listed.
+/// The most violations that are drawn; the others are only listed.
 const PICTURES_MAX: usize = 3;
 
 pub(crate) fn soak(order: &Soak) -> ExitCode {

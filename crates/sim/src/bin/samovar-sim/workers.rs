@@ -1,4 +1,4 @@
-//! Runs on all cores, of which each has worlds of its own.
+//! Runs jobs on all cores. Each core has worlds of its own.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,7 @@
-//! Forged changes of owner: a liar says of what others own that it was granted it, or that it ended it.
+//! Forged changes of owner: a liar claims that it was granted an object of another member, or has ended it.
 //!
-//! Its link numbers what it says, so its session sends a message of the game, whose kind is another on the way out.
+//! The liar's link numbers its segments. So the session sends a message of the game, and the forger changes the kind
+//! byte on the way out.
 
 use std::collections::VecDeque;
 
@@ -11,9 +12,10 @@ use samovar_wire::{Lane, ObjectId, PeerId, Stamp, Writer};
 
 use crate::dice::Dice;
 
-/// Forged messages that may ride again, at most; older ones would do so as messages of the game.
+/// The most forged messages that are known for retransmissions. An older one would go out again as a message of the
+/// game.
 const KEPT_MAX: usize = 32;
-/// A stamp so far above the known one is nobody's: no host draws so many in one term.
+/// A stamp this far above the known one was granted to nobody: no host draws so many in one term.
 const FAR: u32 = 1_000;
 
 /// What a liar has forged.
@@ -24,8 +26,8 @@ pub(super) struct Forger {
 }
 
 impl Forger {
-    /// Tells a member that does not host of a change of owner that the host has not granted. Returns it when its stamp is
-    /// nobody's.
+    /// Tells a member that does not host of a change of owner that the host has not granted. Returns the object and the
+    /// stamp if no host can have granted that stamp.
     pub(super) fn forge(
         &mut self,
         session: &mut Session,
@@ -55,7 +57,7 @@ impl Forger {
         (more == FAR && kind == MessageKind::Migrate).then_some((id, stamp))
     }
 
-    /// A packet goes out.
+    /// Changes the kinds of forged messages in a packet that goes out.
     pub(super) fn rewrite(&self, packet: &mut [u8]) {
         for (message, kind) in &self.sent {
             let at = packet.windows(message.len()).position(|window| window == message);
@@ -66,14 +68,14 @@ impl Forger {
     }
 }
 
-/// An object as if it were the liar's.
+/// The announcement of an object, as if the liar owned it.
 fn announcement(object: &Object, me: PeerId, stamp: Stamp, schemas: &Schemas) -> Vec<u8> {
     let head = Announcement::head(object.id(), me, stamp, object.traits(), object.sampled());
     let (mut fields, mut at) = (Vec::new(), 0);
     for field in schemas.of(object.traits().kind).map_or(&[][..], |schema| schema.fields()) {
         let mut bytes = Vec::new();
         let numbers = &object.numbers()[at..at + field.coding.width()];
-        // As PROTOCOL §4.2 has it.
+        // PROTOCOL §4.2 says how numbers are coded.
         for &number in numbers {
             Writer::new(&mut bytes).varint(u64::from((number << 1 ^ number >> 31).cast_unsigned()));
         }
