@@ -123,6 +123,13 @@ impl<'a> Visit<'a> {
         self
     }
 
+    /// From another server of the page, at this host and port.
+    #[must_use]
+    pub const fn from(mut self, address: &'a str) -> Self {
+        self.address = address;
+        self
+    }
+
     /// By a proxy before the relay.
     #[must_use]
     pub fn through(mut self, flaky: &'a Flaky) -> Self {

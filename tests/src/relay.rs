@@ -42,15 +42,28 @@ impl Relay {
         Self::start_with(place, &[])
     }
 
+    /// Starts a relay on this port of the loopback.
+    ///
+    /// # Panics
+    /// It does not listen: another program has the port.
+    #[must_use]
+    pub fn start_on(port: u16) -> Self {
+        Self::begin(&Place::here(), port, &[])
+    }
+
     /// The same with further arguments.
     ///
     /// # Panics
     /// It does not listen.
     #[must_use]
     pub fn start_with(place: &Place, more: &[&'static str]) -> Self {
+        Self::begin(place, 0, more)
+    }
+
+    fn begin(place: &Place, port: u16, more: &[&'static str]) -> Self {
         let data = Scratch::new();
         let said = Arc::default();
-        let (process, address) = serve(place, 0, (data.path(), more), &said);
+        let (process, address) = serve(place, port, (data.path(), more), &said);
         Self { process: Some(process), place: place.clone(), data, address, more: more.to_vec(), said }
     }
 

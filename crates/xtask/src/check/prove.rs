@@ -7,10 +7,10 @@ use std::process::Command;
 use super::{Context, Outcome, Step, browser, deny, features, program, wasm_pack};
 use crate::process::{self, Result};
 use crate::repo::NATIVE;
-use crate::tools::network;
-use crate::{bench, fuzz, mutants, person};
+use crate::tools::{Tool, network};
+use crate::{bench, fuzz, mutants, page, person};
 
-pub(super) const STEPS: [Step; 11] = [
+pub(super) const STEPS: [Step; 12] = [
     Step { name: "soak", about: "simulated sessions that nobody has seen yet", first: 4.0, run: soak },
     Step {
         name: "models",
@@ -36,6 +36,7 @@ pub(super) const STEPS: [Step; 11] = [
     Step { name: "benches", about: "the benches compile, beside their peers", first: 3.0, run: benches },
     Step { name: "bugs", about: "planted bugs, each of which has to be found", first: 4.0, run: bugs },
     Step { name: "figures", about: "medians of real browsers and processes", first: 4.0, run: figures },
+    Step { name: "serve", about: "two play through trunk serve", first: 3.0, run: serve },
     Step { name: "person", about: "people who click, reload and close at random", first: 8.0, run: person },
 ];
 
@@ -119,6 +120,16 @@ fn figures(context: &Context<'_>) -> Result<Outcome> {
     relay.args(NATIVE).args(["--locked", "--test", "relay", "--", "--test-threads=1"]);
     relay.args(["--show-output", "attack::", "bounds::", "herd::", "limits::", "siege::"]);
     process::run(relay.env("SAMOVAR_FIGURES", "1"))?;
+    Ok(Outcome::Done)
+}
+
+fn serve(context: &Context<'_>) -> Result<Outcome> {
+    network::ensure()?;
+    let path = context.toolbox.path_with(&[Tool::Trunk, Tool::WasmBindgen, Tool::WasmOpt])?;
+    let trunk = ("SAMOVAR_TRUNK", page::program("trunk", &path).into());
+    let stage = browser::Stage::build(context.repo, &context.toolbox)?;
+    let variables = stage.variables().into_iter().chain([trunk, ("PATH", path)]);
+    browser::run(context.repo, &["serve"], &variables.collect::<Vec<_>>())?;
     Ok(Outcome::Done)
 }
 

@@ -44,7 +44,7 @@ pub(super) const STEPS: [Step; 13] = [
 const END_TO_END: [&str; 3] = ["browser", "process", "netns"];
 
 /// Tests of `prove`: they measure the machine, or depend on a seed.
-pub(super) const OF_PROVE: [&str; 3] = ["figures", "person", "picture"];
+pub(super) const OF_PROVE: [&str; 4] = ["figures", "person", "picture", "serve"];
 
 fn setup(context: &Context<'_>) -> Result<Outcome> {
     context.toolbox.rust(true)?;
