@@ -5,6 +5,7 @@
 
 mod binaries;
 pub(crate) mod browser;
+mod commands;
 mod deny;
 mod features;
 mod layers;

@@ -2,14 +2,14 @@
 //! and no condition that a slow machine could miss.
 
 use super::binaries::{self, Binary, Job};
-use super::{Context, Outcome, Step, browser, layers, names, rooms, sections};
+use super::{Context, Outcome, Step, browser, commands, layers, names, rooms, sections};
 use crate::process::{self, Failure, Result};
 use crate::repo::{BROWSER_PACKAGES, NATIVE, WASM};
 use crate::tools::chromium::Chromium;
 use crate::tools::{Tool, network};
 use crate::{bench, fuzz, mutants, page, size};
 
-pub(super) const STEPS: [Step; 13] = [
+pub(super) const STEPS: [Step; 14] = [
     Step { name: "setup", about: "Rust's parts and all dependencies are there", first: 0.5, run: setup },
     Step { name: "fmt", about: "the formatter would change nothing", first: 0.1, run: format },
     Step {
@@ -24,6 +24,12 @@ pub(super) const STEPS: [Step; 13] = [
     Step { name: "clippy-wasm", about: "no warning in code for the browser", first: 1.0, run: clippy_wasm },
     Step { name: "docs", about: "no warning in the documentation", first: 1.0, run: docs },
     Step { name: "native", about: "all tests without a browser", first: 8.0, run: native },
+    Step {
+        name: "commands",
+        about: "programs understand the commands of the documents",
+        first: 0.5,
+        run: commands,
+    },
     Step {
         name: "wasm",
         about: "the core's tests in wasm, its driver's in a browser",
@@ -131,6 +137,11 @@ fn native(context: &Context<'_>) -> Result<Outcome> {
     process::run(context.repo.cargo("test").args(NATIVE).args(["--locked", "--doc"]))?;
     // The browser's driver has an example, too; it compiles anywhere, and runs nowhere.
     process::run(context.repo.cargo("test").args(["--locked", "--doc", "--package", "samovar-peer-web"]))?;
+    Ok(Outcome::Done)
+}
+
+fn commands(context: &Context<'_>) -> Result<Outcome> {
+    commands::check(context.repo)?;
     Ok(Outcome::Done)
 }
 
