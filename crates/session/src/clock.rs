@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waited_for_longer_than_the_session_is_old_shows_its_time() {
+    fn newcomer_older_than_the_session_shows_its_time() {
         let now = Time::from_micros(3_000_000);
         let mut clock = SessionClock::unknown(Time::from_micros(100_000));
         clock.on_sample(Time::from_micros(200_000), now, Duration::from_micros(40_000));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_went_now_one_way_and_now_the_other_tell_the_time_together() {
+    fn answers_over_lopsided_paths_tell_the_time_together() {
         // A ping goes by a quick path and its answer by a slow one, or the other way round: each alone is 100 ms off.
         let mut clock = SessionClock::unknown(Time::ZERO);
         let mut now = Time::from_micros(1_000_000);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_that_waited_for_its_path_throws_time_ahead_by_no_more_than_a_step() {
+    fn delayed_sample_sets_time_ahead_by_a_step_at_most() {
         let mut clock = SessionClock::unknown(Time::ZERO);
         clock.begin(Time::ZERO);
         let now = Time::from_micros(10_000_000);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_in_doubt_learns_from_members_and_one_that_knows_does_not() {
+    fn only_a_host_in_doubt_learns_time_from_members() {
         let (now, trip) = (Time::from_micros(10_000_000), Duration::from_micros(40_000));
         let half = Duration::from_micros(20_000);
         let mut clock = in_doubt(now);
@@ -332,20 +332,20 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_lies_sets_a_host_in_doubt_no_further_than_its_own_answers_allow() {
+    fn lying_member_sets_time_within_the_hosts_own_bounds() {
         let now = Time::from_micros(10_000_000);
         let mut clock = in_doubt(now);
         for session in [u64::MAX, 1, i64::MAX as u64] {
             clock.on_word(Time::from_micros(session), now, Duration::from_micros(1), Time::ZERO);
         }
         assert_eq!(clock.time(now), now);
-        // Nor can it mislead a host that has no answer, but has read a time since it began to ask.
+        // A lying member cannot mislead a host without an answer that has read a time since it began to ask, either.
         let mut clock = SessionClock::unknown(Time::from_micros(6_000_000));
         for _ in 0..2 {
             clock.on_word(Time::FAR, now, Duration::from_micros(1_000), Time::from_micros(2_000_000));
             assert!((6_000_000..6_001_000).contains(&clock.time(now).as_micros()), "{:?}", clock.time(now));
         }
-        // Nor a host that has resumed from a time that it read since it began to ask.
+        // It cannot mislead a host that has resumed from such a time, either.
         let mut clock = SessionClock::unknown(Time::from_micros(6_000_000));
         clock.resume(now, Time::from_micros(7_000_000));
         assert_eq!(clock.time(now), Time::from_micros(7_000_000));
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asked_in_vain_until_its_host_was_lost_learns_all_that_passed_since_it_began_to_ask() {
+    fn new_host_without_answers_takes_time_from_a_member() {
         let (asked, now) = (Time::from_micros(6_000_000), Time::from_micros(10_000_000));
         let heard = Time::from_micros(2_000_000);
         let mut clock = SessionClock::unknown(asked);
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_shows_a_later_time_than_it_heard_of_does_not_go_back_to_that_while_others_follow_it() {
+    fn host_ahead_of_the_time_it_heard_does_not_slow_down() {
         let (now, later) = (Time::from_micros(10_000_000), Time::from_micros(15_000_000));
         let mut resumed = SessionClock::unknown(Time::ZERO);
         resumed.resume(now, Time::from_micros(9_000_000));
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn who_heard_a_host_in_doubt_follows_at_once_when_it_has_learned() {
+    fn member_follows_a_host_that_corrects_time_at_once() {
         let mut now = Time::from_micros(10_000_000);
         let mut clock = SessionClock::unknown(now);
         for trip in [40_000, 60_000] {

@@ -18,7 +18,7 @@ const FATES_MAX: usize = 512;
 /// How many peers without a link are remembered.
 const PARTED_MAX: usize = 128;
 
-/// What this peer must remember to report a divergence.
+/// The facts that a report of divergence needs.
 #[derive(Debug, Default)]
 pub(crate) struct Divergence {
     /// The session time from which on others may have gone on without this peer: it lost its host, or lives under a

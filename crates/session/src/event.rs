@@ -47,9 +47,9 @@ pub struct MemberInfo {
 /// Why a member is no longer in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// It is away, whether it said so or not, and may come back.
+    /// The member is away, with or without a CLOSE, and may come back.
     Gone,
-    /// It left for good, of its own will.
+    /// The member left for good, of its own will.
     Left,
     /// The host put it out, see [`Session::put_out`](crate::Session::put_out).
     PutOut,

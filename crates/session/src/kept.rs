@@ -1,4 +1,4 @@
-//! What a member keeps of its session in case all members go at once: the seats and the time.
+//! The state that a member keeps in case all members go at once: the seats and the time.
 //!
 //! The first member to come back founds the session anew from it. It holds the hashes of tickets and no ticket, so it
 //! takes no seat back by itself.
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_comes_back_as_it_was() {
+    fn kept_state_survives_its_encoding() {
         let bytes = kept().to_bytes();
         assert_eq!(Kept::from_bytes(&bytes), Ok(kept()));
         assert!(bytes.len() < 400);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn another_session_of_the_code_learns_nothing_of_use() {
+    fn hash_shown_to_another_session_opens_no_seat() {
         let mut view = View::founding(8);
         let first = view.admit(Time::ZERO, PeerId(7), &hello("Ann", 7, None)).unwrap();
         let learnt = ticket(7).shown_to(SessionId(2));

@@ -8,7 +8,8 @@
 //!
 //! 1. hand over what arrived with [`Session::handle_packet`], then call [`Session::handle_timeout`] when
 //!    [`Session::poll_timeout`] is due;
-//! 2. drain [`Witness::poll_doubt`] and [`Witness::poll_claim`] to the relay, and [`Session::poll_transmit`] to the paths;
+//! 2. drain [`Witness::poll_doubt`] and [`Witness::poll_claim`] to the relay, and [`Session::poll_transmit`] to the
+//!    paths;
 //! 3. drain [`Session::poll_event`] to the game, which reads [`Session::objects`] and changes what it owns.
 //!
 //! A *handle* borrows the session for one kind of work:

@@ -65,7 +65,7 @@ impl Orders {
     }
 }
 
-/// What goes to a member beside ordered messages.
+/// The state of what goes to a member beside ordered messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beside {
     /// All that there is to tell about objects is in the lanes.

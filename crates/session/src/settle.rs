@@ -8,7 +8,7 @@ use samovar_wire::{ObjectId, Time};
 use crate::context::Context;
 use crate::{Event, Session};
 
-/// What a service has done, as far as other services have to act on it.
+/// Notes of a service on what it has done, for other services to act on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct News(u8);

@@ -11,7 +11,7 @@ use crate::divergence::unreached_since;
 use crate::handover::HURRY;
 use crate::{Cause, Migration, Session};
 
-/// What this peer knew of the reign that ends now.
+/// The reign that ends now, as this peer knew it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Former {
     host: PeerId,

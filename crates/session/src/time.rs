@@ -1,4 +1,4 @@
-//! What time brings about: losses, deaths, elections, and the host's housework.
+//! Timers: losses, deaths, elections, and the host's housework.
 
 use samovar_link::LinkEvent;
 use samovar_roster::Lives;

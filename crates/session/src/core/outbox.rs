@@ -1,4 +1,4 @@
-//! What waits for the driver and for the game.
+//! The outbox: news that waits for the driver or for the game.
 
 use std::collections::VecDeque;
 

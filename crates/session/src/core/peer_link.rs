@@ -50,7 +50,7 @@ pub(crate) struct PeerLink {
     /// The term and the host that the other lives under, if this peer does not, or not yet; and up to when this peer's
     /// messages had reached the other before.
     pub(crate) ahead: Option<((Term, PeerId), Time)>,
-    /// What the other has said under that term and host.
+    /// Messages of the other under that term and host, which wait.
     pub(crate) held: VecDeque<LinkEvent>,
 }
 
@@ -140,7 +140,8 @@ impl PeerLink {
         }
     }
 
-    /// For how long there is nothing to send to a peer that is told everything; `wrote` is when the game changed something last.
+    /// For how long there is nothing to send to a peer that is told everything; `wrote` is when the game changed
+    /// something last.
     pub(super) fn idle_to(&self, peer: PeerId, objects: &Objects, interval: Duration, wrote: Time) -> Idle {
         let update = self.update_at(peer, objects, interval);
         let Dues { wanted, allowed, timeout } = self.transport.dues();

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_game_has_not_seen_is_not_dropped() {
+    fn inputs_that_the_game_has_not_seen_are_not_dropped() {
         let mut store = Store::default();
         store.keep((SEAT, 1), b"x", SOON).unwrap();
         store.expire(SOON + Duration::from_millis(1), true, |_| false);

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_by_a_former_link_is_delivered_and_not_counted_on_the_next() {
+    fn messages_of_a_former_link_are_delivered_but_not_counted() {
         let (mut early, mut speaker) = (Early::default(), order_of(OTHER));
         for ms in [100, 110] {
             speaker.send(at(ms), at(ms), b"by the first link").unwrap();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_that_came_before_session_time_was_known_is_counted_by_the_updates_behind_it() {
+    fn early_promise_is_counted_by_later_updates() {
         let (mut early, mut speaker) = (Early::default(), order_of(OTHER));
         let before = speaker.promise(at(50), ME).unwrap();
         speaker.send(at(100), at(100), b"it is slow").unwrap();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_member_no_more_is_kept_than_an_honest_one_says() {
+    fn early_messages_kept_of_a_member_are_bounded() {
         let mut early = Early::default();
         let until =
             |early: &mut Early, body: &[u8]| (0..10_000).find(|_| early.on_message(OTHER, body).is_err());

@@ -22,7 +22,8 @@ const LOOKS_WITHIN: Duration = Duration::from_millis(2_000);
 /// is there when the session's [`Rules::orders`](crate::Rules::orders) name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// By a lane of each link: [`Lane::Unreliable`], sequenced, reliable and in the order of its sender (FIFO), or in bulk.
+    /// By a lane of each link: [`Lane::Unreliable`], sequenced, reliable and in the order of its sender (FIFO), or in
+    /// bulk.
     Lane(Lane),
     /// After all messages in this order that its sender had sent, or been delivered, before. The sender itself does not
     /// get it.
@@ -87,9 +88,9 @@ pub(crate) struct Machines {
     total: Option<InOrders<Total>>,
     timed: Option<InOrders<Box<TimeOrder>>>,
     pub(super) lockstep: Option<InLockstep<Lockstep>>,
-    /// What waits for room in the lanes to each member.
+    /// For each member: the messages that wait for room in its lanes.
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
-    /// What came in time-stamp order before this peer knew session time.
+    /// Items in time-stamp order that came before this peer knew session time.
     early: Option<Early>,
     /// The members that the others wait for, since when, and for how long at most.
     awaited: Vec<(PeerId, Time, Duration)>,
@@ -327,7 +328,8 @@ impl Machines {
                 Event::View(_) => {}
             }
         }
-        // Not before a newcomer knows session time: it would deliver messages later than the time that it begins with.
+        // A newcomer delivers nothing before it knows session time: its clock may be ahead of the time that it begins
+        // with.
         if !self.knows_time() {
             return None;
         }

@@ -50,7 +50,7 @@ pub struct OwnershipRequest {
     pub request: Request,
 }
 
-/// What follows from a request.
+/// The arbiter's verdict on a request.
 enum Verdict {
     Grant(PeerId),
     /// The game decides.
@@ -68,7 +68,7 @@ struct Contest {
     touches: Vec<(Time, PeerId, Request)>,
 }
 
-/// What the host has to remember to decide.
+/// The state of the arbiter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arbiter {
     pub(super) policy: OwnershipPolicy,

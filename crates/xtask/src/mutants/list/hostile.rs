@@ -45,7 +45,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-session",
             "--lib",
-            "another_session_of_the_code_learns_nothing_of_use",
+            "hash_shown_to_another_session_opens_no_seat",
         ]),
     },
     Mutant {
@@ -143,7 +143,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-session",
             "--lib",
-            "a_member_that_lies_sets_a_host_in_doubt_no_further_than_its_own_answers_allow",
+            "lying_member_sets_time_within_the_hosts_own_bounds",
         ]),
     },
     Mutant {

@@ -189,7 +189,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-session",
             "--lib",
-            "a_sample_that_waited_for_its_path_throws_time_ahead_by_no_more_than_a_step",
+            "delayed_sample_sets_time_ahead_by_a_step_at_most",
         ]),
     },
     Mutant {
@@ -218,7 +218,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-session",
             "--lib",
-            "a_host_that_shows_a_later_time_than_it_heard_of_does_not_go_back_to_that_while_others_follow_it",
+            "host_ahead_of_the_time_it_heard_does_not_slow_down",
         ]),
     },
     Mutant {
@@ -232,7 +232,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-session",
             "--lib",
-            "who_asked_in_vain_until_its_host_was_lost_learns_all_that_passed_since_it_began_to_ask",
+            "new_host_without_answers_takes_time_from_a_member",
         ]),
     },
     Mutant {
