@@ -41,12 +41,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "let _ = session;\n        ShownTicket(self.secret)",
         breaks: "whoever founds another session under the code of a game learns what opens the seats of its members",
         guards: Promise::UntrustedBytes,
-        finder: Test(&[
-            "-p",
-            "samovar-session",
-            "--lib",
-            "hash_shown_to_another_session_opens_no_seat",
-        ]),
+        finder: Test(&["-p", "samovar-session", "--lib", "hash_shown_to_another_session_opens_no_seat"]),
     },
     Mutant {
         name: "ticket-of-another-drawn",

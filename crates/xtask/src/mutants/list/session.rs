@@ -185,12 +185,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "$.middle()",
         breaks: "a sample of the clock that had waited for its path throws session time ahead",
         guards: Promise::Order,
-        finder: Test(&[
-            "-p",
-            "samovar-session",
-            "--lib",
-            "delayed_sample_sets_time_ahead_by_a_step_at_most",
-        ]),
+        finder: Test(&["-p", "samovar-session", "--lib", "delayed_sample_sets_time_ahead_by_a_step_at_most"]),
     },
     Mutant {
         name: "doubtful-host-learns-nothing",
