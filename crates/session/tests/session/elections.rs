@@ -1,4 +1,4 @@
-//! Who hosts when the host is lost, with the relay and without it, and who must not.
+//! Elections: which member hosts when the host is lost, with the relay and without it.
 
 use crate::world::{TEAPOT, World, hosts, part, relay_comes, relay_goes, world_of};
 use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension, Target};
@@ -44,7 +44,7 @@ fn hosts_that_die_one_after_another_are_succeeded_without_the_relay_while_most_a
     let (mut world, host, others) = world_of(3, 5, 5);
     relay_goes(&mut world);
     world.peers.remove(&host);
-    // The electorate follows the members, so that what is left is a majority of it again.
+    // The electorate follows the members, so those that are left are a majority of it again.
     for left in [4, 3, 2] {
         world.run(9_000);
         let [(_, heir)] = hosts(&world)[..] else { panic!("{left} left: {:?}", hosts(&world)) };
@@ -95,7 +95,7 @@ fn a_partition_that_heals_leaves_one_host() {
             );
         }
         for peer in few {
-            // Who was not missed for long enough to be removed goes on with the others, and so does what it did.
+            // A member that was not silent for long enough to be removed stays, and so do its changes.
             let events = &world.events[&peer];
             let is_back = world.peers[&peer].host() == heir && world.peers[&peer].is_member();
             assert!(
@@ -124,7 +124,7 @@ fn a_link_that_begins_anew_behind_an_election_says_who_won_it() {
         let heir = world.peers[&voters[0]].host();
         assert!(heir != host && voters.iter().all(|peer| world.peers[peer].host() == heir), "seed {seed}");
         assert_eq!(world.peers[late].host(), host, "seed {seed}");
-        // What it was to hear was said on links that have ended for it.
+        // The votes for it to hear were sent on links that have ended at its side.
         let (now, farewell) = (world.now, samovar_link::close_packet(CloseCode::NotAMember));
         for &voter in voters {
             world.peer(*late).handle_packet(now, voter, Mode::Unreliable, &farewell);
@@ -145,7 +145,10 @@ fn a_host_that_hands_over_stays_and_nobody_waits() {
         assert!(world.peer(host).hand_over(now));
         assert!(!world.peer(others[0]).hand_over(now), "only the host can");
         while !world.peers.values().all(|s| s.host() == backup) {
-            assert!(world.peers[&host].is_host() || world.peers[&backup].is_host(), "somebody decides");
+            assert!(
+                world.peers[&host].is_host() || world.peers[&backup].is_host(),
+                "one of them acts as the host"
+            );
             world.step();
             assert!(world.now.since(now).as_micros() < 500_000, "seed {seed}: {:?}", hosts(&world));
         }
@@ -191,14 +194,14 @@ fn whom_a_former_host_was_about_to_drop_is_linked_again() {
         else {
             panic!("five members")
         };
-        // The first is dropped at once, the second with the view after that, which never comes.
+        // The host drops the first member at once, and would drop the second with the next view, which never comes.
         let (now, farewell) = (world.now, samovar_link::close_packet(CloseCode::NotAMember));
         for peer in [first, second] {
             world.peer(host).handle_packet(now, peer, Mode::Unreliable, &farewell);
         }
         let view = world.peers[&host].view();
         assert_eq!([first, second].map(|peer| view.has(peer)), [false, true], "seed {seed}");
-        // The next host is gone before it has said anything, and the one after it knows of no change.
+        // The next host is gone before it has sent anything, and the one after it knows of no change.
         let term = Term::FIRST.next_witnessed();
         world.grant(term, other);
         world.peers.remove(&other);
@@ -227,8 +230,8 @@ fn a_host_hands_over_without_the_relay_too() {
     world.assert_agreed();
 }
 
-/// Three members without the relay, whose host is again who it is by the last warrant, by votes now; and somebody who has knocked
-/// since, has counted no vote, and waits.
+/// Three members without the relay have elected the host that the last warrant names. A newcomer has asked to join
+/// since; it has counted no vote, and waits.
 fn world_of_a_newcomer_that_cannot_count_votes() -> (World, PeerId, PeerId) {
     let (mut world, host, _) = world_of(9, 0, 3);
     relay_goes(&mut world);
@@ -244,7 +247,7 @@ fn world_of_a_newcomer_that_cannot_count_votes() -> (World, PeerId, PeerId) {
     }
     let late = world.join(None);
     world.run(500);
-    assert!(!world.peers[&late].is_member(), "whoever was in no electorate believes no votes");
+    assert!(!world.peers[&late].is_member(), "a peer that was in no electorate counts no votes");
     (world, host, late)
 }
 
@@ -343,7 +346,7 @@ fn who_was_dropped_long_ago_ends_by_the_relays_word() {
     let now = world.now;
     world.peer(dropped).witness(now).set_reached(true);
     world.peer(dropped).witness(now).handle_warrant(&warrant);
-    // It asks, and hears that the host lives.
+    // The peer asks the relay, and hears that the host lives.
     world.run(1_000);
     assert_eq!(world.events[&dropped].last(), Some(&Event::Ended(EndReason::Removed)));
     world.peers.remove(&dropped);
@@ -374,7 +377,7 @@ fn a_host_that_is_not_back_yet_when_its_member_is_has_as_long_to_speak_as_any() 
         }
         world.now.since(since)
     };
-    assert_eq!(missed_after(Some(0)), missed_after(None), "the relay says how it is, not what happened now");
+    assert_eq!(missed_after(Some(0)), missed_after(None), "an old closing is no hint");
     assert!(missed_after(Some(1_000)) < missed_after(None), "its connection has just closed");
 }
 
@@ -395,7 +398,7 @@ fn a_member_that_dies_when_its_host_has_just_come_back_to_the_relay_is_removed_a
         }
         world.now.since(since)
     };
-    // A host looks at everybody's life each 50 ms.
+    // A host checks its members every 50 ms.
     let (back, never_away) = (removed_after(true).as_micros(), removed_after(false).as_micros());
     assert!(back.abs_diff(never_away) <= 50_000, "{back} and {never_away} us");
 }
@@ -417,7 +420,7 @@ fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
     let newcomer = world.join(None);
     world.run(500);
     assert!(world.peers[&newcomer].view().has(host), "it handed over, and stays");
-    assert!(world.peers[&host].link(newcomer).is_some(), "to its next host it looks like one that knocks");
+    assert!(world.peers[&host].link(newcomer).is_some(), "its next host takes it for an entrant");
     world.peers.remove(&heir);
     let warrant = world.sign(Term(768), newcomer);
     let now = world.now;
@@ -434,7 +437,7 @@ fn a_lone_host_stops_after_four_seconds_however_bad_its_paths_were() {
     let mine: Vec<_> = others.iter().map(|&other| world.create(other, TEAPOT, &[b"a", b"0"])).collect();
     relay_goes(&mut world);
     for n in 0..18_000u32 {
-        // It hears nothing of them for half a second, and then does for as long.
+        // The host hears nothing of the others for half a second, and then hears them for as long.
         match n % 900 {
             0 => world.cuts.extend(others.iter().map(|&other| (other, host))),
             450 => world.cuts.clear(),
@@ -510,7 +513,7 @@ fn a_host_that_falls_silent_is_doubted_once_before_it_is_missed() {
         world.doubts(peer);
     }
     world.run(1_000);
-    all.into_iter().for_each(|peer| assert!(!world.doubts(peer), "everybody is heard"));
+    all.into_iter().for_each(|peer| assert!(!world.doubts(peer), "all are heard"));
     let fallen_silent = world.peers.remove(&host).unwrap();
     world.witness_alive = false;
     let mut doubts = 0;
@@ -525,7 +528,7 @@ fn a_host_that_falls_silent_is_doubted_once_before_it_is_missed() {
     drop(fallen_silent);
 }
 
-/// Its farewell crosses the votes for it.
+/// The heir's CLOSE crosses the votes for it.
 #[test]
 fn an_heir_that_leaves_while_it_is_voted_for_takes_nobody_with_it() {
     for delay in (0..600).step_by(10) {

@@ -1,4 +1,4 @@
-//! What each member is told of depends on what it wants to see.
+//! Interest: each member is told of the objects that it wants to see.
 
 use crate::world::{Craft, World};
 use samovar_session::{Event, Focus, Traits};
@@ -52,7 +52,7 @@ fn what_is_far_stays_as_it_was_until_it_comes_near() {
         assert!((40.0..=70.0).contains(&seen), "{seen}");
         assert!(!world.peers[&a].object(craft).unwrap().is_current());
         assert_eq!(x(&world, b, craft), 200.0, "b wants to see everything");
-        // It moves out of sight, then a looks there.
+        // The craft moves out of sight, and then a looks there.
         world.run(500);
         world.peer(a).interest().set_focus(at(190.0, 50.0));
         world.run(1_000);
@@ -93,7 +93,7 @@ fn an_object_at_the_edge_does_not_come_and_go() {
     world.peer(a).interest().set_focus(at(0.0, 80.0));
     world.run(500);
     for step in 0..200 {
-        // What the owner is told is an eighth larger: 90.
+        // The owner is told a focus that is an eighth larger: 90.
         let now = world.now;
         world
             .peer(host)

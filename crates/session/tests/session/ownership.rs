@@ -1,4 +1,4 @@
-//! Who gets what: wishes and their outcomes, orphans, the load of the members.
+//! Ownership: requests and their outcomes, orphans, and the load of the members.
 
 use crate::world::{Craft, TEAPOT, World};
 use samovar_session::{
@@ -11,7 +11,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 const FREE: Traits = Traits { access: Access::Free, ..TEAPOT };
 const SHARED: Traits = Traits { access: Access::Shared, ..TEAPOT };
 
-/// A host and two others, for a while.
+/// A host and two other members, settled.
 fn three(seed: u8, loss: u64) -> (World, PeerId, PeerId, PeerId) {
     let mut world = World::new(seed, loss);
     let host = *world.peers.keys().next().unwrap();
@@ -20,7 +20,7 @@ fn three(seed: u8, loss: u64) -> (World, PeerId, PeerId, PeerId) {
     (world, host, a, b)
 }
 
-/// The outcomes that a peer heard of for an object, and what it had made of it when they were in vain.
+/// The outcomes of a peer's requests for an object, and its own state of the object when a request was in vain.
 fn outcomes(world: &World, peer: PeerId, object: ObjectId) -> Vec<(Wish, Outcome, Option<Vec<u8>>)> {
     let outcome = |event: &Event| match event {
         Event::Ownership { id, wish, outcome, last } if *id == object => {
@@ -151,7 +151,7 @@ fn a_host_that_does_not_answer_is_given_up() {
     world.run(8_000);
     assert_eq!(outcomes(&world, a, cup), [(Wish::Request, Outcome::Denied(Denial::NoAnswer), None)]);
     assert!(world.ownership(host).poll_request().is_some());
-    assert!(world.ownership(host).poll_request().is_none(), "who asks again is put to the game once");
+    assert!(world.ownership(host).poll_request().is_none(), "a repeated request is put to the game once");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn the_hosts_game_decides_when_it_wants_to() {
     while let Some(asked) = world.ownership(host).poll_request() {
         let now = world.now;
         world.peer(host).ownership(now).answer(&asked, asked.from == a);
-        // The second answer to the same is none.
+        // A second answer to the same request does nothing.
         world.peer(host).ownership(now).answer(&asked, true);
     }
     world.run(500);
@@ -180,7 +180,7 @@ fn what_is_touched_goes_to_the_first_by_session_time_and_stays_for_a_while() {
     let (mut world, host, a, b) = three(6, 0);
     let ball = world.create(host, SHARED, &[b"ball"]);
     world.run(500);
-    // What b says arrives first, though a touched it earlier.
+    // The touch of b arrives first, though a touched the object earlier.
     world.delays.insert((a, host), Duration::from_millis(60));
     let now = world.now;
     world.peer(a).ownership(now).touch(ball).unwrap();

@@ -44,7 +44,7 @@ fn who_is_put_out_ends_and_its_ticket_opens_nothing() {
         let back = world.join(ticket);
         world.run(2_000);
         assert!(world.peers[&back].is_member());
-        assert_ne!(world.peers[&back].seat(), seat, "it is somebody new");
+        assert_ne!(world.peers[&back].seat(), seat, "the peer is a newcomer");
         world.assert_converged();
     }
 }
@@ -54,7 +54,7 @@ fn who_is_put_out_and_does_not_go_is_heard_by_nobody() {
     let (mut world, host, members) = world_of(52, 0, 3);
     world.run(1_000);
     let (out, other) = (members[0], members[1]);
-    // It hears nothing of its end.
+    // The member that is put out hears nothing of it.
     world.cuts = vec![(host, out), (other, out)];
     let now = world.now;
     assert!(world.peer(host).put_out(now, out));

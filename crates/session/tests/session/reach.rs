@@ -1,4 +1,4 @@
-//! Who is cut off, and who is merely left.
+//! A peer that is cut off, and one that the others have merely left.
 
 use crate::world::{World, part, relay_goes, world_of};
 use samovar_session::Rules;
@@ -6,7 +6,7 @@ use samovar_wire::PeerId;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Cuts a peer off from everybody. Its connection to the relay stays open, and nothing comes by it.
+/// Cuts a peer off from all others. Its connection to the relay stays open, but nothing comes by it.
 fn cut_off(world: &mut World, peer: PeerId) {
     let others: Vec<_> = world.peers.keys().copied().filter(|&other| other != peer).collect();
     part(world, &[peer], &others);

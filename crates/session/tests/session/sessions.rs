@@ -88,7 +88,7 @@ fn what_only_one_survivor_has_seen_is_adopted_for_all() {
     let host = *world.peers.keys().next().unwrap();
     let (a, b) = (world.join(None), world.join(None));
     world.run(2_000);
-    // b's creation reaches a and never the host.
+    // The object that b creates reaches a, and never the host.
     world.cuts = vec![(b, host)];
     let pot = world.create(b, TEAPOT, &[b"seen by a"]);
     world.run(200);
@@ -212,7 +212,7 @@ fn who_says_hello_again_and_again_changes_nothing() {
 fn a_former_host_keeps_no_link_to_a_stranger() {
     let (mut world, host, _) = host_and_member();
     Stranger::new(&world).say(&mut world, host, None);
-    assert!(world.peers[&host].link(Stranger::ID).is_some(), "it may say hello yet");
+    assert!(world.peers[&host].link(Stranger::ID).is_some(), "it may still send HELLO");
     let now = world.now;
     assert!(world.peer(host).hand_over(now));
     world.run(6_000);
@@ -344,7 +344,7 @@ fn a_host_whose_answers_had_waited_for_seconds_learns_the_time_from_those_who_kn
         let [x, y] = [a, late].map(|peer| world.peers[&peer].session_time(world.now).as_micros());
         x.abs_diff(y)
     };
-    // Until it has had an answer, and knows no better.
+    // Runs until the member has had an answer, and knows no better.
     while !world.peers[&late].is_member() || apart(&world) > 4_000_000 {
         world.step();
     }
@@ -396,7 +396,8 @@ fn whoever_left_before_the_host_died_is_no_member_under_the_next() {
     world.run(2_000);
     let pot = world.create(b, TEAPOT, &[b"pot of b"]);
     world.run(500);
-    // The host misses the farewell and dies before it misses the member; the other one closed its link at once.
+    // The host does not get the member's CLOSE, and dies before it misses the member. The other member closed its link
+    // at once.
     world.cuts = vec![(b, host)];
     world.peer(b).leave();
     world.step();
@@ -405,7 +406,7 @@ fn whoever_left_before_the_host_died_is_no_member_under_the_next() {
     world.kill(host);
     world.run(3_000);
     assert!(world.peers[&a].is_host());
-    assert!(!world.peers[&a].view().has(b), "nobody will ever hear of it again");
+    assert!(!world.peers[&a].view().has(b), "the member is gone for good");
     assert_eq!(world.peers[&a].object(pot).unwrap().owner(), a);
 }
 
@@ -430,7 +431,8 @@ fn whoever_joins_while_the_host_dies_is_a_member_of_all_or_told_that_it_is_none(
         if world.peers[&late].is_member() {
             joined += 1;
         } else {
-            // Only whom the dead host admitted, perhaps by its last packet, with nobody left who knew.
+            // That happens only if the dead host admitted the newcomer, perhaps by its last packet, and no other peer
+            // knows.
             let events = &world.events[&late];
             let was_told = events.contains(&Event::Ended(EndReason::Removed));
             assert!(events.contains(&Event::Joined) && was_told, "seed {seed}: {events:?}");
@@ -465,7 +467,7 @@ fn whoever_the_next_host_did_not_know_is_linked_again_once_it_is_admitted() {
         let late = PeerId(103);
         world.cuts = vec![(host, backup), (host, late)];
         assert_eq!(world.join(None), late);
-        // Whom nobody acks repeats its first message only: nothing of this one is lost until it is admitted.
+        // A peer without an ack repeats its first message only, so nothing is lost until the newcomer is admitted.
         let loss = core::mem::replace(&mut world.loss_percent, 0);
         while !world.peers[&other].view().has(late) {
             world.step();
@@ -475,7 +477,7 @@ fn whoever_the_next_host_did_not_know_is_linked_again_once_it_is_admitted() {
         while world.peers[&other].view().has(late) {
             world.step();
         }
-        // The farewell is lost.
+        // The CLOSE to the newcomer is lost.
         world.cuts = vec![(other, late)];
         world.step();
         world.cuts.clear();
@@ -513,9 +515,9 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_their_games_are_told() {
             }
             world.peer(b).edit(now).write(craft, &Craft::at(n as f32 * 4.0)).unwrap();
             if n == 50 {
-                // Said once, on the link that nobody hears any more.
+                // This is sent once, on a link that the other end no longer has.
                 world.peer(b).edit(now).set(z, 0, b"under way").unwrap();
-                // For one of them the link has ended, the other goes on with all its numbers.
+                // The link has ended for a, while b goes on with all its numbers.
                 let farewell = samovar_link::close_packet(CloseCode::NotAMember);
                 world.peer(a).handle_packet(now, b, Mode::Unreliable, &farewell);
                 assert!(world.peers[&a].link(b).is_none());
@@ -530,7 +532,7 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_their_games_are_told() {
         world.assert_converged();
         for ((peer, other), before) in [(a, b), (b, a)].into_iter().zip(before) {
             let events = &world.events[&peer][before..];
-            // What was under way is lost, and both are told so.
+            // Messages under way are lost, and both games are told so.
             let about: Vec<_> = events.iter().filter(|e| is_about(e, other)).collect();
             match about[..] {
                 [Event::MemberLeft { .. }, Event::MemberJoined { resumed: true, .. }] => {}
@@ -546,12 +548,12 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_their_games_are_told() {
 fn who_is_told_of_more_than_its_queue_takes_is_not_taken_for_deaf() {
     let (mut world, _, others) = crate::world::world_of(61, 0, 3);
     let [heir, member] = others[..] else { panic!("{others:?}") };
-    // A segment each, so that no room is left.
+    // Each object fills a segment, so no room is left.
     let large = [[7; 250].as_slice(); 3];
     let created: Vec<_> = (0..1_000).map(|_| world.create(member, TEAPOT, &large)).collect();
     let before = world.events[&member].len();
     world.run(20);
-    // All pass the warrant on, while the queues are full.
+    // All members pass the warrant on while the queues are full.
     world.grant(Term::FIRST.next_witnessed(), heir);
     world.run(8_000);
     let heard = created.iter().filter(|&&id| world.peers[&heir].object(id).is_some()).count();

@@ -1,4 +1,4 @@
-//! Tickets and seats when their hosts change, or are themselves asked for theirs (PROTOCOL §4.4).
+//! Tickets and seats when the host changes, or when a newcomer asks for the host's own seat (PROTOCOL §4.4).
 
 use crate::world::{TEAPOT, World, world_of};
 use samovar_session::{Cause, EndReason, Event, Rules};
@@ -7,7 +7,8 @@ use samovar_wire::{Duration, PeerId, Term, Ticket};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Runs on. A page that is told that it was removed comes back by its ticket: who that is; one whose seat was taken does not.
+/// Runs on. A page that was removed comes back by its ticket; one whose seat was taken does not. Returns the peer that
+/// came back.
 fn play_on(world: &mut World, page: PeerId, ms: u64) -> Option<PeerId> {
     let mut second = None;
     for _ in 0..ms {
@@ -64,7 +65,7 @@ fn a_lone_host_gives_its_seat_and_then_its_office() {
             assert_eq!(world.peers[&again].view().members().count(), 1);
         } else {
             let watching = world.peers[&again].seat_of(host).map(|record| record.attributes & SPECTATOR);
-            assert_eq!(watching, Some(SPECTATOR), "nobody may succeed it");
+            assert_eq!(watching, Some(SPECTATOR), "the rules allow no successor");
         }
     }
 }
@@ -87,7 +88,7 @@ fn a_lone_host_takes_its_seat_back_from_a_lost_newcomer() {
     assert_eq!(world.peers[&host].seat_of(host).map(|record| record.attributes & SPECTATOR), Some(0));
 }
 
-/// A member that hosts before it had an answer about the time; the host before it is about to die.
+/// A member that has no answer about the time yet and will host next, and a host that is about to die.
 fn host_without_time(rules: Rules) -> (World, PeerId, PeerId, Option<Ticket>, PeerId) {
     let mut world = World::with_rules(13, 0, rules);
     let host = *world.peers.keys().next().unwrap();
