@@ -8,7 +8,7 @@ use samovar_wire::{Duration, PeerId, SeatId, Term, Ticket};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
-fn who_slept_and_hears_first_that_the_relay_is_gone_does_not_fork() {
+fn sleeper_that_hears_first_of_a_lost_relay_does_not_fork() {
     for forks in [false, true] {
         let mut world = World::with_rules(90, 0, Rules { forks, ..Rules::default() });
         let host = *world.peers.keys().next().unwrap();
@@ -30,7 +30,7 @@ fn who_slept_and_hears_first_that_the_relay_is_gone_does_not_fork() {
 }
 
 #[test]
-fn who_misses_the_host_and_is_away_for_a_moment_has_not_heard_it() {
+fn short_absence_does_not_count_as_hearing_the_host() {
     let (mut world, host, others) = world_of(97, 0, 4);
     let member = others[1];
     part(&mut world, &[host], &[member]);
@@ -51,7 +51,7 @@ fn who_misses_the_host_and_is_away_for_a_moment_has_not_heard_it() {
 }
 
 #[test]
-fn who_slept_and_hears_first_that_it_hosts_does_not_act_at_once_nor_alone() {
+fn sleeper_made_host_does_not_act_at_once() {
     let (mut world, host, others) = world_of(95, 0, 4);
     let sleeper = others[0];
     world.kill(host);
@@ -103,7 +103,7 @@ fn knock(seed: u8, members: usize, with_ticket: bool) -> Knock {
 }
 
 #[test]
-fn a_knock_at_a_host_that_was_away_for_a_second_dismisses_no_backup() {
+fn join_request_at_a_host_that_was_away_costs_no_backup() {
     let Knock { mut world, host, back, .. } = knock(92, 3, false);
     world.run(3);
     let backups = world.peers[&host].view().backups();
@@ -111,7 +111,7 @@ fn a_knock_at_a_host_that_was_away_for_a_second_dismisses_no_backup() {
 }
 
 #[test]
-fn a_ticket_that_is_used_at_a_host_that_was_away_and_is_succeeded_costs_nobody_its_seat() {
+fn ticket_used_at_a_succeeded_host_costs_no_seat() {
     let Knock { mut world, host, seat, ticket, back } = knock(96, 4, true);
     let heir = world.peers[&host].view().backup().unwrap();
     // Meanwhile the relay has given the next term to the backup; the newcomer hears of that later.

@@ -430,7 +430,7 @@ fn absurd_view(liar: &mut Liar, stamp: Stamp) -> Vec<u8> {
 }
 
 #[test]
-fn a_host_that_lies_about_everything_breaks_nothing_that_its_successor_needs() {
+fn lying_host_breaks_nothing_that_its_successor_needs() {
     let mut successions = 0;
     for seed in 0..120 {
         let relay = Signatory::new(&[seed; 32]);

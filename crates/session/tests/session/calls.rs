@@ -86,7 +86,7 @@ fn each_of_many_calls_ends_once_under_loss() {
 }
 
 #[test]
-fn a_call_ends_by_refusal_time_cancelling_or_the_end_of_the_peer() {
+fn call_ends_by_refusal_time_cancelling_or_loss_of_the_peer() {
     let (mut world, host, a) = two(3, 0);
     let refused = call(&mut world, a, host, Lane::GAME, &[0]).unwrap();
     let (now, timeout) = (world.now, Duration::from_millis(100));

@@ -41,7 +41,7 @@ fn leave_behind(world: &mut World, member: PeerId, host: PeerId, heir: PeerId) {
 }
 
 #[test]
-fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
+fn replaced_host_reports_changes_from_before_it_noticed() {
     for seed in 0..10 {
         let (mut world, host, others) = world_of(80 + seed, 0, 2 + usize::from(seed % 3));
         let before = world.create(host, TEAPOT, &[b"before"]);
@@ -74,7 +74,7 @@ fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
 }
 
 #[test]
-fn however_much_moves_what_a_host_ended_alone_is_reported_by_it() {
+fn many_moving_objects_hide_no_end_from_the_report() {
     let (mut world, host, others) = world_of(95, 0, 4);
     let ended = world.create(host, TEAPOT, &[b"ended alone"]);
     let taken = world.create(others[0], TEAPOT, &[b"taken alone"]);
@@ -96,7 +96,7 @@ fn however_much_moves_what_a_host_ended_alone_is_reported_by_it() {
 }
 
 #[test]
-fn what_a_host_did_alone_is_reported_also_when_its_session_time_is_set_forwards_meanwhile() {
+fn divergence_is_reported_across_a_step_of_session_time() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(110 + seed, 0, 3);
         // When the next host takes over, its answers to pings are under way.
@@ -116,7 +116,7 @@ fn what_a_host_did_alone_is_reported_also_when_its_session_time_is_set_forwards_
 }
 
 #[test]
-fn what_was_done_while_nobody_was_missed_is_not_reported_much_later() {
+fn changes_while_all_were_reached_are_not_reported() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(120 + seed, 0, 3);
         part(&mut world, &[others[1]], &[host]);
@@ -138,7 +138,7 @@ fn what_was_done_while_nobody_was_missed_is_not_reported_much_later() {
 }
 
 #[test]
-fn what_the_losing_side_had_accepted_alone_is_reported_to_whoever_submitted_it() {
+fn inputs_accepted_by_the_losing_side_are_reported() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(40 + seed, 5, 5);
         let backup = world.peers[&host].view().backup().unwrap();
@@ -167,7 +167,7 @@ fn what_the_losing_side_had_accepted_alone_is_reported_to_whoever_submitted_it()
 }
 
 #[test]
-fn who_never_met_the_next_host_is_told_of_all_that_is_its_own() {
+fn member_that_never_met_the_next_host_reports_all_it_owns() {
     let (mut world, host, others) = world_of(86, 0, 2);
     let cut_off = others[0];
     let old = world.create(cut_off, TEAPOT, &[b"known to a host that is gone"]);
@@ -186,7 +186,7 @@ fn who_never_met_the_next_host_is_told_of_all_that_is_its_own() {
 }
 
 #[test]
-fn a_state_that_was_not_sent_yet_is_reported_though_later_messages_have_arrived() {
+fn unsent_state_is_reported_despite_later_acked_messages() {
     let (mut world, host, others) = world_of(88, 0, 3);
     let changed = world.create(host, TEAPOT, &[b"known"]);
     let still = world.create(host, TEAPOT, &[b"known"]);
@@ -206,7 +206,7 @@ fn a_state_that_was_not_sent_yet_is_reported_though_later_messages_have_arrived(
 }
 
 #[test]
-fn what_had_no_room_yet_is_reported_though_what_came_before_has_arrived() {
+fn objects_without_room_in_the_lane_are_reported() {
     let (mut world, host, others) = world_of(89, 0, 3);
     let member = others[1];
     world.run(1_000);
@@ -225,7 +225,7 @@ fn what_had_no_room_yet_is_reported_though_what_came_before_has_arrived() {
 
 /// A state is lost on the way to a host, again and again, until there is another host, which is told everything anew.
 #[test]
-fn what_a_former_host_lacked_is_reported_by_who_does_not_reach_the_next() {
+fn state_that_the_former_host_lacked_is_reported() {
     let (mut world, host, others) = world_of(90, 0, 3);
     let member = others[1];
     let [changed, still] = [b"a", b"b"].map(|text| world.create(member, TEAPOT, &[text]));

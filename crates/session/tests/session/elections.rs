@@ -16,7 +16,7 @@ fn changes(world: &World, peer: PeerId) -> Vec<Cause> {
 }
 
 #[test]
-fn a_majority_goes_on_without_the_relay_and_the_relay_confirms_it_later() {
+fn majority_goes_on_without_the_relay_that_confirms_later() {
     for seed in 0..8 {
         let (mut world, host, others) = world_of(seed, u64::from(seed) * 3, 4);
         let pot = world.create(host, TEAPOT, &[b"score 7"]);
@@ -40,7 +40,7 @@ fn a_majority_goes_on_without_the_relay_and_the_relay_confirms_it_later() {
 }
 
 #[test]
-fn hosts_that_die_one_after_another_are_succeeded_without_the_relay_while_most_are_left() {
+fn hosts_that_die_in_turn_are_succeeded_without_the_relay() {
     let (mut world, host, others) = world_of(3, 5, 5);
     relay_goes(&mut world);
     world.peers.remove(&host);
@@ -162,7 +162,7 @@ fn a_host_that_hands_over_stays_and_nobody_waits() {
 }
 
 #[test]
-fn what_goes_with_the_host_goes_to_its_successor_however_late_the_former_host_created_it() {
+fn successor_gets_late_objects_that_go_with_the_host() {
     for seed in 0..10 {
         let (mut world, host, others) = world_of(90 + seed, 0, 3);
         let heir = world.peers[&host].view().backup().unwrap();
@@ -185,7 +185,7 @@ fn what_goes_with_the_host_goes_to_its_successor_however_late_the_former_host_cr
 }
 
 #[test]
-fn whom_a_former_host_was_about_to_drop_is_linked_again() {
+fn member_that_a_former_host_would_drop_is_linked_again() {
     for seed in 0..10 {
         let (mut world, host, others) = world_of(70 + seed, 0, 5);
         let backup = world.peers[&host].view().backup().unwrap();
@@ -252,7 +252,7 @@ fn world_of_a_newcomer_that_cannot_count_votes() -> (World, PeerId, PeerId) {
 }
 
 #[test]
-fn a_newcomer_that_cannot_count_votes_joins_once_the_relay_names_the_same_host() {
+fn newcomer_that_cannot_count_votes_joins_by_the_relay() {
     let (mut world, host, late) = world_of_a_newcomer_that_cannot_count_votes();
     relay_comes(&mut world);
     world.run(1_500);
@@ -262,7 +262,7 @@ fn a_newcomer_that_cannot_count_votes_joins_once_the_relay_names_the_same_host()
 }
 
 #[test]
-fn what_a_newcomer_that_cannot_count_votes_keeps_of_a_host_is_bounded_and_the_host_is_not_blamed() {
+fn newcomer_that_cannot_count_votes_keeps_a_bounded_backlog() {
     let (mut world, host, late) = world_of_a_newcomer_that_cannot_count_votes();
     for n in 0_u32..1_500 {
         world.peer(host).send(Target::All, Lane::GAME, &n.to_le_bytes()).unwrap();
@@ -276,7 +276,7 @@ fn what_a_newcomer_that_cannot_count_votes_keeps_of_a_host_is_bounded_and_the_ho
 }
 
 #[test]
-fn whoever_was_made_host_when_it_was_no_member_any_more_takes_nobody_with_it() {
+fn removed_peer_that_is_made_host_takes_no_member_with_it() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(160 + seed, u64::from(seed), 4);
         let pot = world.create(host, TEAPOT, &[b"score 7"]);
@@ -299,7 +299,7 @@ fn whoever_was_made_host_when_it_was_no_member_any_more_takes_nobody_with_it() {
 }
 
 #[test]
-fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_asks_when_it_is_back() {
+fn member_excluded_without_the_relay_waits_for_it() {
     let (mut world, _, others) = world_of(166, 0, 3);
     relay_goes(&mut world);
     let by_stranger = world.sign(Term(512), PeerId(9_999));
@@ -325,7 +325,7 @@ fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_asks_whe
 }
 
 #[test]
-fn who_was_dropped_long_ago_ends_by_the_relays_word() {
+fn member_dropped_long_ago_ends_by_the_relays_word() {
     let (mut world, host, others) = world_of(168, 0, 3);
     let (member, dropped) = (others[0], others[1]);
     part(&mut world, &[dropped], &[host, member]);
@@ -356,7 +356,7 @@ fn who_was_dropped_long_ago_ends_by_the_relays_word() {
 }
 
 #[test]
-fn a_host_that_is_not_back_yet_when_its_member_is_has_as_long_to_speak_as_any() {
+fn old_news_of_a_closed_connection_hurries_no_election() {
     let missed_after = |told_at: Option<u64>| {
         let (mut world, host, others) = world_of(171, 0, 3);
         let member = others[0];
@@ -382,7 +382,7 @@ fn a_host_that_is_not_back_yet_when_its_member_is_has_as_long_to_speak_as_any() 
 }
 
 #[test]
-fn a_member_that_dies_when_its_host_has_just_come_back_to_the_relay_is_removed_as_soon_as_any() {
+fn dead_member_is_removed_in_time_by_a_host_back_at_the_relay() {
     let removed_after = |is_back: bool| {
         let (mut world, host, others) = world_of(172, 0, 3);
         for reached in [false, true].into_iter().filter(|_| is_back) {
@@ -404,7 +404,7 @@ fn a_member_that_dies_when_its_host_has_just_come_back_to_the_relay_is_removed_a
 }
 
 #[test]
-fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
+fn live_host_that_is_no_member_is_not_blamed() {
     let (mut world, host, others) = world_of(167, 0, 2);
     relay_goes(&mut world);
     let now = world.now;
@@ -432,7 +432,7 @@ fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
 }
 
 #[test]
-fn a_lone_host_stops_after_four_seconds_however_bad_its_paths_were() {
+fn lone_host_on_bad_paths_stops_after_four_seconds() {
     let (mut world, host, others) = world_of(63, 0, 3);
     let mine: Vec<_> = others.iter().map(|&other| world.create(other, TEAPOT, &[b"a", b"0"])).collect();
     relay_goes(&mut world);
@@ -468,7 +468,7 @@ fn one_peer_with_a_bad_link_does_not_depose_a_healthy_host() {
 }
 
 #[test]
-fn where_migration_is_forbidden_a_lost_host_ends_the_session_for_all() {
+fn lost_host_without_migration_ends_the_session_for_all() {
     let mut world = World::new(80, 0);
     world.rules = Rules { migrates: false, ..world.rules };
     world.peers.clear();
@@ -484,7 +484,7 @@ fn where_migration_is_forbidden_a_lost_host_ends_the_session_for_all() {
 }
 
 #[test]
-fn who_missed_the_host_and_hears_it_again_only_doubts_it() {
+fn host_that_is_heard_again_is_doubted_and_not_claimed_against() {
     let (mut world, host, others) = world_of(7, 0, 3);
     let member = others[0];
     world.cuts.push((host, member));
@@ -506,7 +506,7 @@ fn who_missed_the_host_and_hears_it_again_only_doubts_it() {
 }
 
 #[test]
-fn a_host_that_falls_silent_is_doubted_once_before_it_is_missed() {
+fn silent_host_is_doubted_once_before_it_is_missed() {
     let (mut world, host, others) = world_of(7, 0, 3);
     let all = [host, others[0], others[1]];
     for peer in all {
@@ -530,7 +530,7 @@ fn a_host_that_falls_silent_is_doubted_once_before_it_is_missed() {
 
 /// The heir's CLOSE crosses the votes for it.
 #[test]
-fn an_heir_that_leaves_while_it_is_voted_for_takes_nobody_with_it() {
+fn heir_that_leaves_during_its_vote_takes_no_member_with_it() {
     for delay in (0..600).step_by(10) {
         let (mut world, host, others) = world_of(180, 5, 4);
         relay_goes(&mut world);

@@ -93,7 +93,7 @@ fn granted_unheard(traits: Traits, changes: &[u8], backup: usize) -> (World, [Pe
 }
 
 #[test]
-fn what_an_owner_says_before_the_hosts_word_is_kept() {
+fn updates_before_the_hosts_word_are_kept() {
     for traits in [SHARED, RELIABLE] {
         let (mut world, [_, giver, taker, third], cup) = granted_unheard(traits, b"123", 1);
         assert_eq!(owner(&world, third, cup), Some(giver));

@@ -294,12 +294,12 @@ fn live(seed: u64, backups: u8) {
 }
 
 #[test]
-fn what_was_accepted_survives_the_death_of_any_single_peer() {
+fn accepted_inputs_survive_the_death_of_any_single_peer() {
     (0..40).for_each(|seed| live(seed, 1));
 }
 
 #[test]
-fn with_two_backups_it_survives_two_deaths_at_once() {
+fn accepted_inputs_with_two_backups_survive_two_deaths() {
     (0..20).for_each(|seed| live(1_000 + seed, 2));
 }
 
@@ -338,7 +338,7 @@ fn submit(world: &mut World, peer: PeerId, bytes: &[u8]) -> u64 {
 }
 
 #[test]
-fn an_input_is_accepted_when_host_and_backup_hold_it_and_not_before() {
+fn input_is_accepted_once_host_and_backup_hold_it() {
     let (mut world, peers) = world_of(1, 4);
     let host = peers[0];
     let backup = world.peers[&host].view().backup().unwrap();
@@ -358,7 +358,7 @@ fn an_input_is_accepted_when_host_and_backup_hold_it_and_not_before() {
 }
 
 #[test]
-fn who_is_alone_has_its_inputs_accepted_at_once() {
+fn inputs_of_a_lone_peer_are_accepted_at_once() {
     let (mut world, peers) = world_of(2, 1);
     let number = submit(&mut world, peers[0], b"jump");
     world.step();
@@ -367,7 +367,7 @@ fn who_is_alone_has_its_inputs_accepted_at_once() {
 }
 
 #[test]
-fn a_new_host_that_was_no_backup_is_passed_what_the_backup_holds() {
+fn backup_passes_its_inputs_to_a_host_that_was_no_backup() {
     let (mut world, peers) = world_of(3, 4);
     let (host, heir) = (peers[0], peers[3]);
     assert_ne!(world.peers[&host].view().backup(), Some(heir));
@@ -426,7 +426,7 @@ fn world_with_a_slow_peer(seed: u8) -> (World, [PeerId; 5]) {
 }
 
 #[test]
-fn the_game_of_a_new_host_waits_until_all_have_passed_on_what_they_hold() {
+fn new_hosts_game_waits_until_all_have_passed_their_inputs() {
     let (mut world, [host, _, heir, other, _]) = world_with_a_slow_peer(8);
     submit(&mut world, host, b"last will");
     world.run(200);
@@ -445,7 +445,7 @@ fn the_game_of_a_new_host_waits_until_all_have_passed_on_what_they_hold() {
 }
 
 #[test]
-fn a_new_host_passes_what_it_was_passed_to_a_backup_that_lacks_it() {
+fn new_host_passes_collected_inputs_to_its_backup() {
     let mut world = World::with_rules(9, 0, Rules { backups: 2, ..Rules::default() });
     for _ in 1..6 {
         world.join(None);
@@ -488,7 +488,7 @@ fn a_new_host_passes_what_it_was_passed_to_a_backup_that_lacks_it() {
 }
 
 #[test]
-fn what_a_backup_held_under_a_former_term_does_not_count_under_the_next() {
+fn held_of_a_former_term_does_not_count_under_the_next() {
     let (mut world, peers) = world_of(10, 4);
     let host = peers[0];
     let backup = world.peers[&host].view().backup().unwrap();
@@ -563,7 +563,7 @@ fn a_player_that_submits_more_than_others_hold_is_told_to_wait() {
 }
 
 #[test]
-fn who_takes_a_seat_back_goes_on_with_its_numbers() {
+fn player_back_on_its_seat_goes_on_with_its_numbers() {
     let (mut world, peers) = world_of(7, 3);
     let player = peers[2];
     let (seat, ticket) = (world.peers[&player].seat().unwrap(), world.peers[&player].ticket().unwrap());
@@ -579,7 +579,7 @@ fn who_takes_a_seat_back_goes_on_with_its_numbers() {
 }
 
 #[test]
-fn what_was_submitted_to_a_host_that_was_suspended_for_long_is_given_to_its_game() {
+fn inputs_to_a_long_suspended_host_reach_its_game() {
     for away in [5_000, 12_000] {
         let mut world = World::new(91, 0);
         let host = *world.peers.keys().next().unwrap();

@@ -34,7 +34,7 @@ fn sights(world: &World, peer: PeerId) -> Vec<(ObjectId, bool)> {
 }
 
 #[test]
-fn what_is_far_stays_as_it_was_until_it_comes_near() {
+fn far_object_stays_as_it_was_until_it_comes_near() {
     for seed in 0..4u8 {
         let (mut world, host, a, b) = three(seed, u64::from(seed) * 8);
         let now = world.now;
@@ -63,7 +63,7 @@ fn what_is_far_stays_as_it_was_until_it_comes_near() {
 }
 
 #[test]
-fn what_nobody_sees_keeps_no_link_busy() {
+fn unseen_object_keeps_no_link_busy() {
     let (mut world, host, a, b) = three(5, 0);
     let now = world.now;
     for peer in [a, b] {
@@ -106,7 +106,7 @@ fn an_object_at_the_edge_does_not_come_and_go() {
 }
 
 #[test]
-fn a_newcomer_is_told_what_the_others_look_at_and_who_takes_over_goes_on() {
+fn newcomer_and_new_owner_know_the_foci_of_others() {
     let (mut world, host, a, b) = three(7, 5);
     world.peer(a).interest().set_focus(at(0.0, 50.0));
     let late = world.join(None);

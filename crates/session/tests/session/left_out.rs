@@ -102,7 +102,7 @@ fn a_message_of_what_is_left_out_is_unexpected() {
 
 /// A member whose build has inputs sends TOLD to each host, whether its game uses inputs or not.
 #[test]
-fn that_a_member_holds_no_inputs_is_heard_everywhere() {
+fn told_is_taken_in_every_build() {
     let mut bytes = vec![MessageKind::Told as u8];
     Told { term: Term::FIRST }.encode(&mut Writer::new(&mut bytes));
     assert_eq!(answer_to(&bytes), None);

@@ -148,7 +148,7 @@ fn forge(epoch: u64) -> Vec<PeerId> {
 }
 
 #[test]
-fn a_member_writes_nothing_into_the_log_of_a_host_in_others_names() {
+fn member_forges_no_entry_in_the_log_of_a_host() {
     for epoch in 1..10 {
         assert_eq!(forge(epoch), [], "in epoch {epoch}");
     }
@@ -176,7 +176,7 @@ fn removed_with_a_liar(epoch: u64) -> Vec<(PeerId, Event)> {
 }
 
 #[test]
-fn who_was_lied_to_is_not_removed_for_it() {
+fn member_that_was_lied_to_is_not_removed() {
     for epoch in 1..8 {
         assert_eq!(removed_with_a_liar(epoch), [], "in epoch {epoch}");
     }

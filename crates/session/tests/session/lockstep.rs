@@ -117,7 +117,7 @@ fn all_members_step_the_same_frames_sixty_times_a_second() {
 }
 
 #[test]
-fn lockstep_goes_on_behind_a_host_that_dies_and_takes_late_joiners() {
+fn lockstep_survives_dead_hosts_and_takes_late_joiners() {
     for seed in 2..6 {
         let mut steps = Steps::new(seed, 5, 4);
         let before = steps.check();

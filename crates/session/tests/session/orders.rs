@@ -240,7 +240,7 @@ fn orders_hold_through_crashes_of_hosts_joins_and_leaves() {
 }
 
 #[test]
-fn a_host_that_could_not_act_does_not_remove_who_could_not_answer() {
+fn suspended_host_removes_no_member_that_could_not_answer() {
     let mut world = World::with_rules(21, 0, rules());
     let (host, other) = (PeerId(100), world.join(None));
     let way = Duration::from_millis(75);
@@ -262,7 +262,7 @@ fn a_host_that_could_not_act_does_not_remove_who_could_not_answer() {
 }
 
 #[test]
-fn who_is_far_away_has_twenty_round_trips_to_answer_to_views_that_come_faster_than_its_answers() {
+fn far_member_has_twenty_round_trips_to_answer_views() {
     // The delay one way, besides the world's own 33 ms at most; and how long the member stays.
     for (way, most) in [(20, 5_000), (300, 13_300), (700, 20_000)] {
         let mut world = World::with_rules(22, 0, rules());
@@ -330,7 +330,7 @@ fn a_message_in_an_order_is_for_whom_it_names() {
 }
 
 #[test]
-fn a_member_further_from_its_host_than_the_time_between_two_pings_speaks_and_hears_by_time_stamp() {
+fn member_far_from_its_host_speaks_and_hears_by_time_stamp() {
     let mut talk = Talk::new(14, 2);
     let [host, near] = talk.members()[..] else { panic!("two members") };
     let world = &mut talk.world;
@@ -388,7 +388,7 @@ fn for_a_member_that_takes_nothing_not_everything_is_kept() {
 /// A newcomer that has waited for longer than the session is old gets messages before it is a member, and sends one as
 /// soon as it is.
 #[test]
-fn who_has_waited_for_long_is_not_late_when_it_joins() {
+fn newcomer_that_waited_for_long_is_not_late_when_it_joins() {
     for waits in [1, 3_000, 8_000] {
         let mut world = World::with_rules(3, 20, rules());
         world.peers.clear();

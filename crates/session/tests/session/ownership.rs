@@ -36,7 +36,7 @@ fn owner(world: &World, at: PeerId, id: ObjectId) -> PeerId {
 }
 
 #[test]
-fn whoever_requests_acts_at_once_and_what_it_did_counts_when_it_is_granted() {
+fn changes_before_the_grant_count_once_it_is_given() {
     for seed in 0..5 {
         let (mut world, host, a, b) = three(seed, u64::from(seed) * 6);
         let cup = world.create(host, FREE, &[b"full"]);
@@ -58,7 +58,7 @@ fn whoever_requests_acts_at_once_and_what_it_did_counts_when_it_is_granted() {
 }
 
 #[test]
-fn of_two_who_request_one_gets_it_and_the_other_is_told_who() {
+fn one_of_two_requests_is_granted_and_the_other_told_to_whom() {
     let (mut world, host, a, b) = three(1, 0);
     let cup = world.create(host, FREE, &[b"full"]);
     world.run(500);
@@ -176,7 +176,7 @@ fn the_hosts_game_decides_when_it_wants_to() {
 }
 
 #[test]
-fn what_is_touched_goes_to_the_first_by_session_time_and_stays_for_a_while() {
+fn touched_object_goes_to_the_first_by_session_time() {
     let (mut world, host, a, b) = three(6, 0);
     let ball = world.create(host, SHARED, &[b"ball"]);
     world.run(500);
@@ -255,7 +255,7 @@ fn an_orphan_goes_where_its_traits_say() {
 }
 
 #[test]
-fn what_is_frozen_stays_so_under_the_next_host() {
+fn frozen_object_stays_frozen_under_the_next_host() {
     let (mut world, host, a, b) = three(9, 0);
     let c = world.join(None);
     world.run(1_500);
@@ -279,7 +279,7 @@ fn what_is_frozen_stays_so_under_the_next_host() {
 }
 
 #[test]
-fn what_nobody_owns_is_spread_evenly_and_then_stays() {
+fn free_objects_are_spread_evenly_and_then_stay() {
     let (mut world, host, a, b) = three(8, 3);
     let crate_of = Traits { balanced: true, ..FREE };
     let boxes: Vec<_> = (0..13).map(|n| world.create(host, crate_of, &[&[n]])).collect();

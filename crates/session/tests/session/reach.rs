@@ -50,7 +50,7 @@ fn survivor_of_relay_and_host_is_not_cut_off() {
 }
 
 #[test]
-fn who_hears_somebody_is_not_cut_off() {
+fn peer_that_hears_another_is_not_cut_off() {
     let (mut world, host, others) = world_of(72, 0, 3);
     part(&mut world, &[host], &others);
     world.witness_alive = false;

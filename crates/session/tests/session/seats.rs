@@ -66,7 +66,7 @@ impl Return {
 }
 
 #[test]
-fn a_ticket_is_given_when_the_backup_knows_that_the_former_one_was_used() {
+fn ticket_is_confirmed_once_the_backup_knows_of_it() {
     let mut came = Return::new(1);
     came.run_until_member();
     assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
@@ -95,7 +95,7 @@ fn a_ticket_whose_use_died_with_the_host_opens_the_seat_still() {
 }
 
 #[test]
-fn whose_ticket_died_with_the_host_gets_one_of_the_next_who_knows_the_seat() {
+fn next_host_confirms_a_ticket_that_the_last_did_not() {
     let mut came = Return::new(3);
     // The backup knows of the return, and the host never hears that it does.
     came.world.cuts = vec![(came.backup, came.host)];
@@ -116,7 +116,7 @@ fn whose_ticket_died_with_the_host_gets_one_of_the_next_who_knows_the_seat() {
 }
 
 #[test]
-fn whoever_takes_over_before_it_has_a_ticket_gives_itself_one() {
+fn new_host_without_a_ticket_draws_one() {
     let mut came = Return::new(4);
     came.world.cuts = vec![(came.backup, came.host)];
     came.run_until_member();
@@ -130,7 +130,7 @@ fn whoever_takes_over_before_it_has_a_ticket_gives_itself_one() {
 }
 
 #[test]
-fn who_was_not_host_for_a_moment_is_asked_again_for_the_ticket() {
+fn host_replaced_for_a_moment_is_asked_again_for_the_ticket() {
     let mut came = Return::new(5);
     came.world.cuts = vec![(came.backup, came.host)];
     came.run_until_member();
@@ -142,7 +142,7 @@ fn who_was_not_host_for_a_moment_is_asked_again_for_the_ticket() {
 }
 
 #[test]
-fn who_is_not_admitted_yet_when_its_host_is_not_host_for_a_moment_gets_a_ticket_too() {
+fn entrant_at_a_host_replaced_for_a_moment_gets_a_ticket() {
     let mut came = Return::new(15);
     came.world.cuts = vec![(came.backup, came.host), (came.host, came.again)];
     while !came.world.peers[&came.host].view().has(came.again) {
@@ -155,7 +155,7 @@ fn who_is_not_admitted_yet_when_its_host_is_not_host_for_a_moment_gets_a_ticket_
 }
 
 #[test]
-fn who_asks_for_a_ticket_does_not_look_more_visible() {
+fn request_for_a_ticket_does_not_change_presence() {
     let mut came = Return::new(14);
     came.world.cuts = vec![(came.backup, came.host)];
     came.run_until_member();
@@ -176,7 +176,7 @@ fn who_asks_for_a_ticket_does_not_look_more_visible() {
 
 /// A member's reach changes again before any view with it settles.
 #[test]
-fn whoever_never_stays_as_it_is_keeps_nobody_out() {
+fn changing_standing_of_a_member_keeps_no_newcomer_out() {
     let mut world = World::new(11, 0);
     world.join(None);
     world.run(1_000);
@@ -196,7 +196,7 @@ fn whoever_never_stays_as_it_is_keeps_nobody_out() {
 }
 
 #[test]
-fn whose_ticket_was_lost_with_the_link_asks_on_the_next_one() {
+fn member_whose_ticket_was_lost_asks_on_the_next_link() {
     let mut came = Return::new(7);
     came.run_until_member();
     came.world.cuts = vec![(came.host, came.again)];
@@ -217,7 +217,7 @@ fn whose_ticket_was_lost_with_the_link_asks_on_the_next_one() {
 /// Seed 13001286 of `chaos`: the former host still hosted when the newcomer turned to the next host. It then never took
 /// the newcomer for a member, and saw nothing of its objects.
 #[test]
-fn whoever_turned_from_a_host_to_the_next_is_linked_to_both() {
+fn newcomer_that_turned_to_the_next_host_is_linked_to_both() {
     let mut world = World::new(6, 0);
     let host = *world.peers.keys().next().unwrap();
     let heir = world.join(None);
@@ -353,7 +353,7 @@ fn the_next_host_finds_a_seat_that_a_dead_host_gave() {
 }
 
 #[test]
-fn nobody_draws_the_ticket_of_another() {
+fn members_cannot_draw_the_ticket_of_another() {
     let (mut world, host, guests) = crate::world::world_of(33, 0, 3);
     let victim = world.peers[&guests[1]].ticket().unwrap();
     world.run(1_000);

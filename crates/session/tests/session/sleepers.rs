@@ -39,7 +39,7 @@ fn a_host_that_slept_and_was_not_replaced_goes_on() {
 }
 
 #[test]
-fn a_member_that_slept_acts_on_what_made_it_host_meanwhile_only_after_it_has_asked() {
+fn member_made_host_in_its_sleep_asks_before_it_acts() {
     let (mut world, host, others) = world_of(62, 0, 4);
     let (heir, next) = (others[0], others[1]);
     let sleeper = world.peers.remove(&heir).unwrap();

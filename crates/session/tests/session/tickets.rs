@@ -24,7 +24,7 @@ fn play_on(world: &mut World, page: PeerId, ms: u64) -> Option<PeerId> {
 }
 
 #[test]
-fn a_host_whose_seat_is_asked_for_hands_over_and_knows_why_it_ends() {
+fn host_whose_seat_is_asked_for_hands_over_and_ends() {
     for (members, slow) in [(3, 0), (3, 100), (2, 0)] {
         let (mut world, host, others) = world_of(41, 0, members);
         let pot = world.create(host, TEAPOT, &[b"the score"]);
@@ -101,7 +101,7 @@ fn host_without_time(rules: Rules) -> (World, PeerId, PeerId, Option<Ticket>, Pe
 }
 
 #[test]
-fn the_seat_of_a_lost_host_waits_though_its_successor_did_not_know_the_time() {
+fn lost_hosts_seat_is_kept_by_a_successor_without_time() {
     let rules = Rules { grace: Duration::from_millis(30_000), ..Rules::default() };
     let (mut world, host, late, ..) = host_without_time(rules);
     let (seat, ticket) = (world.peers[&host].seat().unwrap(), world.peers[&host].ticket());
@@ -114,7 +114,7 @@ fn the_seat_of_a_lost_host_waits_though_its_successor_did_not_know_the_time() {
 }
 
 #[test]
-fn inputs_of_who_came_back_to_a_host_without_time_are_numbered_above_those_before() {
+fn inputs_stay_in_order_at_a_host_without_session_time() {
     let (mut world, host, late, ticket, guest) = host_without_time(Rules::default());
     let now = world.now;
     let before = world.peer(guest).submit(now, b"before").unwrap();
@@ -129,7 +129,7 @@ fn inputs_of_who_came_back_to_a_host_without_time_are_numbered_above_those_befor
 }
 
 #[test]
-fn who_missed_that_its_seat_was_taken_hears_it_all_the_same() {
+fn cut_off_member_hears_later_that_its_seat_was_taken() {
     let mut world = World::new(93, 0);
     let host = *world.peers.keys().next().unwrap();
     let (a, b) = (world.join(None), world.join(None));
@@ -147,7 +147,7 @@ fn who_missed_that_its_seat_was_taken_hears_it_all_the_same() {
 }
 
 #[test]
-fn who_comes_back_is_known_as_such_to_those_who_joined_meanwhile() {
+fn returning_member_is_known_as_such_to_late_joiners() {
     let (mut world, host, others) = world_of(94, 0, 3);
     let (guest, stays) = (others[0], others[1]);
     let ticket = world.peers[&guest].ticket();

@@ -104,7 +104,7 @@ impl Play {
 }
 
 #[test]
-fn a_game_whose_frames_are_as_long_as_the_interval_is_seen_as_it_is_and_not_as_it_was_a_frame_ago() {
+fn updates_show_the_latest_frame_of_a_game() {
     let frame = Duration::from_micros(33_333);
     for jitter in [0, 300, 1_000, 4_000] {
         let mut play = Play::new(1_000_000);
@@ -116,7 +116,7 @@ fn a_game_whose_frames_are_as_long_as_the_interval_is_seen_as_it_is_and_not_as_i
 }
 
 #[test]
-fn what_a_path_can_take_is_found_out_however_often_a_game_draws() {
+fn link_finds_the_rate_of_its_path_at_any_frame_rate() {
     for (frame, jitter) in [(4_167, 0), (6_944, 0), (6_944, 1_000), (16_667, 0), (16_667, 1_000)] {
         let mut play = Play::new(30_000);
         let bytes = (45_000 * frame / 1_000_000 - 75) as usize;

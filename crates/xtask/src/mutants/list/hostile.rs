@@ -79,7 +79,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "who_is_put_out_ends_and_its_ticket_opens_nothing",
+            "member_that_is_put_out_ends_and_its_ticket_is_void",
         ]),
     },
     Mutant {
@@ -119,13 +119,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if false {",
         breaks: "each HELLO of a member changes the view of everybody",
         guards: Promise::UntrustedBytes,
-        finder: Test(&[
-            "-p",
-            "samovar-session",
-            "--test",
-            "session",
-            "who_says_hello_again_and_again_changes_nothing",
-        ]),
+        finder: Test(&["-p", "samovar-session", "--test", "session", "repeated_hello_changes_nothing"]),
     },
     Mutant {
         name: "liar-sets-the-time",
@@ -148,7 +142,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if true {\n                    $.take_ticket(",
         breaks: "a member's word replaces another's ticket by one that opens nothing",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-session", "--test", "session", "nobody_but_the_host_gives_tickets"]),
+        finder: Test(&["-p", "samovar-session", "--test", "session", "only_the_host_confirms_tickets"]),
     },
     Mutant {
         name: "false-owner-is-believed",
