@@ -1,4 +1,5 @@
-//! What a host does with its desk: it founds, admits, removes, and publishes one view after another.
+//! The host's work on the view: it founds the session, admits and removes members, and publishes one view after
+//! another.
 
 use samovar_roster::VIEW_FIELDS;
 use samovar_wire::control::{Hello, Standing};
@@ -10,7 +11,7 @@ use crate::desk::Desk;
 use crate::settle::News;
 use crate::{EndReason, Event, Kept, Session};
 
-/// A stranger that has not said hello for so long is forgotten.
+/// A host ends the link of a stranger that is not admitted for so long.
 const HELLO_WITHIN: Duration = Duration::from_millis(5_000);
 /// How long a host that does not know session time waits for a member that does.
 const TIME_WITHIN: Duration = Duration::from_millis(1_000);
@@ -18,7 +19,7 @@ const TIME_WITHIN: Duration = Duration::from_millis(1_000);
 const FITS: &str = "the host owns the session object, and a view is within its limits";
 
 impl Session {
-    /// Founds the session, or begins it anew: this peer takes the first seat and creates the session object.
+    /// Founds the session, or begins it anew: this peer takes a seat and creates the session object.
     pub(crate) fn found(&mut self, now: Time) {
         let core = &mut self.core;
         let members = &mut core.members;
@@ -56,13 +57,13 @@ impl Session {
     pub(crate) fn on_hello(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
         if let Some(link) = self.core.net.link_mut(from) {
             link.greeted = true;
-            // It asked in another term while its ticket was on the way.
+            // The host has answered on this link already; the member asked again under a new term meanwhile.
             if link.welcomed {
                 return Ok(());
             }
         }
         if !self.core.roster.is_host() || self.core.phase != Phase::Member {
-            // It was meant for the host that this peer was when it was sent.
+            // The sender took this peer for the host, which it was then.
             return Ok(());
         }
         if hello.version != PROTOCOL_VERSION {
@@ -102,24 +103,24 @@ impl Session {
         Ok(())
     }
 
-    /// A member is more or less fit to host than the view says. What changes again before the view settles is published
-    /// once.
+    /// A member says how fit it is to host. Changes that come while a view settles are published together in the next
+    /// view.
     pub(crate) fn note_standing(&mut self, now: Time, peer: PeerId, standing: Standing) {
         if self.core.members.view.set_standing(peer, standing) && self.is_settled(now) {
             self.next_view(now);
         }
     }
 
-    /// A member is gone: its seat waits, its objects are the host's.
+    /// Removes a member that is gone: its seat is kept, and the host takes its objects.
     pub(crate) fn remove_member(&mut self, now: Time, peer: PeerId) {
         let time = self.core.known_time(now);
-        // Otherwise the next view will be without it, since it has no link.
+        // While a view settles, the member stays. The next view removes it, since it has no link.
         if self.is_settled(now) && self.core.members.view.vacate(time, peer) {
             self.publish_view(now);
         }
     }
 
-    /// The view changed by this peer's hand: writes it to the session object and lives by it.
+    /// Writes the view that this host has changed to the session object, and acts on it.
     pub(crate) fn publish_view(&mut self, now: Time) {
         self.desk.name_backups(&mut self.core, now);
         let view = self.core.view();
@@ -136,13 +137,13 @@ impl Session {
         self.desk.welcome(&mut self.core, &self.objects);
     }
 
-    /// The host takes what those have left who are gone, and what goes with the host.
+    /// The host takes the objects of peers that are no members any more, and those that go with the host.
     pub(crate) fn adopt_objects(&mut self) {
         let view = self.core.view();
         self.objects.adopt(|peer| !view.has(peer));
     }
 
-    /// Removes who is gone, replaces a silent backup, gives up old seats, admits who asks to join.
+    /// Removes members that are gone, replaces a silent backup, gives up old seats, and admits entrants.
     pub(crate) fn do_housework(&mut self, now: Time) {
         if !self.core.clock.is_known() && self.desk.published + TIME_WITHIN <= now {
             self.core.clock.resume(now, self.core.members.heard);
@@ -153,7 +154,7 @@ impl Session {
         self.desk.welcome(&mut self.core, &self.objects);
     }
 
-    /// Gives up strangers that have not said hello, or said it to a host that is none any more.
+    /// Ends the links of strangers that sent no HELLO, or sent it when this peer was not the host.
     pub(crate) fn forget_strangers(&mut self, now: Time) {
         let is_overdue = |link: &PeerLink| !link.admitted && link.opened + HELLO_WITHIN <= now;
         let strangers = self.core.net.links().filter(|(_, link)| is_overdue(link));
@@ -161,14 +162,15 @@ impl Session {
         strangers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Silent));
     }
 
-    /// A former host whose seat somebody else has ends once that one has taken all that goes with the office.
+    /// Ends the session of a former host that has given its seat away, once its successor owns all that goes with the
+    /// host.
     pub(crate) fn yield_seat(&mut self) {
         if self.desk.aside.is_some() && !self.core.roster.is_host() && self.is_succeeded() {
             self.end(EndReason::SeatTaken);
         }
     }
 
-    /// Changes the view by all that happened since the last.
+    /// Makes the next view from all that happened since the last one.
     fn next_view(&mut self, now: Time) {
         let mut gone = Desk::gone(&self.core, now);
         gone.extend(self.orders.stalling_members(&self.core, now));
@@ -181,7 +183,8 @@ impl Session {
         }
         self.core.members.view.expire(time, self.core.config.rules.grace);
         if self.desk.tend_own_seat(&mut self.core, now) && self.core.roster.heir().is_none() {
-            // It hands over as soon as it can. Where the rules let nobody succeed it, it hosts on and watches.
+            // A host that stepped aside hands over as soon as it can. Where the rules allow no successor, it hosts on
+            // from a spectator's seat.
             self.hand_over(now);
         }
         self.admit_who_asks(now);
@@ -204,7 +207,7 @@ impl Session {
                     self.desk.join_requests.push_back((peer, hello));
                     continue;
                 }
-                // Nobody is there who could host instead: the newcomer will be.
+                // No other member can host, so this host makes room for the newcomer, which will.
                 if self.desk.aside.is_none() {
                     let (me, view) = (self.core.me(), &mut self.core.members.view);
                     self.desk.aside = view.step_aside(time, me, &mut self.desk.entropy);
@@ -213,7 +216,7 @@ impl Session {
                     hello.resume = Default::default();
                 }
             }
-            // Whoever asked on a former link does so again on the present one.
+            // An entrant that asked on a former link asks again on the present one.
             if self.core.net.link(peer).is_some_and(|link| link.greeted)
                 && let Err(code) = self.admit(now, peer, &hello)
             {

@@ -1,8 +1,8 @@
 //! Calls: questions to another peer's game, with an answer, a refusal, or a reason why there is none (PROTOCOL §4.8).
 //!
-//! A call travels by any lane, and its answer by the same; by a sequenced one, where newer messages displace older,
-//! the answer comes by [`Lane::Unreliable`]. On a lane that loses messages a call is carried out at most once, and ends
-//! by its time-out when it or its answer is lost.
+//! A call travels by any lane, and its answer by the same lane. In a sequenced lane newer messages displace older ones,
+//! so the answer to a call by it comes by [`Lane::Unreliable`]. On a lane that loses messages a call is carried out at
+//! most once, and ends by its time-out when it or its answer is lost.
 
 use samovar_objects::StateError;
 use samovar_objects::pack::{BitReader, BitWriter, Pack};
@@ -21,16 +21,17 @@ pub const CALLS_MAX: usize = 256;
 /// Calls of one other peer that may wait for this peer's answer; more are answered with `Busy`.
 pub const CALLS_PER_PEER_MAX: usize = 64;
 
-/// What is asked, of whom, and how.
+/// A call to another peer's game.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// Whom: one member, or whoever hosts.
+    /// The peer to call: one member, the host, or the owner of an object.
     pub target: Target,
-    /// By which lane.
+    /// The lane that the call travels by.
     pub lane: Lane,
-    /// What; the game's own numbering.
+    /// The method to call, by the game's own numbering.
     pub method: u16,
-    /// The game's own, at most `APP_MESSAGE_MAX` bytes, and what fits a packet when the lane is not reliable.
+    /// The arguments, in the game's own encoding: at most `APP_MESSAGE_MAX` bytes, and no more than fits a packet when
+    /// the lane is not reliable.
     pub bytes: &'a [u8],
     /// How long to wait for an answer.
     pub timeout: Duration,
@@ -39,11 +40,11 @@ pub struct Call<'a> {
 /// A call of another peer, to be answered by [`crate::Calls::reply`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncomingCall {
-    /// Whose, and which of its calls.
+    /// The caller, and which of its calls this is.
     pub key: CallKey,
-    /// What is called.
+    /// The method that is called.
     pub method: u16,
-    /// The caller's game's own.
+    /// The arguments, in the game's own encoding.
     pub bytes: Vec<u8>,
 }
 
@@ -58,7 +59,7 @@ pub struct CallKey {
 /// The answer to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply<'a> {
-    /// What was asked for.
+    /// The call was carried out; this is its result.
     Done(&'a [u8]),
     /// The game refuses, for a reason of its own.
     Refused(u16),
@@ -70,29 +71,29 @@ impl CallOutcome {
     /// Reads the answer to a [`Procedure`]; `None` when there is no answer.
     ///
     /// # Errors
-    /// `Invalid` when it is not what the procedure answers.
+    /// `Invalid` when the answer is not a reply of this procedure.
     pub fn read<P: Procedure>(&self) -> Option<Result<P::Reply, StateError>> {
         if let Self::Answered(bytes) = self { Some(unpacked(bytes)) } else { None }
     }
 }
 
 impl IncomingCall {
-    /// Reads what is asked of a [`Procedure`].
+    /// Reads the request of a [`Procedure`].
     ///
     /// # Errors
-    /// `Invalid` when it is not what the procedure asks.
+    /// `Invalid` when the call is not a request of this procedure.
     pub fn read<P: Procedure>(&self) -> Result<P::Request, StateError> {
         unpacked(&self.bytes)
     }
 }
 
-/// A method with what it asks and answers, each packed into at most 255 bytes.
+/// A method with a typed request and reply, each packed into at most 255 bytes.
 pub trait Procedure {
     /// Its number.
     const METHOD: u16;
-    /// What it asks.
+    /// Its request.
     type Request: Pack;
-    /// What it answers.
+    /// Its reply.
     type Reply: Pack;
 }
 
@@ -110,7 +111,7 @@ fn unpacked<T: Pack>(bytes: &[u8]) -> Result<T, StateError> {
     Ok(value)
 }
 
-/// Why a call was not made. The caller is at fault, or its appetite.
+/// Why a call was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {
@@ -118,7 +119,7 @@ pub enum CallError {
     NoSuchPeer,
     /// [`CALLS_MAX`] calls are open.
     TooMany,
-    /// The link did not take it.
+    /// The link did not take the call.
     Send(SendError),
 }
 
@@ -138,9 +139,9 @@ impl core::error::Error for CallError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplyError {
-    /// The call is answered, cancelled, or its caller gone.
+    /// The call is answered or cancelled, or its caller is gone.
     NotOpen,
-    /// The link did not take it; the call is open still.
+    /// The link did not take the answer; the call is still open.
     Send(SendError),
 }
 
@@ -168,16 +169,16 @@ struct Made {
 pub(crate) struct CallsState {
     last: u64,
     made: SortedMap<CallId, Made>,
-    /// The calls of this peer by the end of their time.
+    /// The calls of this peer by their deadlines.
     deadlines: SortedSet<(Time, CallId)>,
-    /// Calls of others, and by which lane they are answered.
+    /// Calls of other peers that wait for an answer, and the lane for the answer.
     open: SortedMap<CallKey, Lane>,
-    /// Of those the ones that the game has not seen.
+    /// The open calls that the game has not polled.
     queue: Vec<IncomingCall>,
 }
 
 impl CallsState {
-    /// When the next call has waited long enough.
+    /// The earliest deadline of this peer's calls.
     pub(crate) fn deadline(&self) -> Time {
         self.deadlines.first().map_or(Time::FAR, |&(until, _)| until)
     }
@@ -275,7 +276,7 @@ impl CallsState {
         let lane = if let Lane::Sequenced(_) = lane { Lane::Unreliable } else { lane };
         let (first, last) = (CallKey { from, number: 0 }, CallKey { from, number: u64::MAX });
         if self.open.range(&first, &last).count() >= CALLS_PER_PEER_MAX {
-            // Who cannot even be told so waits until its time is over.
+            // If this answer cannot be sent, the call times out at its caller.
             let encode = |out: &mut Writer<'_>| ReplyBody::Busy.encode(call.number, out);
             let _ = core.net.send(from, lane, MessageKind::Reply, encode);
             return;
@@ -287,7 +288,7 @@ impl CallsState {
 
     fn on_reply(&mut self, core: &mut Core, from: PeerId, number: u64, reply: ReplyBody<'_>) {
         let id = CallId(number);
-        // Nobody else can answer, and nobody twice.
+        // Only the peer that was called can answer, and only once.
         if self.made.get(&id).is_none_or(|made| made.to != from) {
             return;
         }
@@ -301,7 +302,7 @@ impl CallsState {
         core.push_event(Event::Reply { call: id, from, outcome });
     }
 
-    /// A caller does not wait any more.
+    /// The caller does not wait for an answer any more.
     fn drop_call(&mut self, key: CallKey) {
         if self.open.remove(&key).is_some() {
             self.queue.retain(|call| call.key != key);
@@ -311,14 +312,14 @@ impl CallsState {
     /// Ends a call without an answer, and tells the other side that none is wanted.
     pub(crate) fn give_up(&mut self, core: &mut Core, id: CallId, outcome: CallOutcome) {
         let Some(Made { to, lane, .. }) = self.take(id) else { return };
-        // A message that was lost leaves the call open there until this peer is gone, so this is never sent by a lane
-        // that loses; and by a reliable one it comes behind the call.
+        // CANCEL never goes by a lane that loses messages: if it were lost, the call would stay open at the other peer
+        // until this one is gone. By the call's own reliable lane it comes behind the call.
         let lane = if let Lane::Reliable(_) | Lane::Bulk = lane { lane } else { Lane::SESSION };
         let _ = core.net.send(to, lane, MessageKind::Cancel, |out| out.varint(id.0));
         core.push_event(Event::Reply { call: id, from: to, outcome });
     }
 
-    /// Ends calls whose time is over.
+    /// Ends this peer's calls whose deadlines have passed.
     pub(crate) fn expire(&mut self, core: &mut Core, now: Time) -> News {
         let mut news = News::NONE;
         while let Some(&(until, id)) = self.deadlines.first()
@@ -330,7 +331,7 @@ impl CallsState {
         news
     }
 
-    /// Ends calls to and of peers that are gone.
+    /// Ends calls to and from peers that are gone.
     pub(crate) fn forget_callers(&mut self, core: &mut Core) {
         let is_gone = |peer: PeerId| !core.net.is_linked(peer);
         let lost: Vec<_> = self.made.iter().filter(|(_, made)| is_gone(made.to)).map(|(&id, _)| id).collect();

@@ -1,14 +1,14 @@
-//! The session clock: the host's time, estimated by everybody else.
+//! The session clock: the host's time, which every other member estimates.
 
 use samovar_wire::{Duration, Time};
 
-/// Answers that count.
+/// How many of the latest answers count.
 const WINDOW: usize = 8;
 /// The estimate moves by at most a twentieth of the time that passes, so that session time never goes backwards.
 const SLEW: i64 = 20;
-/// A first estimate, or one as wrong as this, is set at once and forwards only.
+/// In microseconds. A first estimate, or a correction of more than this, is made at once, and forwards only.
 const STEP: i64 = 250_000;
-/// Steps that are remembered.
+/// How many steps are remembered.
 const STEPS: usize = 8;
 
 /// Session time minus local time, as an estimate that follows its target slowly.
@@ -17,11 +17,11 @@ pub(crate) struct SessionClock {
     base: i64,
     since: Time,
     target: i64,
-    /// The most that it can be by the answers.
+    /// The most that the offset can be, by the answers.
     latest: i64,
     known: bool,
     samples: Vec<Span>,
-    /// When it was set forwards, and what it was before.
+    /// When the clock was set forwards, and the offset before that.
     steps: Vec<(Time, i64)>,
 }
 
@@ -47,14 +47,14 @@ impl SessionClock {
         }
     }
 
-    /// The session is founded anew, and was so old when it ended.
+    /// The session is founded anew; `time` is the session time at its end.
     pub(crate) fn begin_at(&mut self, now: Time, time: Time) {
         let offset = (time.as_micros() as i64).saturating_sub(now.as_micros() as i64);
         *self = Self { known: true, base: offset, target: offset, latest: offset, ..Self::unknown(now) };
     }
 
-    /// Nobody is there who knows the time: it goes on from the last that was heard of, which was since this peer began to
-    /// ask.
+    /// No other member knows the time, so this host goes on from `heard`, the time of the last view that it has read.
+    /// It read that view after it began to ask. So the true time is at most `heard` and the time since then.
     pub(crate) fn resume(&mut self, now: Time, heard: Time) {
         if !self.known {
             let asked = now.since(self.since).as_micros() as i64;
@@ -65,8 +65,8 @@ impl SessionClock {
         }
     }
 
-    /// From now on it is shown, so that it never goes backwards any more. What it was before nobody has seen: a peer may have waited for
-    /// longer than the session is old.
+    /// From now on the clock is shown, so it never goes backwards again. Until now it may be set back: a newcomer may
+    /// have waited for longer than the session is old.
     pub(crate) fn show(&mut self, now: Time) {
         let latest = if self.known { self.target } else { -(now.as_micros() as i64) };
         self.base = self.offset(now).min(latest);
@@ -76,7 +76,8 @@ impl SessionClock {
         }
     }
 
-    /// Session time now, or what it was here at a moment that is past: what was noted before a step is of then.
+    /// Session time at a local time, now or in the past. At a moment before a step it is the time that the clock showed
+    /// then.
     pub(crate) fn time(&self, at: Time) -> Time {
         let former = self.steps.iter().find(|(when, _)| at < *when);
         at.offset(former.map_or_else(|| self.offset(at), |(_, offset)| *offset))
@@ -88,19 +89,20 @@ impl SessionClock {
 
     fn offset(&self, now: Time) -> i64 {
         let reach = now.since(self.since).as_micros() as i64 / SLEW;
-        // A host can name any time, so the two may lie further apart than fits.
+        // A host can name any time, so the difference may not fit.
         self.base.saturating_add(self.target.saturating_sub(self.base).clamp(-reach, reach))
     }
 
-    /// The host answered a ping: session time at its end, when the answer came, and the round trip.
+    /// The host answered a ping. `session` is the session time in the answer; `received` is when it came.
     pub(crate) fn on_sample(&mut self, session: Time, received: Time, round_trip: Duration) {
         let Some(sample) = Span::of(session, received, round_trip) else { return };
         self.samples.push(sample);
         if self.samples.len() > WINDOW {
             self.samples.remove(0);
         }
-        // What all say: paths that take longer one way, now this and now the other, tell more than the shortest round trip.
-        // Answers from before the host's time was set, and those before them, say something else.
+        // The estimate is what all answers agree on. Where paths are slow one way, now this and now the other, that is
+        // closer than the answer with the shortest round trip. An answer from before the host set its clock contradicts
+        // the newer ones; it is left out, with all that are older.
         let all = self.samples.iter().rev().try_fold(sample, |all, older| all.with(*older));
         let span = match all {
             Ok(span) | Err(span) => span,
@@ -115,10 +117,10 @@ impl SessionClock {
         }
     }
 
-    /// A member answered this peer, who is the host. Who had no answer of the host before, or one only that may have waited
-    /// for seconds, learns from those who know better, but forwards only, and no further than what it has heard allows: its
-    /// own answers, or without any the time that it had heard of since it began to ask, if it had. A member that lies sets
-    /// nobody's time who knows it.
+    /// A member answered a ping of this peer, which is the host. A host learns the time from members if it had no
+    /// answer from the former host, or only one that may have waited for seconds. It sets its clock forwards only, and
+    /// no further than its own answers allow. If it had none, the bound is `heard` and the time since it began to ask;
+    /// a `heard` of zero sets no bound. So a member that lies cannot set the clock of a host that knows the time.
     pub(crate) fn on_word(&mut self, session: Time, received: Time, round_trip: Duration, heard: Time) {
         if !self.known {
             let most = if heard == Time::ZERO { Time::FAR } else { heard + received.since(self.since) };
@@ -137,11 +139,12 @@ impl SessionClock {
         }
     }
 
-    /// Sets it forwards at once.
+    /// Sets the clock forwards at once.
     fn step(&mut self, now: Time, offset: i64) {
         if offset > self.base {
             if self.steps.len() == STEPS {
-                // Between the two oldest it then was what it was before both: too early rather than too late.
+                // The two oldest steps become one. Between them the clock then gives a time that is too early rather
+                // than too late.
                 let (_, oldest) = self.steps.remove(0);
                 self.steps[0].1 = self.steps[0].1.min(oldest);
             }
@@ -151,8 +154,9 @@ impl SessionClock {
         self.known = true;
     }
 
-    /// The host changed: its samples say nothing about the new one, whose own estimate now is the truth. For the new
-    /// host itself nothing moves, so time is continuous. Who knew nothing has asked since it began to.
+    /// The host changed: the former host's samples say nothing about the new host, whose own estimate is now session
+    /// time. For the new host itself nothing moves, so time is continuous. A peer that does not know the time yet goes
+    /// on asking.
     pub(crate) fn on_host_changed(&mut self, now: Time) {
         if !self.known {
             return;
@@ -164,8 +168,8 @@ impl SessionClock {
     }
 }
 
-/// What session time minus local time is by an answer at least and at most: it was on its way for its whole round trip, or for
-/// nothing of it.
+/// The bounds that an answer sets for session time minus local time: the answer was on its way for no time, or for the
+/// whole round trip.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     earliest: i64,
@@ -173,7 +177,7 @@ struct Span {
 }
 
 impl Span {
-    /// What an answer says, if its sender knew the time.
+    /// The bounds that an answer sets; `None` if its sender does not know the time.
     fn of(session: Time, received: Time, round_trip: Duration) -> Option<Self> {
         let micros = |time: u64| time.min(i64::MAX as u64) as i64;
         let earliest = micros(session.as_micros()) - micros(received.as_micros());
@@ -181,7 +185,8 @@ impl Span {
         (session != Time::ZERO).then_some(Self { earliest, latest })
     }
 
-    /// What two say together (Marzullo 1984); this one alone when they contradict each other.
+    /// The bounds that two answers set together (Marzullo 1984). The error is this one alone, when they contradict each
+    /// other.
     fn with(self, other: Self) -> Result<Self, Self> {
         let (earliest, latest) = (self.earliest.max(other.earliest), self.latest.min(other.latest));
         if earliest <= latest { Ok(Self { earliest, latest }) } else { Err(self) }
@@ -191,7 +196,8 @@ impl Span {
         self.earliest.midpoint(self.latest)
     }
 
-    /// What waited for a path to be mended took its time one way: of that no more than a step is half in doubt.
+    /// The offset to which the clock may be set at once. An answer that waited for a broken path took its time one way,
+    /// so it is trusted for half a step above the lower bound at most.
     fn certain(self) -> i64 {
         self.middle().min(self.earliest.saturating_add(STEP / 2))
     }
@@ -224,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waited_for_longer_than_the_session_is_old_shows_its_time() {
+    fn newcomer_older_than_the_session_shows_its_time() {
         let now = Time::from_micros(3_000_000);
         let mut clock = SessionClock::unknown(Time::from_micros(100_000));
         clock.on_sample(Time::from_micros(200_000), now, Duration::from_micros(40_000));
@@ -245,8 +251,8 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_went_now_one_way_and_now_the_other_tell_the_time_together() {
-        // There by a quick path and back by a slow one, and the other way round: each alone is 100 ms off.
+    fn answers_over_lopsided_paths_tell_the_time_together() {
+        // A ping goes by a quick path and its answer by a slow one, or the other way round: each alone is 100 ms off.
         let mut clock = SessionClock::unknown(Time::ZERO);
         let mut now = Time::from_micros(1_000_000);
         for (out, back) in
@@ -284,16 +290,16 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_that_waited_for_its_path_throws_time_ahead_by_no_more_than_a_step() {
+    fn delayed_sample_sets_time_ahead_by_a_step_at_most() {
         let mut clock = SessionClock::unknown(Time::ZERO);
         clock.begin(Time::ZERO);
         let now = Time::from_micros(10_000_000);
         clock.on_host_changed(now);
-        // It arrived at once, and its answer took the three and a half seconds; or the other way round.
+        // The ping arrived at once and its answer took the three and a half seconds, or the other way round.
         let trip = Duration::from_micros(3_500_000);
         clock.on_sample(now, now, trip);
         assert!(clock.time(now) <= now + Duration::from_micros(STEP as u64));
-        // The first good sample puts right who is behind, at once.
+        // The first good sample corrects a clock that is behind at once.
         clock.on_sample(now + trip, now, Duration::from_micros(60_000));
         assert!(clock.time(now) >= now + trip);
     }
@@ -307,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_in_doubt_learns_from_members_and_one_that_knows_does_not() {
+    fn only_a_host_in_doubt_learns_time_from_members() {
         let (now, trip) = (Time::from_micros(10_000_000), Duration::from_micros(40_000));
         let half = Duration::from_micros(20_000);
         let mut clock = in_doubt(now);
@@ -326,20 +332,20 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_lies_sets_a_host_in_doubt_no_further_than_its_own_answers_allow() {
+    fn lying_member_sets_time_within_the_hosts_own_bounds() {
         let now = Time::from_micros(10_000_000);
         let mut clock = in_doubt(now);
         for session in [u64::MAX, 1, i64::MAX as u64] {
             clock.on_word(Time::from_micros(session), now, Duration::from_micros(1), Time::ZERO);
         }
         assert_eq!(clock.time(now), now);
-        // Nor one that has no answer, but has heard of a time since it asked.
+        // A lying member cannot mislead a host without an answer that has read a time since it began to ask, either.
         let mut clock = SessionClock::unknown(Time::from_micros(6_000_000));
         for _ in 0..2 {
             clock.on_word(Time::FAR, now, Duration::from_micros(1_000), Time::from_micros(2_000_000));
             assert!((6_000_000..6_001_000).contains(&clock.time(now).as_micros()), "{:?}", clock.time(now));
         }
-        // Nor one that went on from the last that it had heard of: that was said since it asked.
+        // It cannot mislead a host that has resumed from such a time, either.
         let mut clock = SessionClock::unknown(Time::from_micros(6_000_000));
         clock.resume(now, Time::from_micros(7_000_000));
         assert_eq!(clock.time(now), Time::from_micros(7_000_000));
@@ -348,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asked_in_vain_until_its_host_was_lost_learns_all_that_passed_since_it_began_to_ask() {
+    fn new_host_without_answers_takes_time_from_a_member() {
         let (asked, now) = (Time::from_micros(6_000_000), Time::from_micros(10_000_000));
         let heard = Time::from_micros(2_000_000);
         let mut clock = SessionClock::unknown(asked);
@@ -358,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_shows_a_later_time_than_it_heard_of_does_not_go_back_to_that_while_others_follow_it() {
+    fn host_ahead_of_the_time_it_heard_does_not_slow_down() {
         let (now, later) = (Time::from_micros(10_000_000), Time::from_micros(15_000_000));
         let mut resumed = SessionClock::unknown(Time::ZERO);
         resumed.resume(now, Time::from_micros(9_000_000));
@@ -371,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn who_heard_a_host_in_doubt_follows_at_once_when_it_has_learned() {
+    fn member_follows_a_host_that_corrects_time_at_once() {
         let mut now = Time::from_micros(10_000_000);
         let mut clock = SessionClock::unknown(now);
         for trip in [40_000, 60_000] {

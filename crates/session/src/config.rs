@@ -1,4 +1,4 @@
-//! What a peer brings into a session, and what its members agreed on beforehand.
+//! The configuration of one peer's session, and the rules that all members agreed on.
 
 use samovar_objects::Schemas;
 use samovar_roster::RelayKey;
@@ -6,21 +6,21 @@ use samovar_wire::{Duration, PeerId, Ticket, Warrant};
 
 use crate::Orders;
 
-/// How long a game makes no step until its host hands over, unless the game says otherwise (docs/recovery.md, promise
-/// 12).
+/// A host hands over when its game has made no step for so long, unless the game says otherwise (docs/recovery.md,
+/// promise 12).
 const STEPS_WITHIN: Duration = Duration::from_millis(2_000);
 
-/// How long a seat waits for its member unless the game says otherwise (PROTOCOL §4.4).
+/// The grace time of a seat, unless the game says otherwise (PROTOCOL §4.4).
 const GRACE: Duration = Duration::from_millis(10 * 60 * 1_000);
 
-/// What a peer brings into a session.
+/// The configuration of one peer's session.
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
-    /// Who this peer is, by the relay's word.
+    /// This peer's id, which the relay has given.
     pub me: PeerId,
     /// The relay's key, which verifies warrants.
     pub key: RelayKey,
-    /// The highest warrant known. When it names this peer the session is founded, otherwise joined.
+    /// The highest warrant known. If it names this peer as the host, this peer founds the session; otherwise it joins.
     pub warrant: Warrant,
     /// Agreed: hash of the game's name, version and parameters. Peers that differ refuse each other.
     pub params: u64,
@@ -28,25 +28,25 @@ pub struct SessionConfig {
     pub name: String,
     /// The application's own bits, shown to every member.
     pub attributes: u32,
-    /// Of which one may take a seat back: see [`Session::tickets`](crate::Session::tickets).
+    /// Tickets of which one may take a seat back: see [`Session::tickets`](crate::Session::tickets).
     pub tickets: Vec<Ticket>,
-    /// For a founder: members at most.
+    /// The most members that the session may have; only a founder uses it.
     pub capacity: u8,
     /// Seed of the tickets that this peer draws; secret.
     pub entropy: [u8; 32],
-    /// Agreed: what the game's objects are made of. Its hash belongs into `params`.
+    /// Agreed: the schemas of the game's objects. Their hash belongs into `params`.
     pub schemas: Schemas,
-    /// Agreed: how the session is kept alive. They belong into `params`.
+    /// Agreed: the rules of the session. They belong into `params`.
     pub rules: Rules,
 }
 
-/// Why there is no session.
+/// Why a session was not created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The warrant is not the relay's.
+    /// The relay did not sign the warrant.
     BadWarrant,
-    /// The rules name what this build leaves out: it lacks this feature of the crate.
+    /// The rules need this feature of the crate, which the build leaves out.
     LeftOut(&'static str),
 }
 
@@ -66,37 +66,41 @@ impl core::fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
-/// How a session is kept alive; the same for all its members.
+/// The rules of a session, the same for all its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
-    /// Whether a lost host is succeeded. If not, its loss ends the session for everybody, with that reason.
+    /// Whether another member succeeds a lost host. If not, the loss ends every member's session with
+    /// [`EndReason::HostLost`](crate::EndReason::HostLost).
     pub migrates: bool,
-    /// How many members keep what the host accepted, besides the host: 1 or 2.
+    /// How many backups hold what the host accepted, besides the host itself: 1 or 2.
     pub backups: u8,
-    /// Whether this peer, when it hosts, wants members to have direct paths with host and backups only, which carry what others
-    /// say to each other (PROTOCOL §2.6): client-server. Of no effect but on paths, and not agreed beforehand: the view tells.
+    /// Client-server paths: while this peer hosts, members open direct paths to the host and its backups only. These
+    /// carry the packets of the other members to each other (PROTOCOL §2.6). This changes nothing but the paths.
+    /// Members need not agree on it beforehand, since the view states it.
     pub by_host: bool,
-    /// Whether each side of a partition goes on by itself, until they meet again and one is kept: for games where
-    /// play counts for more than its outcome, as in a duel. Whoever hears neither the relay nor a majority goes on when it has
-    /// missed its host for three seconds; what it did alone is told by [`crate::Event::Diverged`] when the other side is kept, and its
-    /// ticket takes its seat back. Otherwise, and unless set, the side without the relay and without a majority waits.
+    /// Whether each side of a partition plays on, until the sides meet again and one of them is kept. This suits games
+    /// where play counts for more than its outcome, such as a duel. A member that hears neither the relay nor a
+    /// majority goes on when it has missed its host for three seconds. If the other side is kept,
+    /// [`crate::Event::Diverged`] tells what this side did alone, and the ticket takes the seat back. Off unless set:
+    /// then the side without the relay and without a majority waits.
     pub forks: bool,
-    /// How long the seat of a member that is lost waits for it, with score and objects; 10 minutes unless set. More keeps
-    /// a place for who comes back late, until a newcomer needs it and no seat has waited longer; less gives its objects up sooner.
+    /// The grace time: how long a lost member's seat is kept for it, with score and objects; 10 minutes unless set. A
+    /// longer time keeps the seat for a member that comes back late, until a newcomer needs it and no other seat has
+    /// waited longer. A shorter time gives the member's objects up sooner.
     pub grace: Duration,
-    /// Within what time a game makes its next step ([`crate::Session::stepped`]); 2 seconds unless set. A host whose game makes none
-    /// for so long hands over, if another can host; whose game makes none for three quarters of it hosts only when nobody
-    /// else can.
-    /// More lets all wait longer for a host that stands still, less takes one that is merely slow for one. `None`: nobody
-    /// is judged by that.
+    /// Within what time a game makes its next step ([`crate::Session::stepped`]); 2 seconds unless set. A host whose
+    /// game makes no step for so long hands over, if another member can host. A member whose game makes no step for
+    /// three quarters of it hosts only when no other member can. A longer time lets all members wait longer for a host
+    /// that stands still. A shorter one takes a host that is merely slow for one that stands still. `None`: steps are
+    /// not judged.
     pub steps_within: Option<Duration>,
-    /// Which orders messages may have, besides those of their lanes.
+    /// The orders that messages may have, besides the order of their lane.
     pub orders: Orders,
 }
 
 impl Default for Rules {
-    /// A host is succeeded, has one backup, paths are between all members, a partition has one side that goes on, seats wait for 10 minutes, and
-    /// a game makes a step within 2 seconds.
+    /// A lost host is succeeded, and has one backup. Paths are between all members. One side of a partition goes on.
+    /// The grace time is 10 minutes. A game makes a step within 2 seconds.
     fn default() -> Self {
         Self {
             migrates: true,

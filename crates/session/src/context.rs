@@ -1,4 +1,4 @@
-//! What a service is given for one call.
+//! The arguments that a service gets for one call.
 
 use samovar_objects::Objects;
 use samovar_wire::object::MessageKind;
@@ -6,7 +6,7 @@ use samovar_wire::{Lane, PeerId, Time};
 
 use crate::core::Core;
 
-/// What a service may see and use of the session for one call.
+/// The parts of the session that a service may use during one call.
 pub(crate) struct Context<'a> {
     pub(crate) core: &'a mut Core,
     pub(crate) objects: &'a mut Objects,
@@ -22,6 +22,6 @@ pub(crate) struct Incoming<'a> {
     #[cfg_attr(not(feature = "extras"), expect(dead_code, reason = "no other service asks"))]
     pub(crate) lane: Lane,
     pub(crate) kind: MessageKind,
-    /// What follows the kind.
+    /// The bytes after the kind.
     pub(crate) body: &'a [u8],
 }

@@ -13,7 +13,7 @@ impl Session {
         match news {
             PeerControl::Hello(hello) => self.on_hello(now, from, &hello),
             PeerControl::Welcome(hash) => {
-                // What a former host says may have died with its view.
+                // A former host's WELCOME does not count: the view that it stands for may be lost with that host.
                 if from == self.host() {
                     self.core.take_ticket(hash);
                 }
@@ -34,7 +34,7 @@ impl Session {
                 }
                 Ok(())
             }
-            // What a stranger thinks of the host concerns nobody.
+            // Only a member's opinion counts.
             _ if !self.core.takes_part(from) => self.refuse(from),
             PeerControl::Opinion(opinion) => {
                 self.on_opinion(now, from, opinion);
@@ -56,8 +56,9 @@ impl Session {
         }
     }
 
-    /// Who takes no part has said what members say. It may be honest: one that a former host admitted and did not live to
-    /// announce; or the host, whom this peer cannot follow, and which is not gone (PROTOCOL §4.10).
+    /// Refuses a message that only members send, from a peer that is not in the view. The sender may be honest: a
+    /// former host may have admitted it and been lost before its view came here. If the sender is the host, it lives
+    /// and this peer cannot follow it, so this peer's session ends (PROTOCOL §4.10).
     pub(crate) fn refuse(&mut self, from: PeerId) -> Result<(), CloseCode> {
         if from != self.host() {
             return Err(CloseCode::NotAMember);
@@ -66,7 +67,7 @@ impl Session {
         Ok(())
     }
 
-    /// A member speaks under a host under whom this peer does not live, or does as well.
+    /// Notes the term and host under which a member speaks; `None` when this peer lives under them, too.
     fn listen(&mut self, now: Time, from: PeerId, ahead: Option<(Term, PeerId)>) {
         let Some(link) = self.core.net.link_mut(from) else { return };
         let was = link.ahead;
@@ -86,7 +87,7 @@ impl Session {
             self.core.members.view.note_left(peer);
         }
         if peer == self.host() && self.core.phase == Phase::Joining && is_farewell {
-            // It goes while we ask to join; its successor will be asked.
+            // The host goes while this peer asks to join. Its successor will be asked.
             self.core.net.take(peer);
             return;
         }
@@ -101,7 +102,7 @@ impl Session {
                 self.desk.leavers.insert(peer);
             }
         }
-        // A member may have read of this peer in no view yet, and will when its host is further.
+        // A member may close a link because it has not read the view that names this peer yet; then it is linked again.
         let is_by_view = matches!(code, CloseCode::NotAMember | CloseCode::SeatTaken);
         if !is_by_view || self.is_host() || !self.core.view().has(peer) {
             self.core.net.close_to(peer, CloseCode::NotAMember);

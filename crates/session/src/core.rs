@@ -1,7 +1,7 @@
-//! What every part of a session stands on: who this peer is, what time it is, who lives, and the links to the others.
+//! The core of a session: this peer's identity, the clock, the failure detector, and the links to the other peers.
 //!
-//! A [`Core`] is also what a service sees of its session: its functions take one, and return [`News`](crate::settle::News)
-//! for what follows elsewhere.
+//! A service sees its session as a [`Core`]. Its functions take one, and return [`News`](crate::settle::News) for other
+//! services to act on.
 
 pub(crate) mod events;
 pub(crate) mod linking;
@@ -31,14 +31,14 @@ use outbox::Outbox;
 use tickets::Tickets;
 use watch::Watch;
 
-/// How far this peer is.
+/// Whether this peer waits for admission, is a member, or has ended its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// It waits for the host to admit it.
+    /// The peer waits for the host to admit it.
     Joining,
-    /// It is a member.
+    /// The peer is a member.
     Member,
-    /// It is out.
+    /// The peer's session is over.
     Over,
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum Phase {
 pub(crate) struct Core {
     pub(crate) config: SessionConfig,
     pub(crate) phase: Phase,
-    /// When time last passed here.
+    /// The latest time that the driver has passed in.
     pub(crate) now: Time,
     pub(crate) clock: SessionClock,
     pub(crate) roster: Roster,
@@ -115,7 +115,7 @@ impl Core {
         self.clock.time(now)
     }
 
-    /// Session time, as far as this peer knows it: a host that has had no answer knows it from the last view.
+    /// Session time, but at least the time of the last view. A new host may have had no answer about the time yet.
     pub(crate) fn known_time(&self, now: Time) -> Time {
         self.clock.time(now).max(self.members.heard)
     }
@@ -124,18 +124,18 @@ impl Core {
         self.out.events.push(event);
     }
 
-    /// Something happened that others may have to be told of.
+    /// Notes that something happened that other peers may have to be told.
     pub(crate) fn stir(&mut self) {
         self.stirs += 1;
         self.net.wake();
     }
 
-    /// Whether a peer's word about objects counts: a member's does, and to a joiner its host's.
+    /// Whether another peer takes part in the session: a member does, and to an entrant its host.
     pub(crate) fn takes_part(&self, peer: PeerId) -> bool {
         self.net.is_admitted(peer) || (self.phase == Phase::Joining && peer == self.host())
     }
 
-    /// The one member that a target names, if it is one.
+    /// The one member that a target names; `None` for all members, and for the owner of an unknown object.
     pub(crate) fn receiver(&self, objects: &Objects, target: Target) -> Option<PeerId> {
         match target {
             Target::Peer(peer) => Some(peer),
@@ -154,7 +154,7 @@ impl Core {
             })
     }
 
-    /// Sends a control message; a peer whose queue is full is not reading, and is closed.
+    /// Sends a control message. A peer whose queue is full does not read, so its link is closed.
     pub(crate) fn send_control(&mut self, to: PeerId, message: &PeerControl) -> Option<Receipt> {
         let mut bytes = vec![MessageKind::Control as u8];
         encode(message, &mut bytes);
@@ -172,7 +172,7 @@ impl Core {
         }
     }
 
-    /// Tells a peer by what right this one speaks, before anything is said under the present term (PROTOCOL §4.3).
+    /// Sends a peer the warrant and this peer's opinion, before any message under the present term (PROTOCOL §4.3).
     pub(crate) fn greet(&mut self, peer: PeerId) {
         self.send_control(peer, &PeerControl::Warrant(*self.roster.warrant()));
         if let Some(opinion) = self.roster.greeting() {
@@ -180,7 +180,7 @@ impl Core {
         }
     }
 
-    /// What this peer says to a host that shall admit it.
+    /// The HELLO by which this peer asks a host for a seat, or for another ticket.
     pub(crate) fn hello(&self) -> Hello {
         Hello {
             version: PROTOCOL_VERSION,
@@ -192,7 +192,8 @@ impl Core {
         }
     }
 
-    /// The host has not said that this peer's ticket is good, or another ticket opens its seat.
+    /// Asks the host for a ticket, once in a term. A member does so while the host has not confirmed its ticket, or
+    /// another ticket opens its seat.
     pub(crate) fn ask_for_ticket(&mut self) {
         let hash = self.members.tickets.hash();
         let opens = self.seat_of(self.me()).is_some_and(|record| record.ticket == hash);
@@ -203,9 +204,9 @@ impl Core {
         }
     }
 
-    /// The host says that the ticket of this hash opens this peer's seat.
+    /// The host says that the ticket with this hash opens this peer's seat.
     pub(crate) fn take_ticket(&mut self, hash: TicketHash) {
-        // What admits this peer may have another lane.
+        // An entrant tells its game of the ticket once the view admits it; that may arrive later.
         if self.members.tickets.confirm(hash) && self.phase == Phase::Member {
             self.push_ticket();
         }
@@ -217,7 +218,7 @@ impl Core {
         }
     }
 
-    /// Tells the game of a change of host, when all that goes with the office is here.
+    /// Tells the game of a change of host, once the new host's session object is here.
     pub(crate) fn on_resumed(&mut self, now: Time) {
         if let Some(mut migration) = self.out.migration.take() {
             migration.resumed = self.clock.time(now);
@@ -225,21 +226,21 @@ impl Core {
         }
     }
 
-    /// Whether a member that lives in such a voted term under such a host is ahead of this peer, or on another side of the
-    /// session. What it says there waits until both live under the same host.
+    /// Whether a member under this voted term and host is ahead of this peer, or on another side of a partition. Its
+    /// messages wait until both live under the same host.
     pub(crate) fn is_elsewhere(&self, from: PeerId, (term, host): (Term, PeerId)) -> bool {
         let is_other = ![from, host].contains(&self.host());
         term > self.term() || self.config.rules.forks && is_other
     }
 
-    /// The view says what this peer wants of paths as its host.
+    /// Writes into the view which paths this peer, as the host, wants members to open.
     pub(crate) fn shape_view(&mut self) {
         if self.config.rules.by_host {
             self.members.view.set_by_host();
         }
     }
 
-    /// The view names this peer.
+    /// The view names this peer, so it is a member.
     pub(crate) fn become_member(&mut self, now: Time) {
         if self.phase == Phase::Joining {
             self.phase = Phase::Member;
@@ -249,7 +250,8 @@ impl Core {
         }
     }
 
-    /// A message of the game. In a lane of its own it may overtake what admits this peer: then it waits for that.
+    /// Takes a message of the game. By a lane of its own it may overtake the view that admits this peer; then it waits
+    /// for that view.
     pub(crate) fn on_app(&mut self, from: PeerId, lane: Lane, bytes: &[u8]) -> Result<(), CloseCode> {
         if bytes.len() > APP_MESSAGE_MAX {
             return Err(CloseCode::TooLarge);

@@ -1,4 +1,5 @@
-//! The host's desk: who asks to join, which tickets wait, and what the view says next. Empty at members.
+//! The host's desk: join requests, tickets that wait for the backups, and changes for the next view. It is empty at
+//! members.
 
 use std::collections::VecDeque;
 
@@ -9,35 +10,35 @@ use samovar_wire::{Duration, Entropy, PeerId, Receipt, SeatId, SortedSet, Time};
 use crate::core::Core;
 use crate::core::peer_link::PeerLink;
 
-/// A member that has been silent for so long is removed; its seat waits for it.
+/// A member that has been silent for so long is removed; its seat is kept.
 pub(crate) const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
-/// The same when the relay says that its connection closed.
+/// The same for a member whose connection has closed, as the relay says.
 const REMOVED_AFTER_HINT: Duration = Duration::from_millis(1_000);
-/// How long a view waits at most until everybody who answers has it.
+/// How long the next view waits at most until all members that answer have the last one.
 const SETTLES_WITHIN: Duration = Duration::from_millis(250);
-/// And at most until a backup has it that somebody's ticket waits for.
+/// The same while a ticket waits until a backup has the last view.
 const BACKED_UP_WITHIN: Duration = Duration::from_millis(1_000);
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Desk {
-    /// Where the search for a backup goes on.
+    /// The seat behind which the search for the next backup begins.
     pub(crate) last_backup: Option<SeatId>,
     pub(crate) entropy: Entropy,
-    /// Newcomers whose admission waits for the view to settle.
+    /// Join requests, which wait for the view to settle.
     pub(crate) join_requests: VecDeque<(PeerId, Hello)>,
-    /// The seat that this host gave to whoever showed its ticket, until that one hosts.
+    /// This host's own seat, while it is free for the newcomer that showed its ticket.
     pub(crate) aside: Option<SeatId>,
-    /// Members whose tickets count once all backups know of them.
+    /// Members whose tickets are confirmed once all backups know of them.
     pub(crate) welcomes: Vec<PeerId>,
     /// Members that this host puts out with the next view.
     pub(crate) put_out: Vec<PeerId>,
-    /// Members that said that they leave: they will never vote again.
+    /// Members that left: they will never vote again.
     pub(crate) leavers: SortedSet<PeerId>,
-    /// When this peer published a view last, and which.
+    /// When this peer published its last view, and the number of that view.
     pub(crate) published: Time,
     pub(crate) published_number: u64,
-    /// Whom this host told first that it wants it for its successor, and what says that it knows.
+    /// The heir that this host has told, before all others, that it is the heir; and the receipt for that message.
     pub(crate) appointment: Option<(PeerId, Receipt)>,
 }
 
@@ -57,7 +58,7 @@ impl Desk {
         }
     }
 
-    /// Another peer hosts now.
+    /// Clears the desk, since another peer hosts now.
     pub(crate) fn clear(&mut self, core: &mut Core) {
         self.join_requests.clear();
         self.welcomes.clear();
@@ -65,9 +66,8 @@ impl Desk {
         core.net.links_mut().for_each(|(_, link)| link.welcomed = false);
     }
 
-    /// Whether everybody who answers has the view as it is. Views come one after another: the next begins when the
-    /// one before is settled (PROTOCOL §4.10 rule 13), or when somebody has taken too long: a backup for which
-    /// tickets wait has longer.
+    /// Whether the last view is settled: all members that answer have it, or have taken too long. The next view is
+    /// published only then (PROTOCOL §4.10 rule 13). The wait is longer while a ticket waits for a backup.
     pub(crate) fn is_settled(&self, core: &Core, objects: &Objects, now: Time) -> bool {
         let within = if self.welcomes.is_empty() { SETTLES_WITHIN } else { BACKED_UP_WITHIN };
         if self.published + within <= now {
@@ -78,8 +78,8 @@ impl Desk {
         answering.all(|peer| core.holds_view(objects, peer))
     }
 
-    /// Tells those members that their tickets are good whose tickets all backups know of: what opens a seat, and what no longer
-    /// does, is the same under the next host (PROTOCOL §4.1).
+    /// Confirms the tickets that all backups know of. So the same tickets open the seats under the next host (PROTOCOL
+    /// §4.1).
     pub(crate) fn welcome(&mut self, core: &mut Core, objects: &Objects) {
         if self.welcomes.is_empty() || !core.is_host() {
             return;
@@ -100,7 +100,7 @@ impl Desk {
         }
     }
 
-    /// As many backups as the rules want, of those who answer.
+    /// Names as many backups as the rules want, from members that answer.
     pub(crate) fn name_backups(&mut self, core: &mut Core, now: Time) {
         let (missed, doubted) = core.lives(now);
         let me = core.me();
@@ -121,7 +121,8 @@ impl Desk {
         }
     }
 
-    /// The electorate follows the members, one at a time, until this host resigns: who votes listens to it on.
+    /// Changes the electorate by one peer, so that it follows the members. A host that has resigned changes no
+    /// electorate, since members that voted still listen to it.
     pub(crate) fn step_electorate(&mut self, core: &mut Core, objects: &Objects) {
         if core.roster.heir().is_some() {
             return;
@@ -136,19 +137,20 @@ impl Desk {
         self.leavers.retain(|peer| voters.peers.contains(peer));
     }
 
-    /// Whether somebody wants this host's own seat. A view in which it has none would end with it, before anybody has that
-    /// view. Another one hosts first, who seats the newcomer; or this host steps aside until the newcomer can host.
+    /// Whether a newcomer shows the ticket of this host's own seat. A view without this host would end its session
+    /// before any member has that view. So another member hosts first and seats the newcomer, or this host steps aside
+    /// until the newcomer can host.
     pub(crate) fn is_own_seat(core: &Core, hello: &Hello) -> bool {
         let shown = hello.resume.map(|ticket| ticket.map(|ticket| ticket.hash()));
         core.seat_of(core.me()).is_some_and(|own| shown.contains(&Some(own.ticket)))
     }
 
-    /// Takes this host's seat back when whoever has it goes before it hosts; whether this host is aside still.
+    /// Takes this host's seat back when the newcomer goes before it hosts. Returns whether this host is still aside.
     pub(crate) fn tend_own_seat(&mut self, core: &mut Core, now: Time) -> bool {
         let Some(seat) = self.aside else { return false };
         let (me, time) = (core.me(), core.known_time(now));
         let (view, tickets) = (&mut core.members.view, &mut core.members.tickets);
-        // The one that it had was shown.
+        // The newcomer has shown the former ticket, so that is void.
         let draw = || {
             tickets.draw(&mut self.entropy);
             tickets.hash()
@@ -161,7 +163,7 @@ impl Desk {
         true
     }
 
-    /// Whether the heir of this host has heard that it is one; it is told so once.
+    /// Whether the heir of this host has received the message that it is the heir; `true` once.
     pub(crate) fn takes_appointment(&mut self, core: &Core) -> bool {
         let is_delivered = |&mut (heir, receipt): &mut (PeerId, Receipt)| {
             core.net.link(heir).is_some_and(|link| link.transport.is_delivered(receipt))
@@ -169,8 +171,8 @@ impl Desk {
         self.appointment.take_if(is_delivered).is_some()
     }
 
-    /// Members that have been silent for too long, or are linked no longer: a former host may have missed the farewell of a
-    /// member that closed its link to this peer.
+    /// Members that left, have been silent for too long, or have no link. A member may have closed its link to this
+    /// peer, while the former host did not hear that it left.
     pub(crate) fn gone(core: &Core, now: Time) -> Vec<PeerId> {
         let is_gone = |link: &PeerLink| {
             let patience = if link.is_hinted() { REMOVED_AFTER_HINT } else { REMOVED_AFTER };

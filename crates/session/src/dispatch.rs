@@ -1,4 +1,4 @@
-//! What arrives: from a link to whom it is for.
+//! Incoming messages: from a link to the service that they are for.
 
 use samovar_link::{Fate, LinkEvent};
 use samovar_wire::object::MessageKind;
@@ -9,14 +9,14 @@ use crate::core::Phase;
 use crate::settle::News;
 use crate::{EndReason, Session};
 
-/// Messages and datagrams of one peer that may wait until this peer knows the term they were said under.
+/// How many messages and datagrams of one peer may wait until this peer lives under the term in which they were sent.
 const HELD_MAX: usize = 1_024;
 
 impl Session {
-    /// Bytes for this peer came on `mode` of the path to `from`.
+    /// Takes bytes that came from `from`, in `mode` of the path.
     pub fn handle_packet(&mut self, now: Time, from: PeerId, mode: Mode, bytes: &[u8]) {
         self.pass(now);
-        // What a host says that this peer voted against shall not be acknowledged (PROTOCOL §4.10).
+        // Packets of a host that this peer voted against must not be acknowledged (PROTOCOL §4.10).
         let listens =
             self.core.phase != Phase::Over && from != self.me() && self.core.roster.listens_to(from);
         if listens && (self.core.net.is_linked(from) || self.admits_stranger(now, from)) {
@@ -47,7 +47,7 @@ impl Session {
         Ok(())
     }
 
-    /// Takes in what has come from a peer, as far as the game's queue has room for it.
+    /// Handles what has come from a peer, as far as the game's queue has room.
     pub(crate) fn hear(&mut self, now: Time, from: PeerId) {
         if self.core.phase == Phase::Over {
             return;
@@ -78,8 +78,8 @@ impl Session {
         Ok(())
     }
 
-    /// Who speaks under a term that this peer has not counted to its end waits to be heard (PROTOCOL §4.10), but for
-    /// its control messages: these bring the end about.
+    /// Holds back what a peer says under a voted term whose votes this peer has not counted to the end (PROTOCOL §4.10
+    /// rule 7). Control messages are not held back, since they bring the votes.
     fn hold(&mut self, from: PeerId, event: LinkEvent) -> Result<Option<LinkEvent>, CloseCode> {
         let host = self.host();
         let Some(link) = self.core.net.link_mut(from) else { return Ok(Some(event)) };
@@ -96,8 +96,8 @@ impl Session {
         }
         if link.held.len() >= HELD_MAX {
             if from == host {
-                // It is as honest as this peer, and so is the count that does not come here: the ticket leads to where the
-                // session is by now.
+                // The host may be honest, and the votes that this peer lacks may be, too. So this peer ends its
+                // session; its ticket leads back to the session.
                 self.end(EndReason::Removed);
                 return Ok(None);
             }
@@ -107,7 +107,7 @@ impl Session {
         Ok(None)
     }
 
-    /// The present term is a newer one: hears those who were waiting under it.
+    /// The present term is a new one: handles what was held back until then.
     pub(crate) fn release_held(&mut self, now: Time) {
         for peer in self.core.net.peers() {
             let ahead = self.core.net.link(peer).and_then(|link| link.ahead);
@@ -116,7 +116,7 @@ impl Session {
             if is_heard {
                 link.note_ahead(None);
             }
-            // What has to wait on does so, in its order.
+            // Events of later terms are held back again, in their order.
             let held = core::mem::take(&mut link.held);
             let former = self.core.out.events.set_speaker(Some(peer));
             for event in held {
@@ -151,7 +151,7 @@ impl Session {
                 if from == self.host() {
                     self.core.clock.on_sample(session, received, round_trip);
                 } else if self.core.roster.is_host() && self.core.view().has(from) {
-                    // A newcomer that had to take over at once learns from the others what time it is.
+                    // A newcomer that had to take over at once learns session time from the other members.
                     self.core.clock.on_word(session, received, round_trip, self.core.members.heard);
                 }
             }
@@ -170,12 +170,12 @@ impl Session {
         let incoming = Incoming { from, lane: Lane::Unreliable, kind, body };
         match kind {
             Frame | App | Call | Reply | Cancel | Promise | Lockstep if !self.core.takes_part(from) => {
-                // A datagram may overtake what makes its sender a member.
+                // A datagram may overtake the view that makes its sender a member.
                 Ok(News::NONE)
             }
             Frame => {
                 self.objects.handle_datagram(from, body)?;
-                // Its time is a promise in time-stamp order.
+                // The time of an update is a promise in time-stamp order.
                 let is_promise = self.orders.handle_update(self.core.time(now), from, body);
                 Ok(if is_promise { News::ORDERS } else { News::NONE })
             }
@@ -197,12 +197,12 @@ impl Session {
         let incoming = Incoming { from, lane, kind, body };
         let core = &mut self.core;
         match kind {
-            // Their order is that of the session's lane; no other can carry them.
+            // These kinds rely on the order of the session's lane, so no other lane may carry them.
             kind if !has_any_lane(kind) && lane != Lane::SESSION && lane != Lane::Bulk => {
                 Err(CloseCode::Unexpected)
             }
             Control => self.handle_control(now, from, body).map(|()| News::NONE),
-            // As with datagrams.
+            // As with datagrams: such a message may overtake the view.
             _ if matches!(lane, Lane::Sequenced(_)) && !core.takes_part(from) => Ok(News::NONE),
             _ if !core.takes_part(from) => self.refuse(from).map(|()| News::NONE),
             App => core.on_app(from, lane, body).map(|()| News::NONE),
@@ -222,8 +222,7 @@ impl Session {
     }
 }
 
-/// Whether an event changes nothing that anybody but its sender would be told of: states of objects, and what became
-/// of packets.
+/// Whether an event gives this peer nothing to tell to others: object states, clock samples, and fates of packets.
 fn is_theirs_alone(event: &LinkEvent) -> bool {
     match event {
         LinkEvent::Fate(..) | LinkEvent::Clock { .. } => true,
@@ -232,7 +231,7 @@ fn is_theirs_alone(event: &LinkEvent) -> bool {
     }
 }
 
-/// Whether a message of this kind may come by any lane; what concerns objects keeps the order of the session's.
+/// Whether a message of this kind may come by any lane. All others keep the order of the session's lane.
 const fn has_any_lane(kind: MessageKind) -> bool {
     use MessageKind::{App, Call, Cancel, Reply};
     matches!(kind, App | Call | Reply | Cancel)

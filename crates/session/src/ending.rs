@@ -1,4 +1,4 @@
-//! How links and the session end: who is told, and who is remembered not to be linked again.
+//! How links and the session end: which peers are told, and which are not linked again.
 
 use samovar_wire::{CloseCode, PeerId, Time};
 
@@ -10,7 +10,8 @@ impl Session {
     /// Ends the link to a peer and tells it why.
     pub(crate) fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
         if let Some(link) = self.remove_link(peer) {
-            // Who goes may say so by a packet of no link; others may be linked again before it arrives.
+            // A peer that goes may send a CLOSE that names no link. Any other may be linked again before its CLOSE
+            // arrives.
             let packet = if code.is_farewell() {
                 samovar_link::close_packet(code)
             } else {
@@ -21,14 +22,14 @@ impl Session {
         self.objects.remove_peer(peer);
     }
 
-    /// The state of a link goes.
+    /// Drops the state of a link.
     pub(crate) fn remove_link(&mut self, peer: PeerId) -> Option<PeerLink> {
         let link = self.core.net.take(peer)?;
         self.divergence.on_unlinked(&self.core, &self.objects, peer, &link);
         Some(link)
     }
 
-    /// A peer broke the rules: its link ends with the reason, and nobody else notices.
+    /// A peer broke the rules: ends its link with the reason. If it is the host, this peer's session ends.
     pub(crate) fn expel(&mut self, now: Time, peer: PeerId, code: CloseCode) {
         self.core.stir();
         let was_admitted = self.core.net.is_admitted(peer);
@@ -42,12 +43,12 @@ impl Session {
         }
     }
 
-    /// Puts another member out, as its host: its session ends with [`CloseCode::PutOut`], its seat is free and its ticket
-    /// void. The others are told by [`Departure::PutOut`](crate::Departure::PutOut). What it owned is the host's. Nothing keeps
-    /// it from coming back as somebody new; see [`Session::bar`].
+    /// As the host, puts another member out: its session ends with [`CloseCode::PutOut`], its seat is free, and its
+    /// ticket is void. The other members get [`Departure::PutOut`](crate::Departure::PutOut). The host takes its
+    /// objects. The peer may come back as a newcomer, unless it is barred; see [`Session::bar`].
     ///
-    /// `false`, and nothing happens, when this peer does not host or that one is no other member. A host that is replaced in
-    /// the same moment may have put out nobody.
+    /// Returns `false`, and does nothing, when this peer does not host or `peer` is not another member. If the host is
+    /// replaced at the same moment, the member may stay.
     pub fn put_out(&mut self, now: Time, peer: PeerId) -> bool {
         if !self.core.is_host() || peer == self.core.me() || !self.core.view().has(peer) {
             return false;
@@ -60,9 +61,9 @@ impl Session {
         true
     }
 
-    /// As [`Session::put_out`], and the relay is asked to keep the peer out, and newcomers from its address, until the game ends. The
-    /// relay does as far as it knows them: who has another address comes back as somebody new. A relay that is out of reach hears of
-    /// it when it is back, while this peer hosts.
+    /// As [`Session::put_out`], and asks the relay to keep out the peer, and newcomers from its address, until the game
+    /// ends. The relay can only keep out peers that it recognises: from another address the player comes back as a
+    /// newcomer. A relay that is out of reach is told when it is back, if this peer still hosts then.
     pub fn bar(&mut self, now: Time, peer: PeerId) -> bool {
         let is_out = self.put_out(now, peer);
         if is_out {
@@ -71,19 +72,20 @@ impl Session {
         is_out
     }
 
-    /// Leaves for good: everybody is told, and a host's successor need not wait for silence.
+    /// Leaves for good. All members are told, so a host's successor need not wait for silence.
     pub fn leave(&mut self) {
         self.core.stir();
         self.close_all(CloseCode::Left);
     }
 
-    /// As [`Session::leave`], of somebody who may come back as another peer with its ticket.
+    /// As [`Session::leave`], but the player may come back as another peer with its ticket.
     pub fn go_away(&mut self) {
         self.core.stir();
         self.close_all(CloseCode::Away);
     }
 
-    /// Others went on under a host that this peer cannot follow, and its ticket takes the seat back.
+    /// Ends this peer's session, since others went on under a host that it cannot follow. Its ticket takes the seat
+    /// back.
     pub(crate) fn end_removed(&mut self) {
         self.divergence.note_split_from_host(&self.core);
         self.end(EndReason::Removed);
@@ -96,7 +98,6 @@ impl Session {
         if reason == EndReason::Removed {
             let (core, inputs) = (&self.core, &self.inputs);
             let accepted_since = |since| inputs.accepted_since(core, since);
-            // What changed here since this peer last reached those who went on.
             if let Some(event) = self.divergence.report(core, &self.objects, accepted_since) {
                 self.core.push_event(event);
             }

@@ -1,4 +1,4 @@
-//! What a session tells, and what it is asked.
+//! The events that a session reports, and the types in them.
 
 use samovar_objects::Object;
 use samovar_wire::claim::{Denial, Wish};
@@ -17,14 +17,15 @@ pub struct Transmit {
     pub bytes: Vec<u8>,
 }
 
-/// Whom a message of the game is for.
+/// The receiver of a message of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// One member.
     Peer(PeerId),
-    /// Whoever hosts; nobody when this peer does.
+    /// The host; no peer when this peer hosts.
     Host,
-    /// Whoever owns an object now, as far as this peer knows; nobody when it is this peer, or there is no such object.
+    /// The present owner of an object, as far as this peer knows; no peer when this peer owns it, or there is no such
+    /// object.
     Owner(ObjectId),
     /// Every other member.
     All,
@@ -43,12 +44,12 @@ pub struct MemberInfo {
     pub attributes: u32,
 }
 
-/// Why a member is one no longer.
+/// Why a member is no longer in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// It is away, with or without a word, and may come back.
+    /// The member is away, with or without a CLOSE, and may come back.
     Gone,
-    /// It left for good, of its own will.
+    /// The member left for good, of its own will.
     Left,
     /// The host put it out, see [`Session::put_out`](crate::Session::put_out).
     PutOut,
@@ -59,11 +60,11 @@ pub enum Departure {
 /// Why the host changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// It was lost.
+    /// The former host was lost.
     Lost,
-    /// It left of its own will.
+    /// The former host left of its own will.
     Left,
-    /// It handed over, and may have stayed.
+    /// The former host handed over, and may have stayed.
     HandedOver,
 }
 
@@ -74,9 +75,9 @@ pub struct Migration {
     pub term: Term,
     /// The former host.
     pub from: PeerId,
-    /// The new one.
+    /// The new host.
     pub to: PeerId,
-    /// Why.
+    /// The reason.
     pub cause: Cause,
     /// When this peer first missed the former host, or heard of the new one.
     pub detected: Time,
@@ -89,24 +90,24 @@ pub struct Migration {
 pub enum EndReason {
     /// The host did not admit this peer.
     Refused(CloseCode),
-    /// The others went on without this peer; its ticket takes the seat back.
+    /// The other members went on without this peer; its ticket takes the seat back.
     Removed,
-    /// Another peer took the seat with the ticket: a reload, another tab.
+    /// Another peer took the seat with the ticket, for example after a reload or in another tab.
     SeatTaken,
     /// The host broke the rules, or says that this peer did.
     Misbehaviour(CloseCode),
-    /// The host is lost, and the rules of this session let nobody succeed it.
+    /// The host is lost, and the rules of this session allow no successor.
     HostLost,
 }
 
-/// A call of this peer; never used again.
+/// The id of a call of this peer; never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub(crate) u64);
 
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallOutcome {
-    /// It was answered.
+    /// The other game answered.
     Answered(Vec<u8>),
     /// The other game refused, for a reason of its own.
     Refused(u16),
@@ -114,48 +115,48 @@ pub enum CallOutcome {
     NoSuchMethod,
     /// Too many calls of this peer wait for the other game's answer.
     Busy,
-    /// No answer came in time. It may have been carried out.
+    /// No answer came in time. The call may have been carried out.
     TimedOut,
-    /// This peer cancelled it. It may have been carried out.
+    /// This peer cancelled the call. It may have been carried out.
     Cancelled,
-    /// The other peer is gone. It may have been carried out.
+    /// The other peer is gone. The call may have been carried out.
     PeerGone,
 }
 
-/// What became of a wish.
+/// How an ownership request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The object is this peer's, and so is what it did to it.
+    /// This peer owns the object, as it has changed it meanwhile.
     Granted,
-    /// The object that was given away has another owner.
+    /// The object that this peer gave away has this new owner.
     Moved(PeerId),
-    /// It was not granted.
+    /// The host did not grant the request.
     Denied(Denial),
     /// Another member was faster.
     LostTo(PeerId),
 }
 
-/// What happened.
+/// An event of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
     /// This peer is a member.
     Joined,
-    /// What takes this peer's seat back, once; no former ticket does any more. It comes a round trip or so behind
-    /// [`Event::Joined`], when the backup knows of it as well.
+    /// The ticket that takes this peer's seat back, once; all former tickets are void. It comes about a round trip
+    /// after [`Event::Joined`], when the backup knows of it as well.
     Ticket(Ticket),
-    /// Somebody else is.
+    /// Another peer is a member.
     MemberJoined {
-        /// Who.
+        /// The member.
         member: MemberInfo,
         /// Whether it came back to a seat that it had.
         resumed: bool,
     },
-    /// Somebody is a member no longer; its seat may wait for it.
+    /// Another peer is no longer a member; its seat may be kept for it.
     MemberLeft {
-        /// Who.
+        /// The member.
         member: MemberInfo,
-        /// Why.
+        /// The reason.
         departure: Departure,
     },
     /// The host changed, and the session goes on.
@@ -166,7 +167,7 @@ pub enum Event {
     ObjectCreated(ObjectId),
     /// An object has another owner.
     OwnerChanged {
-        /// Which.
+        /// The object.
         id: ObjectId,
         /// The owner before.
         from: PeerId,
@@ -175,95 +176,97 @@ pub enum Event {
     },
     /// An object of another peer is gone.
     ObjectDestroyed {
-        /// Which.
+        /// The object.
         id: ObjectId,
-        /// What it was.
+        /// Its kind.
         kind: Kind,
     },
-    /// What this peer wished for an object came to an end.
+    /// An ownership request of this peer ended.
     Ownership {
         /// The object.
         id: ObjectId,
-        /// What this peer wished.
+        /// The request.
         wish: Wish,
-        /// What became of it.
+        /// How it ended.
         outcome: Outcome,
-        /// When it was in vain: the object as this peer had changed it, if it had. What [`crate::Session::object`] shows
-        /// now is the owner's; a game leads from the one to the other instead of jumping.
+        /// If the request was in vain: the object as this peer had changed it, if it had. [`crate::Session::object`]
+        /// now shows the owner's state. A game can lead from the one to the other instead of jumping.
         last: Option<Box<Object>>,
     },
-    /// An object is within what this peer wants to see: its owner tells of changes from now on.
+    /// An object has come within this peer's interest: its owner tells of changes from now on.
     ObjectEntered(ObjectId),
-    /// An object is not within what this peer wants to see any more: it stays as it was.
+    /// An object is no longer within this peer's interest: it stays as it was.
     ObjectLeft(ObjectId),
     /// A call of this peer ended.
     Reply {
-        /// Which.
+        /// The call.
         call: CallId,
         /// The peer that was called.
         from: PeerId,
-        /// How.
+        /// How it ended.
         outcome: CallOutcome,
     },
     /// A message of the game.
     Message {
-        /// From whom.
+        /// The sender.
         from: PeerId,
         /// How it was delivered.
         delivery: Delivery,
-        /// What.
+        /// The content.
         bytes: Vec<u8>,
     },
-    /// A message in time-stamp order whose sender was late: later ones have been delivered.
+    /// A message in time-stamp order that came late: messages with later times have been delivered.
     Late {
-        /// From whom.
+        /// The sender.
         from: PeerId,
-        /// When what it tells of happened, in session time.
+        /// The session time at which the event in the message happened.
         time: Time,
-        /// What.
+        /// The content.
         bytes: Vec<u8>,
     },
-    /// Messages in time-stamp order do not wait for this member any more, which is silent or slow; or do again.
+    /// Messages in time-stamp order no longer wait for a member that is silent or slow, or wait for it again.
     MemberLate {
-        /// Who.
+        /// The member.
         peer: PeerId,
         /// Whether it is late now.
         is_late: bool,
     },
-    /// The others went on in this order without this peer, which missed messages. What follows is in order again.
+    /// The others went on in this order without this peer, which missed messages. Later messages are in order again.
     Behind(Delivery),
-    /// An input of this peer is with the host and all backups: it survives the end of any of them. It may have had its
-    /// effect before, or have it later.
+    /// The host and all backups hold an input of this peer, so it survives the loss of any one of them. Its effect may
+    /// come before this event or after it.
     Accepted {
-        /// Which, as [`crate::Session::submit`] said.
+        /// The number of the input, as [`crate::Session::submit`] returned it.
         number: u64,
     },
-    /// This peer hosts, and its game shall do what a member, or this peer itself, submitted.
+    /// This peer hosts, and its game is to carry out an input that a member, or this peer itself, submitted.
     Input {
-        /// Whose. Its member may be gone.
+        /// The seat of the member that submitted it; that member may be gone.
         seat: SeatId,
-        /// Which; each later one of a seat has a higher number, whoever hosts and whoever sits there.
+        /// The number of the input. Later inputs of a seat have higher numbers, under any host and from any member on
+        /// that seat.
         number: u64,
-        /// What, in the game's own words.
+        /// The content, in the game's own encoding.
         bytes: Vec<u8>,
     },
     /// The link to a peer that broke the rules was closed.
     LinkClosed {
         /// The peer.
         peer: PeerId,
-        /// Why.
+        /// The reason.
         code: CloseCode,
     },
-    /// Others went on without this peer, alone or with some, while it did not hear of it: what changed here since then is
-    /// not what they have. The session ends behind this event with [`EndReason::Removed`], and what counts is theirs
-    /// when the ticket takes the seat back.
+    /// Other members went on without this peer, and perhaps without some others, while it did not hear of that. What
+    /// changed here since then differs from what they have. The session ends after this event with
+    /// [`EndReason::Removed`]. When the ticket takes the seat back, this peer gets their state.
     Diverged {
-        /// All objects that were created, changed, destroyed or given to another owner here since what this peer said last
-        /// reached those who went on, and some that these know: it cannot tell who they are, or what arrived last. All of this
-        /// peer's own, if their host is one that it has never met. Of ends and changes of owner the latest 512.
+        /// All objects that were created, changed, destroyed or given to another owner here since this peer's messages
+        /// last reached the members that went on. Some of these changes they may know, since this peer cannot tell
+        /// which members went on, or what arrived last. All of this peer's own objects, if it has never met their host.
+        /// Of ends and changes of owner, the latest 512.
         objects: Vec<ObjectId>,
-        /// The first of this peer's inputs that was accepted here since then, of the last ten seconds: those who went on may
-        /// never have heard of it, nor of those behind it.
+        /// The first of this peer's inputs that was accepted here since then, within the last ten seconds. The members
+        /// that went on may not have it, nor any later one.
         accepted: Option<u64>,
     },
     /// This peer's session is over.

@@ -1,4 +1,4 @@
-//! Handles: each borrows the session for one piece of work, and is how that piece is spoken of.
+//! Handles: each borrows the session for one kind of work.
 
 #[cfg(feature = "extras")]
 mod calls;
@@ -34,18 +34,18 @@ impl Session {
         Edit { core, objects, ownership, divergence, now }
     }
 
-    /// The machine of lockstep for this peer's game; `None` when the rules name none. To ask for it is a step of the game.
+    /// Lockstep, for this peer's game; `None` when the rules do not name it. Each call counts as a step of the game.
     pub fn lockstep(&mut self, now: Time) -> Option<Lockstep<'_>> {
         self.stepped(now);
         self.orders.lockstep(now)
     }
 
-    /// Takes the relay's word, and says what the relay is to be told.
+    /// Takes messages from the relay, and gives those for it.
     pub const fn witness(&mut self, now: Time) -> Witness<'_> {
         Witness { session: self, now }
     }
 
-    /// What a driver knows of the path to a peer. Where there is no link to that peer it changes nothing.
+    /// Takes what a driver knows of the path to a peer. Without a link to that peer it has no effect.
     pub fn path(&mut self, now: Time, peer: PeerId) -> PathTo<'_> {
         PathTo { link: self.core.net.link_mut(peer), now }
     }

@@ -1,4 +1,5 @@
-//! A host that goes, or does worse than another would, hands over; and what the host knows of everybody's fitness for that.
+//! Hand-over: a host that goes, or is less fit than another member, passes on its office. Members tell the host how fit
+//! they are.
 
 use samovar_roster::View;
 use samovar_wire::control::{PeerControl, Standing};
@@ -6,19 +7,19 @@ use samovar_wire::{Duration, PeerId, Time};
 
 use crate::Session;
 
-/// For so long a new host sends updates four times as often, since everybody waits for the first that arrives; and twice as
-/// long a host that hands over, so that hardly any is lost before.
+/// A new host sends updates four times as often for so long, since all members wait for its first. A host that hands
+/// over does so for twice as long, so that its last updates arrive.
 pub(crate) const HURRY: Duration = Duration::from_millis(120);
 
 impl Session {
-    /// This host wants somebody else to go on: it will be closed, hidden, or powerless soon. Its first backup takes over,
-    /// or else whoever is next; this peer is host until then, and a member afterwards. `false` when it is not the
-    /// host, or nobody is there to go on.
+    /// Hands over, for a host that will soon be closed, hidden, or without power. The first backup takes over, or else
+    /// the next in line. This peer hosts until then, and is a member afterwards. `false` when it is not the host, the
+    /// rules allow no successor, or no member can take over.
     pub fn hand_over(&mut self, now: Time) -> bool {
         self.hand_over_to(now, |_, _| true)
     }
 
-    /// The same for a host that need not go: only to a member whose game makes steps.
+    /// As [`Session::hand_over`], for a host that need not go: only to a member whose game makes steps.
     pub fn hand_over_to_player(&mut self, now: Time) -> bool {
         self.hand_over_to(now, |view, peer| !view.is_still(peer))
     }
@@ -32,7 +33,7 @@ impl Session {
         let (_, doubted) = core.lives(now);
         let line = view.succession(core.me());
         let is_there = |peer: &&PeerId| !doubted.contains(peer) && fits(view, **peer);
-        // The relay makes nobody host that it does not reach.
+        // The relay cannot make a peer host that it does not reach.
         let reached = line.iter().find(|peer| is_there(peer) && !core.roster.is_gone(now, **peer));
         let Some(&heir) = reached.or_else(|| line.iter().find(is_there)) else { return false };
         self.core.stir();
@@ -43,8 +44,8 @@ impl Session {
         true
     }
 
-    /// Whether somebody else hosts, and has taken all that goes with the host. Until then a former host that is still here
-    /// owns it, and may go on moving it.
+    /// Whether another peer hosts, and owns all objects that go with the host. Until then a former host still owns
+    /// them, and may go on moving them.
     #[must_use]
     pub fn is_succeeded(&self) -> bool {
         let is_left =
@@ -52,8 +53,9 @@ impl Session {
         self.host() != self.me() && !self.objects.iter().any(is_left)
     }
 
-    /// Says that the game makes a step. It does so with every frame or tick, whether it is host or not, and from the first
-    /// one on its steps are waited for: see [`crate::Rules::steps_within`]. [`Session::lockstep`] says so as well.
+    /// Notes a step of the game. A game calls this with every frame or tick, whether its peer hosts or not. From the
+    /// first call on, steps are expected: see [`crate::Rules::steps_within`]. [`Session::lockstep`] counts as a step,
+    /// too.
     pub fn stepped(&mut self, now: Time) {
         if self.steps.step() {
             self.core.stir();
@@ -61,14 +63,15 @@ impl Session {
         }
     }
 
-    /// Whether the game of this peer has made no step for three quarters of what the rules say.
+    /// Whether the game of this peer has made no step for three quarters of the time that the rules give it.
     #[must_use]
     pub const fn stands_still(&self) -> bool {
         self.steps.is_still()
     }
 
     /// Tells the session how fit this peer is to host: whether its page is visible, and how many members it reaches
-    /// directly. The host publishes it, and everybody ranks by it. Whether its game makes steps the session knows itself.
+    /// directly. The host publishes it, and all members rank candidates by it. The session knows by itself whether the
+    /// game makes steps.
     pub fn set_standing(&mut self, now: Time, standing: Standing) {
         let is_other_presence = self.steps.set(standing);
         self.tell_standing(now);
@@ -89,8 +92,9 @@ impl Session {
         }
     }
 
-    /// Says so when the game stands still. A host that does worse than another would hands over as soon as that one is
-    /// there: one whose game stands still to anybody who plays, one that nobody sees to anybody who is seen.
+    /// Tells the host when this peer's game stands still. A host whose game stands still hands over as soon as there is
+    /// a member whose game does not. A host whose page is hidden hands over as soon as there is a member whose page is
+    /// visible.
     pub(crate) fn review_steps(&mut self, now: Time) {
         let within = self.core.config.rules.steps_within;
         let is_over = within.is_some_and(|within| self.steps.stands(within));

@@ -1,11 +1,14 @@
-//! Inputs: what members want the host's game to do, accepted when nobody's death alone can undo it (PROTOCOL §4.12).
+//! Inputs: what players want the host's game to do. An input is accepted when the loss of any single peer cannot undo
+//! it (PROTOCOL §4.12).
 //!
-//! A member sends its inputs to the host and to each backup that its view names, and counts an input as accepted when
-//! all of them have said under the present term that they hold it. Whoever holds inputs passes them to each new host,
-//! which gives them to its game when it has heard all that live, so that a game gets the inputs of a seat in order.
+//! A member sends its inputs to the host and to each backup that its view names. It counts an input as accepted when
+//! all of them have said, under the present term, that they hold it. A peer that holds inputs passes them to each new
+//! host. The new host gives them to its game when it has heard all members that live, so the game gets the inputs of a
+//! seat in order.
 //!
-//! It refuses to accept anything on a host's word that may not act as one, or that knows of other backups than the
-//! member; what the link says of delivery counts for nothing here, since it does not say as what the receiver took it.
+//! A member accepts nothing on the word of a host that may not act as one, or that knows of other backups than the
+//! member. Acks of the link do not count, since they do not say whether the receiver took the input as the host or as a
+//! backup.
 
 mod feed;
 mod own;
@@ -22,9 +25,10 @@ use feed::Feed;
 use own::OwnInputs;
 use store::Store;
 
-/// How long a new host waits for those who live to pass on what they hold.
+/// How long a new host waits for members that live to pass on the inputs that they hold.
 const COLLECTS_FOR: Duration = Duration::from_millis(1_000);
-/// An absent member's inputs are not numbered further ahead of session time: numbers follow it from behind.
+/// A new host takes no input of an absent member that is numbered further ahead of session time than this. Honest
+/// numbers stay below session time in microseconds.
 const AHEAD_MAX: Duration = Duration::from_millis(60_000);
 
 /// Why an input was not taken.
@@ -33,9 +37,10 @@ const AHEAD_MAX: Duration = Duration::from_millis(60_000);
 pub enum SubmitError {
     /// This peer is no member.
     NotAMember,
-    /// It has more than `INPUT_MAX` bytes.
+    /// The input has more than `INPUT_MAX` bytes.
     TooLarge,
-    /// Too many inputs of this peer are not accepted yet, or were within the last ten seconds: 256, or 16 KiB.
+    /// Too many inputs of this peer are not accepted yet, or were accepted within the last ten seconds: 256 inputs, or
+    /// 16 KiB.
     WouldBlock,
 }
 
@@ -51,32 +56,32 @@ impl core::fmt::Display for SubmitError {
 
 impl core::error::Error for SubmitError {}
 
-/// A new host hears what others hold.
+/// A new host's collection of the inputs that others hold.
 #[derive(Clone, Debug)]
 struct Collection {
-    /// Its game has to wait. Afterwards it takes what comes late as long as that is of use.
+    /// The host's game still waits for them. Afterwards the host takes late inputs as long as they are of use.
     is_open: bool,
-    /// Who has not told everything yet.
+    /// Members that have not told everything yet.
     awaited: SortedSet<PeerId>,
-    /// Who has.
+    /// Members that have.
     told: SortedSet<PeerId>,
-    /// Who may hold inputs of others: the former host and its backups.
+    /// Peers that may hold inputs of others: the former host and its backups.
     sources: SortedSet<PeerId>,
-    /// What these passed on of others' inputs and is not looked at yet.
+    /// Inputs of others that the sources have passed on, and that the host has not checked yet.
     passed: Store,
     until: Time,
 }
 
-/// All that concerns inputs.
+/// All inputs at this peer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inputs {
     own: OwnInputs,
     store: Store,
-    /// What those who hold this peer's inputs were sent, and have said.
+    /// For each holder of this peer's inputs: what it was sent, and what it has said.
     feeds: SortedMap<PeerId, Feed>,
     /// The last input that each member sent of its own under this term.
     received: SortedMap<PeerId, u64>,
-    /// Whom this peer has to say that it holds inputs.
+    /// Members that must be told that this peer holds their inputs.
     owed: SortedSet<PeerId>,
     collection: Option<Collection>,
     scratch: Vec<u8>,
@@ -87,7 +92,7 @@ impl Inputs {
         self.collection.as_ref().is_some_and(|collection| collection.is_open)
     }
 
-    /// A link begins anew: what was under way on the former one may be lost.
+    /// A link begins anew: messages under way on the former one may be lost.
     pub(crate) fn on_linked(&mut self, peer: PeerId) {
         self.feeds.remove(&peer);
     }
@@ -107,7 +112,7 @@ impl Inputs {
         if !self.own.has_room(bytes.len()) {
             return Err(SubmitError::WouldBlock);
         }
-        // Behind all of whoever sat here before: it submitted less than one in a microsecond.
+        // Above all numbers of the seat's former member, which submitted less than one input per microsecond.
         let number = self.own.last.max(since).saturating_add(1);
         if core.roster.is_host() {
             let kept = self.store.keep((seat, number), bytes, now + INPUT_KEPT_FOR);
@@ -126,7 +131,7 @@ impl Inputs {
         Some(Event::Input { seat, number, bytes })
     }
 
-    /// A new term begins, the former one's view being known still: nothing that was said of inputs before counts.
+    /// A new term begins, and the view is still the former term's. What was said about inputs before does not count.
     pub(crate) fn begin_term(&mut self, core: &Core, now: Time, former: PeerId) {
         self.feeds.clear();
         self.received.clear();
@@ -155,7 +160,7 @@ impl Inputs {
         let Some(seat) = core.view().member(me).map(|m| m.record.seat) else { return };
         for input in self.own.behind(0) {
             let until = now + Duration::from_millis(input.left(now).into());
-            // There is room: what others may have passed on of this seat is less than three times as much.
+            // There is room: of this seat's inputs, others may have passed on less than three times as much.
             let _ = self.store.keep((seat, input.number), &input.bytes, until);
         }
     }
@@ -186,7 +191,7 @@ impl Inputs {
                 && collection.sources.contains(&from)
                 && core.view().seats().any(|record| record.seat == input.seat)
             {
-                // What does not fit is not what an honest member submitted.
+                // An input that does not fit is not from an honest member.
                 let _ = collection.passed.keep(key, input.bytes, until);
             }
             if reader.is_empty() {
@@ -217,7 +222,7 @@ impl Inputs {
         Ok(News::INPUTS)
     }
 
-    /// What follows from what is known now: inputs that are accepted, and those that the game of this host gets.
+    /// Acts on what is known now: accepts inputs, and gives the host's game those that it may see.
     pub(crate) fn settle(&mut self, core: &mut Core, now: Time) {
         if core.phase != Phase::Member {
             return;
@@ -234,8 +239,8 @@ impl Inputs {
         }
     }
 
-    /// The last of this peer's inputs that the host and all backups hold; zero when not all have said so under the
-    /// present term, and of the backups that this peer knows of.
+    /// The last of this peer's inputs that the host and all backups hold. Zero when not all have said so under the
+    /// present term, or when the host knows of other backups than this peer.
     fn accepted_up_to(&self, core: &Core) -> u64 {
         let (me, host) = (core.me(), core.host());
         let by_host = match self.feeds.get(&host) {
@@ -252,7 +257,7 @@ impl Inputs {
         by_backups.min().unwrap_or(u64::MAX).min(by_host)
     }
 
-    /// Takes what others passed on, when everybody who lives has done so or has taken too long.
+    /// Takes what others passed on, once all members that live have done so or have taken too long.
     fn collect(&mut self, core: &Core, now: Time) {
         let Some(mut collection) = self.collection.take() else { return };
         let was_open = collection.is_open;
@@ -264,7 +269,7 @@ impl Inputs {
         if !collection.is_open {
             let passed = core::mem::take(&mut collection.passed);
             let is_news = self.take_passed(core, now, &collection, &passed);
-            // The backups hold all of it, too, before this host counts as backed up.
+            // This host counts as backed up only when the backups hold all of it, too.
             if was_open || is_news {
                 let keys: Vec<_> = self.store.keys().collect();
                 let backups = core.view().backups();
@@ -276,7 +281,7 @@ impl Inputs {
         self.collection = Some(collection);
     }
 
-    /// Takes of what was passed on what may be so; whether there was any.
+    /// Takes those of the passed inputs that may be true. Returns whether there were any.
     fn take_passed(&mut self, core: &Core, now: Time, collection: &Collection, passed: &Store) -> bool {
         let latest = (core.time(now) + AHEAD_MAX).as_micros();
         let mut is_any = false;
@@ -285,7 +290,7 @@ impl Inputs {
                 continue;
             }
             if let Some((bytes, until)) = passed.get(key) {
-                // What does not fit is not what an honest member submitted.
+                // An input that does not fit is not from an honest member.
                 is_any |= self.store.keep(key, bytes, until).is_ok();
             }
         }
@@ -302,12 +307,12 @@ impl Inputs {
         !self.is_collecting() && core.view().backups().iter().all(|&peer| holds(peer))
     }
 
-    /// The first of this peer's inputs that was accepted since a moment of session time and is kept.
+    /// The first of this peer's inputs that was accepted since a session time and is still kept.
     pub(crate) fn accepted_since(&self, core: &Core, since: Time) -> Option<u64> {
         self.own.first_accepted(|at| core.time(at) >= since)
     }
 
-    /// Drops what is held for long enough.
+    /// Drops inputs that were held for long enough.
     pub(crate) fn review(&mut self, core: &mut Core, now: Time) {
         self.own.expire(now);
         let (view, is_host) = (core.view(), core.roster.is_host());
@@ -316,8 +321,8 @@ impl Inputs {
     }
 }
 
-/// Whether whoever sits on a seat has told all its inputs up to this one itself: what others say of these is of
-/// no account, so that nobody speaks for a member that lives.
+/// Whether the member on a seat has itself told all its inputs, so that an input from others does not count. So no peer
+/// speaks for a member that lives. Nor does an input count whose seat is gone.
 fn has_told(core: &Core, collection: &Collection, (seat, number): (SeatId, u64)) -> bool {
     let record = core.view().seats().find(|record| record.seat == seat);
     record.is_none_or(|record| {

@@ -1,4 +1,4 @@
-//! What this peer wants to see of others' objects (PROTOCOL §4.9).
+//! Interest: which objects of others this peer wants to see (PROTOCOL §4.9).
 
 use samovar_objects::Focus;
 use samovar_wire::object::MessageKind;
@@ -6,15 +6,15 @@ use samovar_wire::{PeerId, SortedSet};
 
 use crate::core::Core;
 
-/// How far the focus may move, in parts of its radius, before the others are told. What they are told is larger by
-/// as much, so that it holds all of the focus until then.
+/// How far the focus may move, as a part of its radius, before the others are told. They are told a focus that is
+/// larger by as much, so it contains the true one until then.
 const SLACK: f32 = 0.125;
 
-/// What this peer wants to see, and who knows that.
+/// This peer's focus, and which members know it.
 #[derive(Debug, Default)]
 pub(crate) struct InterestState {
     focus: Option<Focus>,
-    /// What the others were told of it.
+    /// The focus that the others were told.
     told: Option<Focus>,
     untold: SortedSet<PeerId>,
 }
@@ -39,14 +39,14 @@ impl InterestState {
         }
     }
 
-    /// A member came: it hears what this peer wants to see.
+    /// A link to a member begins: the member must be told the focus.
     pub(crate) fn on_linked(&mut self, peer: PeerId) {
         if self.told.is_some() {
             self.untold.insert(peer);
         }
     }
 
-    /// Tells whoever has not been told; who has no room is told later.
+    /// Tells the focus to members that do not know it. A member whose lane has no room is told later.
     pub(crate) fn tell(&mut self, core: &mut Core) {
         let focus = self.told;
         for peer in core::mem::take(&mut self.untold) {
@@ -59,7 +59,7 @@ impl InterestState {
     }
 }
 
-/// Whether what was told holds this focus, and not much more.
+/// Whether the told focus contains this one, and is not much larger.
 fn is_within(focus: &Focus, told: &Focus) -> bool {
     let moved = focus.center.iter().zip(told.center).map(|(a, b)| (a - b).powi(2)).sum::<f32>().sqrt();
     moved + focus.radius <= told.radius && told.radius <= focus.radius * (1.0 + SLACK) * (1.0 + SLACK)

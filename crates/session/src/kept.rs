@@ -1,28 +1,28 @@
-//! What a member keeps of its session for the case that all members go at once: the seats and the time.
+//! The state that a member keeps in case all members go at once: the seats and the time.
 //!
-//! Whoever comes back first founds the session anew from it. It holds hashes of tickets and no ticket: a seat is taken
-//! back by whoever has its ticket.
+//! The first member to come back founds the session anew from it. It holds the hashes of tickets and no ticket, so it
+//! takes no seat back by itself.
 
 use samovar_roster::{VIEW_FIELDS, View};
 use samovar_wire::limits::FIELD_MAX;
 use samovar_wire::{DecodeError, SessionId, Time};
 
-/// The layout of [`Kept::to_bytes`]: what another version of this program has kept is as good as nothing.
+/// The version of the layout of [`Kept::to_bytes`]. Bytes of another version are not read.
 const VERSION: u8 = 3;
-/// A session that is older than this, in microseconds, is none: 285 years.
+/// The highest session time that is read, in microseconds: 285 years.
 const TIME_MAX: u64 = 1 << 53;
 
 /// The seats of a session and its time, as a member knew them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The session that this was kept of. Tickets of another open the seats by their hashes alone.
+    /// The session that this is from. In a session with another id, members show the hashes of their tickets only.
     pub(crate) session: SessionId,
     pub(crate) view: View,
     pub(crate) time: Time,
 }
 
 impl Kept {
-    /// Bytes to keep: 49 fields of at most 255 bytes, and 17 bytes more.
+    /// The bytes to store: 49 fields of at most 255 bytes, and 17 bytes more.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
@@ -36,10 +36,10 @@ impl Kept {
         bytes
     }
 
-    /// What was kept.
+    /// Reads the bytes of [`Kept::to_bytes`].
     ///
     /// # Errors
-    /// Any [`DecodeError`]: it is of another version, damaged, or no view.
+    /// Any [`DecodeError`]: the bytes are of another version, damaged, or no view.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let (&version, rest) = bytes.split_first().ok_or(DecodeError::Truncated)?;
         let (session, rest) = rest.split_first_chunk().ok_or(DecodeError::Truncated)?;
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_comes_back_as_it_was() {
+    fn kept_state_survives_its_encoding() {
         let bytes = kept().to_bytes();
         assert_eq!(Kept::from_bytes(&bytes), Ok(kept()));
         assert!(bytes.len() < 400);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn another_session_of_the_code_learns_nothing_of_use() {
+    fn hash_shown_to_another_session_opens_no_seat() {
         let mut view = View::founding(8);
         let first = view.admit(Time::ZERO, PeerId(7), &hello("Ann", 7, None)).unwrap();
         let learnt = ticket(7).shown_to(SessionId(2));

@@ -2,16 +2,17 @@
 //!
 //! [`Session`] routes what links deliver to the machine it is for, carries plain values between machines that do not
 //! know each other (acks to objects, silence to the roster, terms to the objects), and does the host's housework when
-//! this peer hosts. It makes no decision that one of the four could make.
+//! this peer hosts. It leaves every decision to the part that it concerns.
 //!
 //! The run loop of a driver, in any order and as often as it likes:
 //!
 //! 1. hand over what arrived with [`Session::handle_packet`], then call [`Session::handle_timeout`] when
 //!    [`Session::poll_timeout`] is due;
-//! 2. drain [`Witness::poll_doubt`] and [`Witness::poll_claim`] to the relay, and [`Session::poll_transmit`] to the paths;
+//! 2. drain [`Witness::poll_doubt`] and [`Witness::poll_claim`] to the relay, and [`Session::poll_transmit`] to the
+//!    paths;
 //! 3. drain [`Session::poll_event`] to the game, which reads [`Session::objects`] and changes what it owns.
 //!
-//! What concerns one part of a session is said by a *handle*, which borrows the session for that:
+//! A *handle* borrows the session for one kind of work:
 //!
 //! | handle | for |
 //! |---|---|
@@ -20,34 +21,35 @@
 //! | [`Session::calls`] | questions to other games, and their answers |
 //! | [`Session::interest`] | which objects of others this peer wants to see |
 //! | [`Session::lockstep`] | the steps of a game in [`lockstep`] |
-//! | [`Session::witness`] | a driver: what the relay says, and is told |
-//! | [`Session::path`] | a driver: what it knows of the path to a peer |
-//! | [`Session::link`] | reading what is measured between this peer and another |
+//! | [`Session::witness`] | a driver: messages from the relay and to it |
+//! | [`Session::path`] | a driver: the state of the path to a peer |
+//! | [`Session::link`] | measurements of the link to another peer |
 //!
-//! What a game must answer has queues of its own: [`Calls::poll`], and at a host that wants to decide
-//! [`Ownership::poll_request`].
+//! Requests that a game must answer have queues of their own: [`Calls::poll`], and [`Ownership::poll_request`] at a
+//! host whose game decides ownership requests.
 //!
-//! A message names its delivery ([`Session::send`]): by a lane of its own, or in an order that the session's [`Rules`] name
-//! and that survives the host: causal, total, by time stamp. A game in [`lockstep`] is stepped by [`Session::lockstep`].
+//! Each message names its delivery ([`Session::send`]): a lane, or an order that the session's [`Rules`] name. An order
+//! (causal, total or time-stamp) survives the loss of the host. [`Session::lockstep`] steps a game in [`lockstep`].
 //!
 //! # Features
 //!
-//! A program pays for what it uses: each of these is on by default, and a build without it is smaller.
+//! All features are on by default. A build without one of them is smaller.
 //!
 //! | feature | has | without it |
 //! |---|---|---|
-//! | `orders` | causal, total and time-stamp order | [`Rules`] that name one give no session: [`ConfigError::LeftOut`] |
+//! | `orders` | causal, total and time-stamp order | [`Session::new`] refuses [`Rules`] that name one: [`ConfigError::LeftOut`] |
 //! | `lockstep` | the frames of [`lockstep`] | the same |
-//! | `ownership` | [`Session::ownership`], objects that are frozen or go to the nearest | [`Edit::grant`] is there; such objects are not created |
-//! | `extras` | [`Session::calls`], [`Session::interest`], [`Session::submit`] | this peer sees everything, and nobody submits inputs |
+//! | `ownership` | [`Session::ownership`]; objects that freeze or go to the nearest member when their owner ends | [`Edit::grant`] remains; such objects cannot be created |
+//! | `extras` | [`Session::calls`], [`Session::interest`], [`Session::submit`] | this peer sees everything and submits no inputs |
 //!
-//! Members of one session may be built with different ones, as long as each has what the game uses. A message of a service
-//! that is left out ends its link as [`CloseCode::Unexpected`](samovar_wire::CloseCode::Unexpected).
+//! Members of one session may be built with different features, as long as each has those that the game uses. A message
+//! for a service that this build leaves out closes the sender's link with
+//! [`CloseCode::Unexpected`](samovar_wire::CloseCode::Unexpected).
 //!
 //! # Inputs
 //!
-//! What must not be lost with any single peer goes by [`Session::submit`]: the host's game gets it as
-//! [`Event::Input`], and the player is told [`Event::Accepted`] when the host is not alone in holding it.
+//! [`Session::submit`] sends an input that must survive the loss of any single peer. The host's game gets it as
+//! [`Event::Input`]. The player gets [`Event::Accepted`] once the host and all backups hold it.
 
 mod admission;
 #[cfg_attr(not(feature = "extras"), path = "left_out/calls.rs")]

@@ -8,7 +8,8 @@ use crate::{Departure, Event, Session};
 
 /// Strangers that may wait for admission at a host at a time.
 const STRANGERS_MAX: usize = 16;
-/// An entrant that is not admitted for so long claims the term for itself: members would have found a host long before.
+/// An entrant that is not admitted for so long claims the next term for itself: members would have found a host long
+/// before.
 const ABANDONED_AFTER: Duration = Duration::from_millis(10_000);
 
 impl Session {
@@ -18,9 +19,9 @@ impl Session {
         self.core.open_link(now, peer, before);
     }
 
-    /// Opens the link to a member that has none: the other end is told everything. What was under way on a former link
-    /// is lost, so that the game learns that the member left and is back; the game at the other end does, too
-    /// (docs/recovery.md, promise 5).
+    /// Opens the link to a member that has none, and tells the other end everything. Messages under way on a former
+    /// link are lost, so the games at both ends are told that the other member left and is back (docs/recovery.md,
+    /// promise 5).
     pub(crate) fn link_member(&mut self, now: Time, peer: PeerId) {
         if let Some(member) = self.core.members.members.get(&peer).cloned() {
             self.core.push_event(Event::MemberLeft { member: member.clone(), departure: Departure::Gone });
@@ -43,7 +44,7 @@ impl Session {
         self.interest.on_linked(peer);
     }
 
-    /// The other end of a link began anew: so does this one. Whoever is a member stays one.
+    /// The other end of a link began anew, so this end does, too. A member stays a member.
     pub(crate) fn on_restarted(&mut self, now: Time, peer: PeerId) {
         if !self.core.net.may_restart(now, peer) {
             return;
@@ -61,8 +62,8 @@ impl Session {
         }
     }
 
-    /// Whether to listen to a peer that there is no link to: a host does, until it has heard a hello, and so does
-    /// everybody to a member.
+    /// Whether to listen to a peer without a link. A host listens to any, for its HELLO; all others listen to members
+    /// only.
     pub(crate) fn admits_stranger(&mut self, now: Time, from: PeerId) -> bool {
         if let Some(code) = self.core.net.closed_to(from) {
             self.core.net.rebuff(now, from, code);
@@ -79,7 +80,8 @@ impl Session {
         true
     }
 
-    /// Makes room: of those who wait for admission the oldest that has not asked for it gives way.
+    /// Whether there is room for another stranger. If there is none, the oldest stranger that has sent no HELLO gives
+    /// way.
     fn has_room_for_stranger(&mut self) -> bool {
         let strangers = || self.core.net.links().filter(|(_, link)| !link.admitted);
         if strangers().count() < STRANGERS_MAX {
@@ -90,7 +92,7 @@ impl Session {
         oldest.is_some_and(|peer| self.remove_link(peer).is_some())
     }
 
-    /// Asks the host by the highest warrant for admission, with that warrant first.
+    /// Asks for admission: sends the highest warrant, then HELLO, to the host that it names.
     pub(crate) fn ask_to_join(&mut self, now: Time) {
         let host = self.host();
         self.core.members.abandoned_at = now + ABANDONED_AFTER;
@@ -103,7 +105,7 @@ impl Session {
         self.core.send_control(host, &PeerControl::Hello(hello));
     }
 
-    /// Who lives but does not take what it must be told is no member that could ever agree with the others.
+    /// Expels a peer that lives but does not take what it must be told, since it could never agree with the others.
     pub(crate) fn close_to_overdue(&mut self, now: Time) {
         let overdue = self.core.net.peers().into_iter().find(|&peer| self.objects.is_overdue(peer));
         if let Some(peer) = overdue {

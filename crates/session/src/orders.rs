@@ -1,5 +1,5 @@
-//! The orders of a session: views, links, time and bytes are taken to those that its rules name, and what they deliver to
-//! the game (PROTOCOL §4.13 to §4.15). They decide; this carries.
+//! The orders of a session (PROTOCOL §4.13 to §4.15). This module takes views, links, time and bytes to the orders that
+//! the rules name, and their deliveries to the game. It makes no decision itself.
 
 mod early;
 mod lockstep;
@@ -26,26 +26,27 @@ pub use machines::Delivery;
 use machines::Happened;
 pub(crate) use machines::{Machines, time_of};
 
-/// What may wait for room in the lanes to one member: as much as an honest one can lack of an order when an epoch ends.
-/// One that answers and takes nothing would else have everything kept for it.
+/// How many bytes may wait for room in the lanes to one member: as much as an honest member can lack of an order when
+/// an epoch ends. Without a bound, everything would be kept for a member that answers and takes nothing.
 const WAITING_BYTES_MAX: usize = UNSTABLE_BYTES_MAX * MEMBERS_MAX;
 
-/// A member that the others have waited for so long is removed: so many round trips to it, within these bounds. An answer takes a
-/// few, and where a path is a stream each may have to wait for what was lost before it.
+/// The host removes a member that the others have waited for so long: so many round trips to it, within these bounds.
+/// An answer takes a few round trips. Where a path is a stream, each may have to wait for lost data.
 const ANSWER_TRIPS: u64 = 20;
 const ANSWERS_WITHIN: Duration = Duration::from_millis(5_000);
 const FAR_ANSWERS_WITHIN: Duration = Duration::from_millis(20_000);
-/// Above this part of packets lost a path is one that loses some.
+/// A path that loses more than this share of its packets counts as lossy.
 const LOSSY: f32 = 0.003;
 
-/// The orders that a session's messages can have; the same for all its members. None costs anything unless it is named.
+/// The orders that a session's messages can have; the same for all its members. An order that is not named costs
+/// nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Orders {
-    /// [`Delivery::Causal`], and how it is brought about.
+    /// [`Delivery::Causal`], and the way in which it is implemented.
     pub causal: Option<Causality>,
     /// [`Delivery::Total`] and [`Delivery::Stable`].
     pub total: bool,
-    /// [`Delivery::Timestamp`]: by everybody's promises to everybody.
+    /// [`Delivery::Timestamp`]: each member makes promises to all others.
     pub timestamp: Option<TimeOrderConfig>,
     /// [`crate::Session::lockstep`].
     pub lockstep: Option<LockstepConfig>,
@@ -64,17 +65,18 @@ impl Orders {
     }
 }
 
-/// What goes to a member beside what the orders say.
+/// The state of what goes to a member beside ordered messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beside {
-    /// All there is to say about objects is in the lanes.
+    /// All that there is to tell about objects is in the lanes.
     pub(crate) is_all_said: bool,
     /// An update of objects is due.
     pub(crate) has_update: bool,
 }
 
 impl Machines {
-    /// The machine of lockstep, which may have something to send afterwards; `None` when the rules name none.
+    /// The machine of lockstep, which may have something to send afterwards; `None` when the rules do not name
+    /// lockstep.
     pub(crate) fn lockstep(&mut self, now: Time) -> Option<Lockstep<'_>> {
         let machine = self.lockstep.as_mut()?;
         self.is_touched = true;
@@ -96,8 +98,8 @@ impl Machines {
         Ok(())
     }
 
-    /// Sends a message in one of the orders. Everybody gets it, so that it has its place among the others; the games of
-    /// those that it is not for never see it.
+    /// Sends a message in one of the orders. All members get it, so that it has its place among the others. The game of
+    /// a member that it is not for never sees it.
     pub(crate) fn say(
         &mut self,
         core: &Core,
@@ -122,12 +124,12 @@ impl Machines {
         }
         let result = self.handle((now, core.time(now)), from, kind, body);
         self.is_touched = true;
-        // What came before it is delivered, whatever it is.
+        // Earlier messages are delivered, even if this one is a fault.
         self.deliver(core, now);
         result.map(|()| News::NONE)
     }
 
-    /// Datagrams about orders. One may overtake what makes its sender a member, or what the rules are.
+    /// Takes a datagram about orders. It may overtake the view that makes its sender a member.
     pub(crate) fn handle_datagram(
         &mut self,
         core: &Core,
@@ -147,7 +149,7 @@ impl Machines {
         Ok(News::ORDERS)
     }
 
-    /// Tells the orders who is there. They go by members, backups and host: the rest of a view does not concern them.
+    /// Tells the orders the view. They depend on its members, backups and host only.
     pub(crate) fn tell(&mut self, core: &Core, now: Time) {
         if core.phase != Phase::Member || !self.is_any() {
             return;
@@ -188,7 +190,7 @@ impl Machines {
         News::ORDERS
     }
 
-    /// When time alone makes an order do something, or it has something to send.
+    /// When an order has something to send, or does something by time alone.
     pub(crate) fn due(&self, core: &Core) -> Time {
         if self.is_touched && self.is_any() && core.net.links().any(|(_, link)| link.admitted) {
             return core.now;
@@ -200,12 +202,12 @@ impl Machines {
         lockstep.into_iter().chain(timed).min().unwrap_or(Time::FAR)
     }
 
-    /// Whether messages and promises can be given session times, if that matters.
+    /// Whether messages and promises can be given session times, if an order needs them.
     fn is_in_time(&self, core: &Core) -> bool {
         self.knows_time() && (core.clock.is_known() || !self.is_timed())
     }
 
-    /// Whose silence frames of lockstep do not wait for.
+    /// Tells lockstep which members are missed, so that its frames do not wait for them.
     pub(crate) fn give_up_on(&mut self, now: Time, missed: &samovar_wire::SortedSet<PeerId>) {
         if let Some(lockstep) = &mut self.lockstep {
             missed.iter().for_each(|&peer| lockstep.handle_missed(now, peer));
@@ -213,7 +215,7 @@ impl Machines {
         }
     }
 
-    /// Takes to the game what its turn has come for.
+    /// Takes to the game the messages whose turn has come.
     pub(crate) fn deliver(&mut self, core: &mut Core, now: Time) {
         let time = core.time(now);
         while let Some(happened) = self.poll_event(time) {
@@ -237,8 +239,8 @@ impl Machines {
         }
     }
 
-    /// Moves what the orders say to a member into its lanes, behind what there is to say about objects, as far as there is
-    /// room.
+    /// Moves ordered messages for a member into its lanes, behind all that there is to tell about objects, as far as
+    /// there is room.
     pub(crate) fn pump(
         &mut self,
         core: &mut Core,
@@ -264,7 +266,7 @@ impl Machines {
         let mut is_open = is_all_said;
         waiting.retain(|(lane, bytes)| {
             if *lane == Lane::Unreliable {
-                // What does not fit is lost, as it may be.
+                // An unreliable message that does not fit is lost.
                 let _ = link.transport.send(*lane, bytes);
                 return false;
             }
@@ -285,7 +287,7 @@ impl Machines {
     }
 }
 
-/// What is for this peer's game.
+/// The message in a letter; `None` when it is not for this peer's game.
 fn open(me: PeerId, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let letter = Letter::decode(&bytes).ok()?;
     let is_mine = letter.to.is_none_or(|to| to == me);

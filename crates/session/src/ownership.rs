@@ -1,4 +1,4 @@
-//! Who owns what: what a member wishes, what a host decides, and how it spreads what is nobody's.
+//! The ownership of objects: a member's requests, the host's decisions, and how the host spreads free objects.
 
 mod arbiter;
 mod balance;
@@ -25,7 +25,7 @@ pub(crate) struct OwnershipState {
 }
 
 impl OwnershipState {
-    /// Whether such an object can be here: where this service is left out, not all can.
+    /// Whether this build can hold objects with these traits. A build without this service cannot hold all.
     pub(crate) const fn has(_: Traits) -> bool {
         true
     }
@@ -38,7 +38,7 @@ impl OwnershipState {
         self.balance.is_on = is_on;
     }
 
-    /// The next wish that the host's game has to decide.
+    /// The next ownership request that the host's game has to decide.
     pub(crate) fn poll_request(&mut self) -> Option<OwnershipRequest> {
         let queue = &mut self.arbiter.queue;
         (!queue.is_empty()).then(|| queue.remove(0))
@@ -56,7 +56,7 @@ impl OwnershipState {
         }
     }
 
-    /// What objects did; `focus` is what this peer wants to see.
+    /// Takes an event of an object; `focus` is this peer's.
     pub(crate) fn on_object(&mut self, ctx: &mut Context<'_>, focus: Option<Focus>, event: &ObjectEvent) {
         self.settle_wishes(ctx, event);
         self.note_for_arbiter(ctx, focus, event);

@@ -1,4 +1,4 @@
-//! Messages of the game: whom they are for, and why one is not taken.
+//! Messages of the game: how they are sent, and why one is not taken.
 
 use samovar_order::timestamp;
 use samovar_wire::limits::APP_MESSAGE_MAX;
@@ -13,15 +13,15 @@ use crate::{Delivery, Session, Target};
 pub enum SendError {
     /// A receiver's queue is full, or too much is under way in the order. Try again later.
     WouldBlock,
-    /// The message is larger than its way allows.
+    /// The message is larger than its lane or order allows.
     TooLarge,
     /// There is no such lane.
     NoSuchLane,
     /// The session's rules do not name this order; see [`crate::Orders`].
     NotInTheRules,
-    /// What the message tells of happened before this session time, which others have been promised to hear nothing from.
+    /// The time of the message is before this session time. This peer has promised the others to send nothing older.
     TooOld(Time),
-    /// What it tells of is too far in the future.
+    /// The time of the message is too far in the future.
     TooFarAhead,
 }
 
@@ -73,15 +73,18 @@ impl From<timestamp::SendError> for SendError {
 impl Session {
     /// Sends a message of the game by a lane, or in one of the orders that the session's rules name.
     ///
-    /// By a lane it comes in the order of that lane per receiver, and to nobody twice; what was under way is lost with the
-    /// link. Lanes do not wait for each other, nor for objects: what a message in [`Lane::GAME`]
-    /// speaks of may not be here yet. In [`Lane::SESSION`] it comes behind all that this peer said about its objects before.
+    /// By a lane, each receiver gets messages in the order of that lane, and none twice. Messages under way are lost
+    /// with the link. Lanes do not wait for each other, nor for objects: a message in [`Lane::GAME`] may arrive before
+    /// an object that it names. A message in [`Lane::SESSION`] comes behind all that this peer told about its objects
+    /// before.
     ///
-    /// In an order it survives links and hosts, and everybody whom it is for gets it in its place, in the total and
-    /// time-stamp orders this peer, too. It has at most [`APP_MESSAGE_MAX`] bytes less 5, in time-stamp order `TIMED_MAX` less 5.
+    /// In an order, a message survives the loss of links and hosts, and each receiver gets it in its place. In the
+    /// total and time-stamp orders this peer gets it, too. It has at most [`APP_MESSAGE_MAX`] bytes less 5, in
+    /// time-stamp order `TIMED_MAX` less 5.
     ///
     /// # Errors
-    /// See [`SendError`]. By a lane, when a receiver's queue is full nobody after it got the message; otherwise nobody did.
+    /// See [`SendError`]. If the queue of one receiver is full in a lane, the receivers after it did not get the
+    /// message. With any other error no receiver got it.
     pub fn send(
         &mut self,
         target: Target,

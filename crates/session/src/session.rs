@@ -1,4 +1,4 @@
-//! One peer's session: what it is made of, and what it tells of itself.
+//! One peer's session: its parts, and what a program can read of it.
 
 use samovar_objects::{Kinded, Object, ObjectError, Objects, Replicate};
 use samovar_roster::{Role, Roster, Suspension, View};
@@ -17,7 +17,7 @@ use crate::ownership::OwnershipState;
 use crate::steps::Steps;
 use crate::{ConfigError, Event, Kept, Rules, SessionConfig};
 
-/// One peer's session: a core that everything stands on, the objects, and services that know the core and not each other.
+/// One peer's session: a core, the objects, and services. A service knows the core and no other service.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) core: Core,
@@ -30,17 +30,17 @@ pub struct Session {
     pub(crate) calls: CallsState,
     pub(crate) interest: InterestState,
     pub(crate) orders: Machines,
-    /// Messages are written here on their way to a link; kept for its space.
+    /// A buffer for messages on their way to a link, reused to save allocations.
     pub(crate) scratch: Vec<u8>,
 }
 
-/// No objects yet.
+/// An empty set of objects under the present host and term.
 pub(crate) fn objects_of(core: &Core) -> Objects {
     Objects::new(core.me(), core.host(), core.term(), core.config.schemas.clone())
 }
 
 impl Session {
-    /// Founds the session that the warrant names this peer host of, or joins it otherwise.
+    /// Founds the session if the warrant names this peer as the host; joins it otherwise.
     ///
     /// # Errors
     /// See [`ConfigError`].
@@ -48,8 +48,8 @@ impl Session {
         Self::with_kept(now, config, None)
     }
 
-    /// As [`Session::new`]; should this peer found the session, or begin it anew because nobody is left, it goes on from
-    /// what was kept.
+    /// As [`Session::new`], with the seats and the time of an earlier session. They count only if this peer founds the
+    /// session, or begins it anew because no member is left.
     ///
     /// # Errors
     /// See [`ConfigError`].
@@ -122,7 +122,8 @@ impl Session {
         self.core.is_host()
     }
 
-    /// Why nobody decides here now, if so: nobody is admitted, granted anything, or told that its input is accepted.
+    /// Why no host decides anything here now, or `None`. While suspended, a session admits no peer, grants no object
+    /// and accepts no input.
     #[must_use]
     pub fn suspension(&self, now: Time) -> Option<Suspension> {
         self.core.roster.suspension(now).filter(|_| self.core.phase == Phase::Member)
@@ -146,21 +147,22 @@ impl Session {
         self.core.seat()
     }
 
-    /// What takes this peer's seat back, once; `None` until [`Event::Ticket`].
+    /// The ticket that takes this peer's seat back, once; `None` until [`Event::Ticket`].
     #[must_use]
     pub fn ticket(&self) -> Option<Ticket> {
         self.core.members.tickets.good()
     }
 
-    /// Of which one takes this peer's seat back, for the next session that this program begins: that of [`Session::ticket`]
-    /// alone, or while there is none that of the session before and those that hosts have not answered.
+    /// The tickets to give to this program's next session; one of them takes this peer's seat back. If there is a
+    /// [`Session::ticket`], it is the only one. Otherwise they are the ticket of the session before, and those drawn
+    /// since that no host has confirmed.
     #[must_use]
     pub fn tickets(&self) -> Vec<Ticket> {
         self.core.members.tickets.candidates()
     }
 
-    /// The seats and the session time, to be kept in case all members go at once: the newest, or those at the session's end.
-    /// `None` before this peer is a member.
+    /// The seats and the session time, to be stored in case all members go at once. They are the newest, or those at
+    /// the session's end. `None` before this peer is a member.
     #[must_use]
     pub fn kept(&self, now: Time) -> Option<Kept> {
         (self.core.phase != Phase::Joining && self.core.members.view.members().next().is_some()).then(|| {
@@ -191,8 +193,8 @@ impl Session {
             && self.inputs.are_backed_up(&self.core)
     }
 
-    /// Session time: the host's clock, the same at every member but for the error of its estimate; at a member it never goes backwards.
-    /// Before this peer is one it says nothing.
+    /// Session time: the host's clock, as this peer estimates it. At a member it never goes backwards. Before this peer
+    /// is a member, the value means nothing.
     #[must_use]
     pub fn session_time(&self, now: Time) -> Time {
         self.core.time(now)
@@ -212,22 +214,23 @@ impl Session {
     /// The value of an object.
     ///
     /// # Errors
-    /// `Unknown`; `BadField` when the object is of another kind, or holds what this type cannot.
+    /// `Unknown`; `BadField` when the object is of another kind, or holds a value that this type cannot.
     pub fn read<T: Replicate + Kinded>(&self, id: ObjectId) -> Result<T, ObjectError> {
         self.objects.read(id)
     }
 
-    /// Whom the host has promised an object that its new owner has not announced yet.
+    /// The member that the host has granted an object to, until that member announces itself as the owner.
     #[must_use]
     pub fn granted_to(&self, id: ObjectId) -> Option<PeerId> {
         self.objects.granted_to(id)
     }
 
-    /// The next event. What a host's game is asked to do comes behind all else that happened.
+    /// The next event. The inputs for a host's game come after all other events.
     ///
-    /// A peer of whose doing 1,024 events or a mebibyte of messages wait is not heard until this has returned `None`: nothing
-    /// of what it says reliably is lost, and what others say is heard. Of its unreliable messages the latest 256 wait. A game
-    /// that does not ask at all is as one that stands still: the others go on without it.
+    /// Each peer may fill a share of the queue: 1,024 events or a mebibyte of messages. This peer reads nothing more of
+    /// a peer whose share is full until this has returned `None`. Reliable messages of that peer are not lost
+    /// meanwhile, and other peers are read. Of its unreliable messages the latest 256 wait. If a game never polls, the
+    /// others go on without this peer.
     pub fn poll_event(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.core.out.events.poll() {
@@ -241,15 +244,15 @@ impl Session {
         }
     }
 
-    /// Grows with whatever happens here but the arrival of objects' states and of acks: while it stays, so do the view, the
-    /// host, and what this peer is.
+    /// A counter that grows with everything that happens here, except the arrival of object states and acks. While it
+    /// stays the same, so do the view, the host and this peer's role.
     #[must_use]
     pub const fn stirs(&self) -> u64 {
         self.core.stirs
     }
 
-    /// Whether this peer's own network seems to be cut: neither the relay, whose connection is open, nor any of the members
-    /// that were there answers. It holds until one of them is heard again.
+    /// Whether this peer's own network seems to be cut. It is when the connection to the relay is open and silent, and
+    /// so is every member. It stays `true` until one of them is heard again.
     #[must_use]
     pub const fn is_cut_off(&self) -> bool {
         self.core.watch.reach.is_cut_off()

@@ -1,4 +1,4 @@
-//! What follows from what has just happened.
+//! News: what a service has done, and how the other services act on it.
 
 use core::ops::{BitOr, BitOrAssign};
 
@@ -8,21 +8,21 @@ use samovar_wire::{ObjectId, Time};
 use crate::context::Context;
 use crate::{Event, Session};
 
-/// What a service did, as far as others have to act on it.
+/// Notes of a service on what it has done, for other services to act on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct News(u8);
 
 impl News {
-    /// Nothing that anybody would be told of.
+    /// Nothing that concerns another service.
     pub(crate) const NONE: Self = Self(0);
-    /// There may be something to tell to others.
+    /// There may be something to tell to other peers.
     pub(crate) const SAID: Self = Self(1);
     /// Objects came, went or changed owners.
     pub(crate) const OBJECTS: Self = Self(2);
-    /// Something is known of inputs that was not.
+    /// Something new is known of inputs.
     pub(crate) const INPUTS: Self = Self(4);
-    /// Ordered messages may have had their turn.
+    /// Ordered messages may be ready for delivery.
     pub(crate) const ORDERS: Self = Self(8);
 
     pub(crate) const fn has(self, news: Self) -> bool {
@@ -45,7 +45,7 @@ impl BitOrAssign for News {
 }
 
 impl Session {
-    /// Does what follows from some news, in one order.
+    /// Acts on news, always in the same order.
     pub(crate) fn settle(&mut self, now: Time, news: News) {
         if news.has(News::OBJECTS) {
             self.hear_objects(now);
@@ -62,7 +62,7 @@ impl Session {
         self.settle_accused(now);
     }
 
-    /// Ends the links of those who broke the rules.
+    /// Ends the links of peers that broke the rules.
     pub(crate) fn settle_accused(&mut self, now: Time) {
         while let Some((peer, code)) = self.core.net.poll_accused() {
             if self.core.net.is_linked(peer) {
@@ -96,7 +96,7 @@ impl Session {
             };
             self.core.push_event(told);
             match event {
-                // A former host may have created it before it heard that there is another (PROTOCOL §4.2).
+                // A former host may have created the object before it heard of its successor (PROTOCOL §4.2).
                 ObjectEvent::Created(id)
                     if self.objects.get(id).is_some_and(|object| object.traits().with_host) =>
                 {

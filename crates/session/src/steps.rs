@@ -1,8 +1,8 @@
-//! Whether the game of this peer goes on (docs/recovery.md, promise 12): its steps are counted, not its packets.
+//! Whether the game of this peer makes steps (docs/recovery.md, promise 12). Its steps count, not its packets.
 //!
-//! A page whose frames are withheld, or whose game waits for something, answers the others as ever. Nobody misses it, and
-//! what only a host decides stands still for all. So its session counts the time since the game's last step, as far as the
-//! driver ran meanwhile: a process that does not run at all says so by its silence.
+//! A page whose frames the browser withholds, or whose game waits for something, still answers the others, so no member
+//! misses it. If it hosts, all that only a host decides stands still. So its session counts the time since the game's
+//! last step, as far as the driver ran meanwhile. A process that does not run at all is silent, and is missed for that.
 
 use samovar_wire::control::{Presence, Standing};
 use samovar_wire::limits::MEMBERS_MAX;
@@ -10,15 +10,15 @@ use samovar_wire::{Duration, Term};
 
 use crate::core::watch::AWAY;
 
-/// What is known of this peer's game, and of its fitness to host.
+/// The steps of this peer's game, and this peer's fitness to host.
 #[derive(Debug)]
 pub(crate) struct Steps {
     /// For how long the driver has run since the last step; `None` before the first.
     since: Option<Duration>,
     is_still: bool,
-    /// What the driver said last.
+    /// The standing that the driver gave last.
     standing: Standing,
-    /// What the host of which term was told.
+    /// The term and the standing that a host was told last.
     told: Option<(Term, Standing)>,
 }
 
@@ -30,14 +30,15 @@ impl Default for Steps {
 }
 
 impl Steps {
-    /// So much time passed here. What is longer than a driver that runs ever waits, it did not run.
+    /// Notes that time passed. A driver that runs never waits for longer than [`AWAY`], so only that much of a longer
+    /// time counts.
     pub(crate) fn pass(&mut self, time: Duration) {
         if let Some(since) = &mut self.since {
             *since = *since + time.min(AWAY);
         }
     }
 
-    /// The game made a step; whether it had stood still.
+    /// Notes a step of the game. Returns whether the game had stood still.
     pub(crate) fn step(&mut self) -> bool {
         self.since = Some(Duration::ZERO);
         core::mem::take(&mut self.is_still)
@@ -47,26 +48,27 @@ impl Steps {
         self.is_still
     }
 
-    /// Whether nobody sees this peer's page.
+    /// Whether this peer's page is hidden.
     pub(crate) fn is_hidden(&self) -> bool {
         self.standing.presence == Presence::Hidden
     }
 
-    /// The driver says how fit this peer is to host; whether its page was shown or hidden.
+    /// Takes the driver's word on how fit this peer is to host. Returns whether its page was shown or hidden since the
+    /// last.
     pub(crate) fn set(&mut self, standing: Standing) -> bool {
         let reach = standing.reach.min(MEMBERS_MAX as u8 - 1);
         let former = core::mem::replace(&mut self.standing, Standing { reach, ..standing });
         former.presence != standing.presence
     }
 
-    /// What the host is to be told, if it was not.
+    /// The standing to tell the host; `None` if the host knows it.
     pub(crate) fn news(&mut self, term: Term) -> Option<Standing> {
         let presence = if self.is_still { Presence::Still } else { self.standing.presence };
         let standing = Standing { presence, ..self.standing };
         (self.told.replace((term, standing)) != Some((term, standing))).then_some(standing)
     }
 
-    /// Looks at how long ago the last step was; whether the game has begun to stand still.
+    /// Checks how long ago the last step was. Returns whether the game has just begun to stand still.
     pub(crate) fn review(&mut self, within: Option<Duration>) -> bool {
         let is_still = within.is_some_and(|within| self.stands(within.times(3).half().half()));
         is_still && !core::mem::replace(&mut self.is_still, true)

@@ -11,7 +11,7 @@ use crate::divergence::unreached_since;
 use crate::handover::HURRY;
 use crate::{Cause, Migration, Session};
 
-/// How the reign that ends now was known here.
+/// The reign that ends now, as this peer knew it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Former {
     host: PeerId,
@@ -20,7 +20,7 @@ pub(crate) struct Former {
 }
 
 impl Former {
-    /// The present reign, as it will be looked back on.
+    /// The present reign, before it ends.
     pub(crate) fn of(core: &Core) -> Self {
         let roster = &core.roster;
         Self {
@@ -42,7 +42,7 @@ impl Former {
 }
 
 impl Session {
-    /// Does what the roster wants done.
+    /// Carries out the acts of the roster.
     pub(crate) fn act(&mut self, now: Time) {
         while let Some(act) = self.core.roster.poll_act() {
             match act {
@@ -75,7 +75,7 @@ impl Session {
             if self.core.phase == Phase::Member || self.core.roster.is_host() {
                 self.core.clock.on_host_changed(now);
             } else {
-                // The new host may begin the session anew, whose time is another.
+                // The new host may begin the session anew, with another session time.
                 self.core.clock = SessionClock::unknown(now);
             }
         }
@@ -85,7 +85,7 @@ impl Session {
         if host != former {
             self.desk.clear(&mut self.core);
             if former == self.me() {
-                // Whom this peer was about to drop may be a member of its successor's.
+                // A member that this peer was about to drop may be in its successor's view.
                 let members = &self.core.members.members;
                 self.core.net.reopen_to(|peer| members.contains_key(&peer));
             }
@@ -93,8 +93,8 @@ impl Session {
             self.core.out.migration =
                 Some(Migration { term, from: former, to: host, cause, detected, resumed });
         }
-        // Passed on before anything is said under it, so that nobody sees a stamp of a term it cannot know
-        // (PROTOCOL §4.3).
+        // The warrant goes before any message under its term, so that no member sees a stamp of a term that it cannot
+        // know (PROTOCOL §4.3).
         if term.is_witnessed() {
             let warrant = *self.warrant();
             self.core.tell_all(&PeerControl::Warrant(warrant));
@@ -103,7 +103,8 @@ impl Session {
             if self.core.phase == Phase::Over {
                 return;
             }
-            // The former host may go on yet: from when on it did not hear this peer, who need not have missed it.
+            // The former host may still go on. The split began when this peer's messages no longer reached all members,
+            // even if it has not missed that host.
             let unreached = unreached_since(&self.core, now);
             self.divergence.note_split(&self.core, missed_since.min(unreached));
         }
@@ -117,13 +118,13 @@ impl Session {
     fn ask_to_join_under(&mut self, now: Time, former: PeerId) {
         let host = self.host();
         if host == self.me() {
-            // No member was left who could have claimed, and the session's state is gone with them.
+            // No member was left to claim the term, and the session's state is gone with the members.
             self.drop_link(former, CloseCode::NotAMember);
             self.objects = crate::objects_of(&self.core);
             return self.found(now);
         }
-        // What the former host gave may have died with it: the new one gives another. The former one is
-        // told nothing: it may be a member, and this peer soon another.
+        // A seat from the former host may be lost with it, so this peer asks the new host. The former host is told
+        // nothing: it may be a member, and this peer may soon be another.
         if host != former {
             self.remove_link(former);
             self.objects.remove_peer(former);
@@ -132,7 +133,7 @@ impl Session {
         self.release_held(now);
     }
 
-    /// Does its part under the new host; `false` when this peer's session ends with it.
+    /// Does this peer's part under the new host; `false` when this peer's session ends instead.
     fn live_under(&mut self, now: Time, former: PeerId, cause: Cause) -> bool {
         let (host, term) = (self.host(), self.term());
         if host == self.me() {
@@ -141,12 +142,12 @@ impl Session {
         } else if self.core.takes_part(host) {
             self.renew_wishes(now);
         } else if term.is_witnessed() && self.core.config.rules.migrates {
-            // This peer, or all whom it is with, had given up its successor for lost, or never met it. If that lives the
-            // others went on; the relay knows (PROTOCOL §4.10).
+            // The new host is no member here: this peer's host has removed it, or this peer has never met it. If the
+            // new host lives, the others went on with it; the relay knows (PROTOCOL §4.10 rule 16).
             self.core.roster.exclude();
             self.core.watch.soon();
         } else if self.core.view().has(host) && self.core.roster.is_gone(now, host) {
-            // It said farewell while it was voted for: as a host that leaves it is missed at once.
+            // The elected host left during the vote, so it is missed at once, like any host that leaves.
             self.core.watch.soon();
         } else {
             self.end_removed();
@@ -161,12 +162,12 @@ impl Session {
         self.settle(now, news);
     }
 
-    /// The session object is this peer's now, and with it everything that the former host has left.
+    /// Takes over the session object, and all that the former host has left.
     fn become_host(&mut self, now: Time, former: PeerId, cause: Cause) {
         self.objects.take_session();
         self.core.net.hurries_until = now + HURRY;
         let (me, time) = (self.me(), self.core.known_time(now));
-        // One that lives after all finds out at once, and its ticket takes the seat back.
+        // A former host that lives after all finds out at once, and its ticket takes the seat back.
         if former != me && cause != Cause::HandedOver {
             self.core.members.view.vacate(time, former);
         }
@@ -182,7 +183,7 @@ impl Session {
             self.core.members.tickets.draw(&mut self.desk.entropy);
             let hello = self.core.hello();
             let admitted = self.admit(now, me, &hello);
-            debug_assert!(admitted.is_ok(), "who hosts is a member");
+            debug_assert!(admitted.is_ok(), "a host is a member");
         }
         self.publish_view(now);
         self.core.on_resumed(now);

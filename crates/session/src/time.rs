@@ -1,4 +1,4 @@
-//! What time brings: losses, deaths, elections, the host's housework.
+//! Timers: losses, deaths, elections, and the host's housework.
 
 use samovar_link::LinkEvent;
 use samovar_roster::Lives;
@@ -11,9 +11,9 @@ use crate::settle::News;
 use crate::term::Former;
 use crate::{EndReason, Session};
 
-/// Who passes no time for so long slept: it may have been replaced (PROTOCOL §4.10 rule 11).
+/// A peer whose driver has not called it for so long has slept, and may have been replaced (PROTOCOL §4.10 rule 11).
 const SLEPT: Duration = Duration::from_millis(2_000);
-/// Where a lost host is not succeeded, the session ends with it.
+/// Where the rules allow no successor, the session ends when the host has been missed for so long.
 const ENDS_AFTER: Duration = Duration::from_millis(5_000);
 
 impl Session {
@@ -23,7 +23,7 @@ impl Session {
         if self.core.phase == Phase::Over {
             return;
         }
-        // What a path can take is found out by looking now and then, which is due at no time of its own.
+        // A link finds out what its path can take when it is called now and then; it has no timer for that.
         let looks = self.core.watch_at() <= now;
         for (peer, link) in self.core.net.links_mut() {
             if !looks && link.idle.is_some_and(|idle| idle.due > now) {
@@ -32,7 +32,7 @@ impl Session {
             if link.transport.handle_timeout(now) {
                 link.idle = None;
             }
-            // What time brings about stands behind what a peer says that is not heard now.
+            // While a peer is stalled, its messages wait in the link, and the events of time wait behind them.
             while !self.core.out.events.is_stalled(peer)
                 && let Some(event) = link.transport.poll_event()
             {
@@ -55,7 +55,8 @@ impl Session {
         }
     }
 
-    /// When [`Session::handle_timeout`] or [`Session::poll_transmit`] have something to do by themselves.
+    /// When [`Session::handle_timeout`] or [`Session::poll_transmit`] will have something to do, if nothing else
+    /// happens.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         if self.core.phase == Phase::Over {
@@ -75,7 +76,7 @@ impl Session {
         )
     }
 
-    /// Notes how much time passed since this peer last looked: it may have slept.
+    /// Notes how much time passed since the last call: this peer may have slept.
     #[inline(never)]
     pub(crate) fn pass(&mut self, now: Time) {
         let core = &mut self.core;
@@ -89,7 +90,7 @@ impl Session {
         core.watch.pass(now, last, gap);
     }
 
-    /// What is open between this peer and others: wishes, calls, what was not told yet.
+    /// Reviews what is open between this peer and others: calls, ownership requests, inputs, and untold news.
     fn review(&mut self, now: Time) {
         self.calls.forget_callers(&mut self.core);
         if self.core.phase != Phase::Member {
@@ -112,7 +113,7 @@ impl Session {
         act(&mut self.ownership, &mut ctx)
     }
 
-    /// Looks at everybody's life, as soon as silence says anything.
+    /// Checks which members live, as soon as their silence says anything.
     pub(crate) fn watch(&mut self, now: Time) {
         if self.core.watch.judges(now) {
             self.look(now);
@@ -122,7 +123,7 @@ impl Session {
         }
     }
 
-    /// Looks at everybody's life, and does what follows for the host of the session.
+    /// Checks which members live, and does what follows for the host of the session.
     pub(crate) fn look(&mut self, now: Time) {
         self.core.drop_hints();
         if self.core.phase != Phase::Member {

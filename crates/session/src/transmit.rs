@@ -1,4 +1,4 @@
-//! What goes out: to whom, in which mode, which bytes.
+//! Outgoing packets: the receiver, the mode and the bytes.
 
 use samovar_link::Source;
 use samovar_objects::Place;
@@ -8,29 +8,30 @@ use crate::orders::{Beside, time_of};
 use crate::{Session, Transmit};
 
 impl Session {
-    /// How often each peer is sent what it lacks of this peer's objects; 33 ms unless set. Shorter intervals follow
-    /// motion closer, and cost bytes in proportion. At least a millisecond.
+    /// Sets the interval of this peer's object updates to each peer: 33 ms unless set, and at least 1 ms. Shorter
+    /// intervals follow motion closer, and cost bytes in proportion.
     pub fn set_update_interval(&mut self, interval: Duration) {
         self.core.stir();
         self.core.net.update_interval = interval.max(Duration::from_millis(1));
         self.core.set_paces();
     }
 
-    /// The next bytes for a path, `None` when there is nothing to send now.
+    /// The next packet for a path; `None` when there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         let mut bytes = Vec::new();
         let (to, mode) = self.poll_transmit_into(now, &mut bytes)?;
         Some(Transmit { to, mode, bytes })
     }
 
-    /// As [`Session::poll_transmit`], into a buffer that is used again and again; what it held before is gone.
+    /// As [`Session::poll_transmit`], into a buffer that the caller reuses; its former content is cleared.
     pub fn poll_transmit_into(&mut self, now: Time, out: &mut Vec<u8>) -> Option<(PeerId, Mode)> {
         out.clear();
         if let Some((to, bytes)) = self.core.net.poll_farewell() {
             out.extend_from_slice(&bytes);
             return Some((to, Mode::Unreliable));
         }
-        // Begins with who was served last, who may have more, and ends when nobody has had anything.
+        // Begins with the peer that was served last, since there may be more for it. Ends when there is nothing for any
+        // peer.
         for _ in 0..=self.core.net.links().count() {
             if let Some(peer) = self.core.net.serving()
                 && let Some(mode) = self.transmit_to(now, peer, out)
@@ -39,17 +40,17 @@ impl Session {
             }
             self.core.net.serve_next();
         }
-        // Whoever takes nothing of what it must be told.
+        // Ends the links of peers that do not take what they must be told.
         self.settle_accused(now);
         None
     }
 
     fn transmit_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
-        // Where assertions are checked, it is tried all the same.
+        // A debug build tries to send all the same, to check that the link is idle.
         if self.core.net.link(to)?.is_idle(now) && !cfg!(debug_assertions) {
             return None;
         }
-        // Ordered messages have times of their own.
+        // The orders have timers of their own.
         let has_orders = self.orders.is_any();
         if has_orders || !self.core.net.link(to)?.is_told {
             self.pump(now, to);
@@ -72,14 +73,15 @@ impl Session {
     }
 
     fn write_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
-        // What is sampled before the session's time is known is sampled by this peer's own, and so are its frames.
+        // Before session time is known, updates state the time of this peer's own clock, and answers to pings state
+        // none.
         let time = self.core.clock.time(now);
         let session = if self.core.clock.is_known() { time } else { Time::ZERO };
         let usual = self.core.net.update_interval;
         let hurries = now < self.core.net.hurries_until;
         let link = self.core.net.link_mut(to)?;
         let wanted = link.update_at(to, &self.objects, usual) <= now;
-        // What the budget holds back now is written when it allows, from what is true then.
+        // An update that the budget holds back is written when the budget allows, from the state at that time.
         let due = wanted && link.transport.budget_at() <= now;
         let mut more = false;
         let mut update = None;
@@ -95,7 +97,7 @@ impl Session {
         let sent = link.transport.poll_transmit(now, session, Source { wanted, compose: &mut compose }, out);
         if due && !more {
             let interval = if hurries { usual.half().half() } else { usual };
-            // An eighth: what is newer by a frame is worth no more.
+            // An eighth of the interval: a state that is newer by a game frame is not worth a longer wait.
             (link.next_update, link.patience) = (now + interval, interval.half().half().half());
             link.transport.expect_packet(link.next_update + link.patience);
         }
@@ -105,7 +107,8 @@ impl Session {
         sent
     }
 
-    /// Moves what a member lacks into its lanes, as far as there is room: inputs, objects, and behind them what is in an order.
+    /// Moves messages for a member into its lanes, as far as there is room: inputs, then objects, then ordered
+    /// messages.
     fn pump(&mut self, now: Time, to: PeerId) {
         self.inputs.pump(&mut self.core, &self.objects, now, to);
         let time = self.core.time(now);

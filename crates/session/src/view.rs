@@ -1,4 +1,4 @@
-//! A new view: how everybody lives by it.
+//! How a peer acts on a new view.
 
 use samovar_wire::{CloseCode, ObjectId, PeerId, SortedMap, Time};
 
@@ -9,11 +9,12 @@ use crate::settle::News;
 use crate::{Departure, EndReason, Event, MemberInfo, Session};
 
 impl Session {
-    /// Lives by the session object when somebody else wrote it anew.
+    /// Acts on the view in the session object when another peer has written a new one.
     pub(crate) fn read_session_object(&mut self, now: Time) {
         let Some(object) = self.objects.get(ObjectId::SESSION) else { return };
         let revision = (object.stamp(), object.revision());
-        // What a former host wrote last may arrive behind the next one's warrant, and name others than that one will.
+        // A former host's last view may arrive behind the next host's warrant, and name other members than the next
+        // host's view.
         let is_former = object.stamp().term != self.term();
         let members = &mut self.core.members;
         if members.view_revision == Some(revision) || object.owner() == self.core.config.me || is_former {
@@ -30,7 +31,7 @@ impl Session {
         self.core.roster.handle_view();
         self.core.on_resumed(now);
         self.live_by_view(now);
-        // Not before: until its view is here a new host may not know yet that it is one.
+        // Not earlier: before its first view is here, a new host may not know yet that it hosts.
         self.core.ask_for_ticket();
     }
 
@@ -53,7 +54,8 @@ impl Session {
             let is_replaced = members.values().any(|m| m.seat == member.seat);
             self.on_gone(now, member, is_replaced);
         }
-        // They may have been closed to under a former host, whose admission of them the new one did not know of.
+        // This peer may have refused links to these members. A former host had admitted them, and the next did not know
+        // of that.
         self.core.net.reopen_to(|peer| came.iter().any(|member| member.peer == peer));
         self.core.unlinked_members().into_iter().for_each(|peer| self.link_member(now, peer));
         let (me, mut news) = (self.me(), News::NONE);
@@ -65,7 +67,7 @@ impl Session {
             news |= self.ownership.unfreeze_for(&mut ctx, peer, seat);
         }
         self.settle(now, news);
-        // Behind the names of those who sent them.
+        // These messages come behind the events that name their senders.
         for Early { from, delivery, bytes } in self.core.members.take_early() {
             let former = self.core.out.events.set_speaker(Some(from));
             self.core.push_event(Event::Message { from, delivery, bytes });
@@ -85,7 +87,7 @@ impl Session {
         self.orders.deliver(&mut self.core, now);
     }
 
-    /// A member is in the view no longer.
+    /// A member is no longer in the view.
     fn on_gone(&mut self, now: Time, member: MemberInfo, is_replaced: bool) {
         let code = if is_replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
         self.drop_link(member.peer, code);

@@ -1,8 +1,8 @@
 //! The events that wait for the game, and how much of the queue each peer may fill.
 //!
-//! Each event counts for the peer whose packet brought it about, whatever it is: a message, an object, an input. A peer that has
-//! filled its share is not heard until the game has taken what waits; its packets are not acknowledged meanwhile, so nothing of
-//! what it says reliably is lost. What another peer says is heard all the same.
+//! Each event counts for the peer whose packet caused it, be it a message, an object or an input. A peer that has
+//! filled its share is not heard until the game has taken what waits. Its packets are not acknowledged meanwhile, so
+//! its reliable messages are not lost. Other peers are heard all the same.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ use samovar_wire::{Lane, PeerId, SortedMap};
 
 use crate::{Delivery, Event};
 
-/// Events of one peer that may wait, but for unreliable messages.
+/// How many events of one peer may wait, unreliable messages apart.
 const STEADY_MAX: usize = 1_024;
-/// Bytes of one peer's messages that may wait, but for unreliable ones.
+/// How many bytes of one peer's messages may wait, unreliable ones apart.
 const STEADY_BYTES_MAX: usize = 1_024 * 1_024;
-/// Unreliable and sequenced messages of one peer that may wait. The oldest of that peer is dropped beyond it.
+/// How many unreliable and sequenced messages of one peer may wait. Above that the oldest of that peer is dropped.
 const LOSSY_MAX: usize = 256;
-/// Events that no peer brought about and that may wait: time, and what the game itself does. The oldest is dropped beyond it.
+/// How many events may wait that no peer caused, but time or the game itself. Above that the oldest is dropped.
 const OWN_MAX: usize = 4_096;
 
 /// See the module's documentation.
@@ -24,7 +24,7 @@ const OWN_MAX: usize = 4_096;
 pub(crate) struct Events {
     queue: VecDeque<Waiting>,
     shares: SortedMap<PeerId, Share>,
-    /// Events that no peer brought about.
+    /// How many of the waiting events no peer caused.
     own: usize,
     /// The peer that is heard now.
     speaker: Option<PeerId>,
@@ -38,7 +38,7 @@ struct Waiting {
     event: Event,
 }
 
-/// What waits of one peer.
+/// How much waits of one peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Share {
     lossy: usize,
@@ -47,7 +47,7 @@ struct Share {
 }
 
 impl Events {
-    /// Events from now on are this peer's doing, or nobody's. Whose they were until now.
+    /// Sets the peer that causes the events from now on, if one does. Returns the one before.
     pub(crate) const fn set_speaker(&mut self, speaker: Option<PeerId>) -> Option<PeerId> {
         core::mem::replace(&mut self.speaker, speaker)
     }
@@ -65,7 +65,7 @@ impl Events {
         self.queue.push_back(waiting);
     }
 
-    /// Whether a peer may bring about more; if not, it is heard again once [`Events::take_stalled`] names it.
+    /// Whether a peer may cause more events. If not, it is heard again once [`Events::take_stalled`] names it.
     pub(crate) fn has_room(&mut self, peer: PeerId) -> bool {
         let share = self.share(peer);
         let has_room = share.steady < STEADY_MAX && share.steady_bytes < STEADY_BYTES_MAX;
@@ -79,12 +79,12 @@ impl Events {
         self.stalled.contains(&peer)
     }
 
-    /// Whether events that no peer brings about have room. Those that can wait do.
+    /// Whether there is room for events that no peer causes. Without room, those that can wait do.
     pub(crate) const fn has_room_for_own(&self) -> bool {
         self.own < OWN_MAX / 2
     }
 
-    /// The peers to be heard again, if there are any: the game has taken all that waited.
+    /// The peers that are heard again, since the game has taken all that waited.
     pub(crate) fn take_stalled(&mut self) -> Vec<PeerId> {
         core::mem::take(&mut self.stalled)
     }

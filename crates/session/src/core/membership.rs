@@ -1,4 +1,4 @@
-//! What this peer has read of the session: who its members are, and what it was given.
+//! The membership of this peer: the view that it has read, and its tickets.
 
 use samovar_objects::Objects;
 use samovar_roster::View;
@@ -7,7 +7,7 @@ use samovar_wire::{CloseCode, ObjectId, PeerId, SeatId, SortedMap, Stamp, Term, 
 use super::tickets::Tickets;
 use crate::{Delivery, Kept, MemberInfo};
 
-/// Messages of one member's game, and bytes of them, that may wait until this peer is a member itself.
+/// How many messages of one member's game, and bytes of them, may wait until this peer is a member itself.
 const EARLY_MAX: usize = 1_024;
 const EARLY_BYTES_MAX: usize = 1_024 * 1_024;
 
@@ -25,13 +25,13 @@ pub(crate) struct Membership {
     pub(crate) view: View,
     /// The revision of the session object that `view` was read from.
     pub(crate) view_revision: Option<(Stamp, u64)>,
-    /// What the session begins with, if it is this peer that begins it.
+    /// The seats and time that the session begins with, if this peer founds it.
     pub(crate) kept: Option<Kept>,
     /// The session time at which the session object was last sampled by its host, as this peer read it.
     pub(crate) heard: Time,
     /// The members that the game knows of.
     pub(crate) members: SortedMap<PeerId, MemberInfo>,
-    /// Seats of the view before, with somebody or without, to tell who comes back from who is new.
+    /// The seats of the view before, taken or not, to tell a member that comes back from a new one.
     pub(crate) seats: Vec<SeatId>,
     pub(crate) backup: Option<PeerId>,
     pub(crate) tickets: Tickets,
@@ -63,7 +63,7 @@ impl Membership {
     /// Keeps a message of the game until this peer is a member.
     ///
     /// # Errors
-    /// `LimitExceeded` when its sender has said more than a member says while a newcomer is admitted.
+    /// `LimitExceeded` when its sender has sent more than a member sends while a newcomer is admitted.
     pub(crate) fn keep_early(&mut self, message: Early) -> Result<(), CloseCode> {
         let of_sender = || self.early.iter().filter(|early| early.from == message.from);
         let bytes = of_sender().map(|early| early.bytes.len()).sum::<usize>();
@@ -85,7 +85,7 @@ impl Membership {
     }
 }
 
-/// The view of a session object that is no longer there cannot be; a broken one is the host's fault.
+/// The view in the session object; `None` when there is no such object. A broken view is the host's fault.
 pub(crate) fn decode_view(objects: &Objects) -> Option<Result<View, CloseCode>> {
     let object = objects.get(ObjectId::SESSION)?;
     let fields = (0..object.field_count()).map(|i| object.field(i));

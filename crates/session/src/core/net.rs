@@ -1,4 +1,4 @@
-//! The links to all other peers, one after another to each, and what is written to them.
+//! The links to all other peers, of which each peer may have several in succession, and the messages that go to them.
 
 use samovar_objects::Objects;
 use samovar_wire::object::MessageKind;
@@ -7,15 +7,16 @@ use samovar_wire::{CloseCode, Duration, Generation, Lane, PeerId, Receipt, Sorte
 use super::peer_link::{Idle, PeerLink};
 use crate::SendError;
 
-/// Peers that are remembered as not to be linked again.
+/// How many peers are remembered as not to be linked again.
 const CLOSED_MAX: usize = 128;
-/// Peers whose generation is remembered: more than a peer can have links to.
+/// How many peers' generations are remembered: more than a peer can have links to.
 const REMEMBERED_MAX: usize = 256;
-/// How soon after one link to a peer the next may begin by that peer's doing. Each tells it everything anew.
+/// How soon after one link to a peer the next may begin at that peer's wish, since each new link tells it everything
+/// anew.
 const RESTART_INTERVAL: Duration = Duration::from_millis(500);
 /// How often at most a stranger is told that it is no member.
 const REBUFF_INTERVAL: Duration = Duration::from_millis(100);
-/// Packets that close links and wait to be sent.
+/// How many CLOSE packets may wait to be sent.
 const FAREWELLS_MAX: usize = 64;
 /// The interval of updates to a peer unless the game sets another: 30 a second.
 const UPDATE_INTERVAL: Duration = Duration::from_micros(33_333);
@@ -27,18 +28,18 @@ pub(crate) struct Net {
     links: SortedMap<PeerId, Box<PeerLink>>,
     /// The newest link to a peer: its generation, and when it began.
     associations: SortedMap<PeerId, (Generation, Time)>,
-    /// Peers that were members, or broke the rules: not linked again, and told why when they speak.
+    /// Peers that were members, or broke the rules. They are not linked again, and are told why when they speak.
     closed: Vec<(PeerId, CloseCode)>,
     /// When a stranger was last told that it is no member.
     last_rebuff: Time,
     /// Packets that close links whose state is gone.
     farewells: Vec<(PeerId, Vec<u8>)>,
-    /// Who broke the rules and is still linked.
+    /// Peers that broke the rules and are still linked.
     accused: Vec<(PeerId, CloseCode)>,
-    /// Who was served last by [`crate::Session::poll_transmit`].
+    /// The peer that [`crate::Session::poll_transmit`] served last.
     serving: Option<PeerId>,
     pub(crate) update_interval: Duration,
-    /// Until then this peer tells of its objects more often: it has just become host, or is one no longer.
+    /// Until then this peer sends updates more often: it has just become the host, or is about to hand over.
     pub(crate) hurries_until: Time,
     /// When the game changed something last.
     pub(crate) wrote: Time,
@@ -90,7 +91,7 @@ impl Net {
         self.links.iter_mut().map(|(&peer, link)| (peer, &mut **link))
     }
 
-    /// Everybody that there is a link to.
+    /// All peers that there is a link to.
     pub(crate) fn peers(&self) -> Vec<PeerId> {
         self.links.keys().copied().collect()
     }
@@ -100,7 +101,7 @@ impl Net {
         self.links().filter(|(_, link)| link.admitted).map(|(peer, _)| peer).collect()
     }
 
-    /// Begins a link; what this peer said up to `before` had reached the other before.
+    /// Begins a link; this peer's messages up to `before` had reached the other already.
     pub(super) fn begin(&mut self, now: Time, peer: PeerId, before: Time) {
         let generation = self.next_generation(now, peer);
         self.links.insert(peer, Box::new(PeerLink::new(now, generation, before)));
@@ -119,17 +120,18 @@ impl Net {
         generation
     }
 
-    /// Whether a peer may have another link by its own doing.
+    /// Whether a peer may have another link at its own wish.
     pub(crate) fn may_restart(&self, now: Time, peer: PeerId) -> bool {
         self.associations.get(&peer).is_none_or(|&(_, began)| began + RESTART_INTERVAL <= now)
     }
 
-    /// The state of a link goes.
+    /// Takes the state of a link out.
     pub(crate) fn take(&mut self, peer: PeerId) -> Option<PeerLink> {
         self.links.remove(&peer).map(|link| *link)
     }
 
-    /// Not to be linked again, and why. Who fell off the end of the list is told nothing, which costs it a time-out.
+    /// Notes that a peer is not to be linked again, and why. A peer that has dropped off the list is told nothing,
+    /// which costs it a time-out.
     pub(crate) fn close_to(&mut self, peer: PeerId, code: CloseCode) {
         if self.closed_to(peer).is_some() {
             return;
@@ -145,7 +147,7 @@ impl Net {
         self.closed.iter().find(|closed| closed.0 == peer).map(|closed| closed.1)
     }
 
-    /// Those may be linked again.
+    /// Lets such peers be linked again.
     pub(crate) fn reopen_to(&mut self, whom: impl Fn(PeerId) -> bool) {
         self.closed.retain(|&(peer, _)| !whom(peer));
     }
@@ -159,7 +161,7 @@ impl Net {
     }
 
     pub(crate) fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {
-        // The latest matter most; whoever misses one learns of its end by silence.
+        // The latest matter most. A peer that misses one notices this peer's silence.
         if self.farewells.len() >= FAREWELLS_MAX {
             self.farewells.remove(0);
         }
@@ -170,7 +172,7 @@ impl Net {
         (!self.farewells.is_empty()).then(|| self.farewells.remove(0))
     }
 
-    /// A peer broke the rules, as comes out while something else is done: its link ends behind that.
+    /// Notes that a peer broke the rules. Its link ends after the work that is being done.
     pub(crate) fn accuse(&mut self, peer: PeerId, code: CloseCode) {
         self.accused.push((peer, code));
     }
@@ -179,19 +181,19 @@ impl Net {
         (!self.accused.is_empty()).then(|| self.accused.remove(0))
     }
 
-    /// There may be something to tell to everybody.
+    /// There may be something to tell to any peer.
     pub(super) fn wake(&mut self) {
         self.links.values_mut().for_each(|link| (link.is_told, link.idle) = (false, None));
     }
 
-    /// The link of a peer gets a buffer back.
+    /// Gives a buffer back to the link of a peer.
     pub(crate) fn recycle(&mut self, peer: PeerId, bytes: Vec<u8>) {
         if let Some(link) = self.link_mut(peer) {
             link.transport.recycle(bytes);
         }
     }
 
-    /// Sends a message of a kind of its own; `None` as the error when there is no link.
+    /// Sends a message of a kind to a member. The error is `None` when there is no link.
     pub(crate) fn send(
         &mut self,
         to: PeerId,
@@ -205,7 +207,7 @@ impl Net {
         link.transport.send(lane, &bytes).map_err(|error| Some(error.into()))
     }
 
-    /// The same in the session's lane; whether there was room.
+    /// Sends a message in the session's lane. Returns whether the link took it.
     pub(crate) fn send_about(
         &mut self,
         to: PeerId,
@@ -220,12 +222,12 @@ impl Net {
         link.idle_to(peer, objects, self.update_interval, self.wrote)
     }
 
-    /// Who is served now.
+    /// The peer that is served now.
     pub(crate) const fn serving(&self) -> Option<PeerId> {
         self.serving
     }
 
-    /// Turns to whoever comes behind that.
+    /// Turns to the next peer.
     pub(crate) fn serve_next(&mut self) {
         let next = match self.serving {
             Some(peer) => self.links.next_after(&peer),

@@ -1,4 +1,4 @@
-//! What waits for the driver and for the game.
+//! The outbox: news that waits for the driver or for the game.
 
 use std::collections::VecDeque;
 
@@ -11,18 +11,18 @@ use crate::Migration;
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     pub(crate) events: Events,
-    /// The term that this peer claims, and for whom.
+    /// The term that this peer claims, and the candidate for it.
     pub(crate) claim: Option<(Term, PeerId)>,
-    /// The relay shall ask the host whether it lives.
+    /// The relay is to ask the host whether it lives.
     pub(crate) doubt: bool,
-    /// Peers that this host has barred, of which the relay is to be told.
+    /// Peers that this host has barred, and that the relay is to be told of.
     pub(crate) bars: VecDeque<PeerId>,
-    /// A change of host of which the game is told when the new one's session object is here.
+    /// A change of host; the game is told of it when the new host's session object is here.
     pub(crate) migration: Option<Migration>,
 }
 
 impl Outbox {
-    /// Of those whom no driver asks for, the oldest are given up.
+    /// Notes a barred peer. If no driver polls, the oldest ones are dropped.
     pub(crate) fn bar(&mut self, peer: PeerId) {
         if self.bars.len() == SEATS_MAX {
             self.bars.pop_front();

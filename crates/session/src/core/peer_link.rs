@@ -6,9 +6,10 @@ use samovar_link::{Dues, Link, LinkConfig, LinkEvent};
 use samovar_objects::Objects;
 use samovar_wire::{Duration, Generation, PeerId, Term, Time};
 
-/// Two round trips of a link on which none was measured yet are reckoned as this.
+/// The time that counts as two round trips on a link that has measured none yet.
 pub(super) const FIRST_TRIP: Duration = Duration::from_millis(1_000);
-/// What a peer said before its connection closed may arrive for a round trip after the word of that, and so long at least.
+/// Packets that a peer sent before its connection closed may arrive for a round trip after the hint, and for at least
+/// so long.
 const UNDER_WAY_MIN: Duration = Duration::from_millis(50);
 /// A state that changed is sent within this time.
 const UPDATED_WITHIN: Duration = Duration::from_millis(50);
@@ -20,44 +21,45 @@ pub(crate) struct PeerLink {
     /// The peer is in the view; only then it takes part.
     pub(crate) admitted: bool,
     pub(crate) opened: Time,
-    /// The relay says that the peer's connection closed, since when.
+    /// When this peer heard that a connection of the other closed.
     pub(crate) hint: Option<Time>,
-    /// From when on its silence says something: until then it was heard through a relay that this peer has lost.
+    /// From when on the other's silence counts. Until then it does not, since this peer heard it through a relay that
+    /// it has lost.
     pub(crate) judged_from: Time,
-    /// The member that carries what the two say to each other, and since when it is that one, or none.
+    /// The member that carries the packets between the two, if any, and since when that is so.
     pub(crate) carrier: (Option<PeerId>, Time),
-    /// What the two say to each other goes through the relay.
+    /// Only the relay brings the packets of the other.
     pub(crate) is_relayed: bool,
-    /// When it was heard last behind an unusual silence.
+    /// When the peer was last heard after an unusual silence.
     pub(crate) resumed: Time,
     /// The peer said that it leaves.
     pub(crate) left: bool,
     /// The peer asked for admission on this link.
     pub(crate) greeted: bool,
-    /// A ticket is on its way by this link, or was.
+    /// The host has admitted the peer on this link: a ticket is on its way, or was.
     pub(crate) welcomed: bool,
     pub(crate) next_update: Time,
-    /// How long that waits for the game's next frame.
+    /// How long the next update waits for the game's next frame.
     pub(crate) patience: Duration,
-    /// What this peer said up to then had reached it before this link.
+    /// The time up to which this peer's messages had reached the other before this link.
     before: Time,
-    /// All that this peer has to tell it now is in the link, or waits for room there.
+    /// All that this peer has to tell the other now is in the link, or waits for room there.
     pub(crate) is_told: bool,
-    /// The link has nothing to send for now; `None` when something has happened since that was found out.
+    /// For how long the link has nothing to send; `None` when something has happened since that was found out.
     pub(crate) idle: Option<Idle>,
-    /// The peer speaks in this term under this host, under whom this peer does not live, or not yet; and up to when what this
-    /// peer said had reached it before.
+    /// The term and the host that the other lives under, if this peer does not, or not yet; and up to when this peer's
+    /// messages had reached the other before.
     pub(crate) ahead: Option<((Term, PeerId), Time)>,
-    /// What it said under it.
+    /// Messages of the other under that term and host, which wait.
     pub(crate) held: VecDeque<LinkEvent>,
 }
 
 /// For how long there is nothing to send to a peer unless something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Idle {
-    /// Until something wants to be sent.
+    /// When something will have to be sent.
     pub(crate) until: Time,
-    /// Until it may be sent, or time has to pass for the link.
+    /// When it may be sent, or a timer of the link is due.
     pub(crate) due: Time,
 }
 
@@ -85,25 +87,27 @@ impl PeerLink {
         }
     }
 
-    /// Whether a connection of the peer closed, and nothing was heard of it since but what was under way then. What is said of a
-    /// connection never outweighs that its peer is heard.
+    /// Whether a connection of the peer closed, and only packets that were under way then have come since. A hint never
+    /// outweighs that the peer is heard.
     pub(crate) fn is_hinted(&self) -> bool {
         let under_way = self.transport.round_trip().unwrap_or(FIRST_TRIP).max(UNDER_WAY_MIN);
         self.hint.is_some_and(|since| self.transport.heard_at() <= since + under_way)
     }
 
-    /// It says under whom it lives, if that is another host: what reaches it then is of no account.
+    /// Notes the term and host that the other lives under, if this peer does not. Messages that reach it then do not
+    /// count.
     pub(crate) fn note_ahead(&mut self, ahead: Option<(Term, PeerId)>) {
         let reached = self.reached();
         self.ahead = ahead.map(|reign| (reign, reached));
     }
 
-    /// What is said to it is of account: it is a member, and stays.
+    /// Whether messages to the other count: it is a member, and has not left.
     pub(crate) const fn is_lasting(&self) -> bool {
         self.admitted && !self.left
     }
 
-    /// What was said before has reached the peer while it lived, for all that is known, under the same host.
+    /// The time up to which this peer's messages have reached the other while both lived under the same host, as far as
+    /// this peer knows.
     fn reached(&self) -> Time {
         match self.ahead {
             Some((_, reached)) => reached,
@@ -112,7 +116,8 @@ impl PeerLink {
         }
     }
 
-    /// The same of states: those that were lost shortly before were not sent again yet, or wait to be sent.
+    /// The same for object states. States that were lost shortly before may not have been sent again yet, or wait to be
+    /// sent.
     pub(crate) fn shared(&self) -> Time {
         self.reached() - self.transport.round_trip().unwrap_or_default().times(2) - UPDATED_WITHIN
     }
@@ -122,8 +127,9 @@ impl PeerLink {
         self.idle.is_some_and(|idle| idle.until > now)
     }
 
-    /// When to send the next update; never to who is no member yet, or no longer, or lacks nothing. What is said again lets
-    /// what is new come first: a game whose frames are as long as the interval would else be heard a frame later.
+    /// When to send the next update; never to a peer that is not a member, or that lacks nothing. An update that only
+    /// repeats states waits longer, so that a new one comes first. Otherwise the changes of a game whose frames are as
+    /// long as the interval would go out a frame later.
     pub(crate) fn update_at(&self, peer: PeerId, objects: &Objects, interval: Duration) -> Time {
         if !self.admitted || !objects.wants_datagram(peer) {
             Time::FAR
@@ -134,12 +140,13 @@ impl PeerLink {
         }
     }
 
-    /// For how long there is nothing to send to a peer that is told everything; `wrote` is when the game changed something last.
+    /// For how long there is nothing to send to a peer that is told everything; `wrote` is when the game changed
+    /// something last.
     pub(super) fn idle_to(&self, peer: PeerId, objects: &Objects, interval: Duration, wrote: Time) -> Idle {
         let update = self.update_at(peer, objects, interval);
         let Dues { wanted, allowed, timeout } = self.transport.dues();
-        // The frame in which the game changes something again may be due at the same moment, and what it says is newer; what
-        // has just been changed waits for nothing.
+        // The game's next frame may be due at the same moment and have newer states, so an update of old ones waits for
+        // it. A change that has just been made does not wait.
         let is_old = self.next_update.since(wrote) > self.patience;
         let patience = if is_old { self.patience } else { Duration::ZERO };
         Idle { until: wanted.min(update), due: timeout.min((update + patience).max(allowed)) }

@@ -1,14 +1,14 @@
-//! Whether it is this peer that is cut off, and not the others that are gone.
+//! Whether this peer is cut off, as opposed to all others being gone.
 //!
 //! A relay that ends closes its connections, and a member that ends takes no relay with it. When nothing comes from the
-//! relay any more, nor from anybody else, it is this peer's own network.
+//! relay any more, nor from any member, the fault is in this peer's own network.
 
 use samovar_wire::{Duration, Time};
 
-/// Who has heard nobody for so long is alone.
+/// A peer that has heard no member for so long is alone.
 const ALONE_AFTER: Duration = Duration::from_millis(1_000);
 
-/// What this peer hears.
+/// Whether this peer hears others.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
     /// When any other member was heard last; zero before.
@@ -21,7 +21,7 @@ impl Reach {
         self.is_cut_off
     }
 
-    /// `heard` is when a member was, of those that there are links to now.
+    /// `heard` is when any of the members with a link was last heard.
     pub(super) fn review(&mut self, now: Time, heard: Time, reaches_relay: bool, is_relay_silent: bool) {
         self.heard = self.heard.max(heard);
         if reaches_relay || self.heard + ALONE_AFTER > now {

@@ -1,4 +1,4 @@
-//! Who lives, by what is heard: the failure detector (PROTOCOL §4.10).
+//! The failure detector: which members live, by what is heard of them (PROTOCOL §4.10).
 
 use samovar_wire::{Duration, PeerId, SortedSet, Time};
 
@@ -6,37 +6,39 @@ use super::peer_link::{FIRST_TRIP, PeerLink};
 use super::reach::Reach;
 use super::{Core, Phase};
 
-/// How often everybody's life is looked at, besides the moments at which somebody begins to be missed.
+/// How often the members are checked, besides the moments at which the host begins to be missed.
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
-/// The least time between two looks.
+/// The least time between two checks.
 const WATCH_PAUSE: Duration = Duration::from_millis(5);
-/// Whose silence is this suspicious is missed: one false alarm in a hundred losses of a sign of life, and none has
-/// consequences by itself (PROTOCOL §4.10).
+/// A peer whose silence is this suspicious is missed. One lost sign of life in a hundred raises a false alarm, and a
+/// false alarm has no consequences by itself (PROTOCOL §4.10).
 const MISSED: f64 = 2.0;
-/// However bad a path was, nobody is waited for longer: a lone host would act on for as long.
+/// A peer is missed after this silence at the latest, however bad its path was: a lone host would act on for as long.
 const PATIENCE_MAX: Duration = Duration::from_millis(3_000);
-/// A member that was heard through the relay is not judged before this peer's own connection to it has been back for so long.
+/// A member that was heard through the relay is not judged before this peer's own connection to the relay has been back
+/// for so long.
 const RELAY_SETTLES: Duration = Duration::from_millis(1_000);
-/// Whoever was missed so shortly before that was lost by the same cause: what broke one connection breaks others, one after another.
+/// If a member was missed only so shortly before this peer lost the relay, both have the same cause: a fault that
+/// breaks one connection breaks others, one after another.
 const RELAY_BREAKS_WITHIN: Duration = Duration::from_millis(100);
-/// Nor, when that does not come back, before it has been away for so long.
+/// If the connection to the relay does not come back, such a member is judged after so long.
 const RELAY_RETURNS: Duration = Duration::from_millis(3_000);
-/// For so long behind the moment from which on a carrier is missed, those are not whom only it was heard through.
+/// A member that was heard through a carrier only is missed at the earliest so long after the carrier is.
 const CARRIER_EXCUSES: Duration = Duration::from_millis(1_000);
-/// Who passes no time for so long was away itself, and hears the others before it judges them.
+/// A peer whose driver has not called it for so long was away itself, and listens to the others before it judges them.
 pub(crate) const AWAY: Duration = Duration::from_millis(100);
 
-/// When everybody's life is looked at.
+/// When the members are checked.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// When it was last; `None` to do so at once.
+    /// When they were checked last; `None` to check at once.
     watched: Option<Time>,
     no_watch_before: Time,
-    /// This peer was away, and takes nobody's silence for a sign before that.
+    /// From when on silence counts: this peer was away until shortly before.
     judges_from: Time,
     /// When the host was last heard before this peer doubted it.
     pub(crate) doubted: Time,
-    /// All were told last that this peer misses its host.
+    /// This peer last told all members that it misses its host.
     pub(crate) says_missed: bool,
     pub(crate) reach: Reach,
 }
@@ -53,24 +55,24 @@ impl Watch {
         }
     }
 
-    /// There is news that a look at everybody's life may make something of, as soon as one is due.
+    /// There is news for the next check, which is due as soon as the pause allows.
     pub(crate) const fn soon(&mut self) {
         self.watched = None;
     }
 
-    /// Looks now.
+    /// A check happens now.
     pub(crate) fn begin(&mut self, now: Time) {
         self.watched = Some(now);
         self.no_watch_before = now + WATCH_PAUSE;
     }
 
-    /// Whether silence says anything.
+    /// Whether silence counts.
     pub(crate) fn judges(&self, now: Time) -> bool {
         self.judges_from <= now
     }
 
-    /// So much time passed since this peer last looked, at `last`: who is away again and again, in a hidden tab, judges every
-    /// other time.
+    /// Notes that `gap` has passed since the last call, at `last`. A peer that is away again and again, in a hidden
+    /// tab, judges every other time.
     pub(crate) fn pass(&mut self, now: Time, last: Time, gap: Duration) {
         if gap >= AWAY && self.judges_from <= last {
             self.judges_from = now + WATCH_INTERVAL.half();
@@ -80,8 +82,8 @@ impl Watch {
 }
 
 impl Core {
-    /// When to look at everybody's life: now and then, when the host begins to be missed, and when a wait of the election
-    /// is over.
+    /// When to check the members: now and then, when the host begins to be missed, and when a wait of the election is
+    /// over.
     pub(crate) fn watch_at(&self) -> Time {
         let missed_at = match self.net.link(self.host()) {
             Some(link) if self.phase == Phase::Member && self.roster.missed_since().is_none() => {
@@ -97,11 +99,11 @@ impl Core {
         missed_at.min(routine).max(watch.no_watch_before)
     }
 
-    /// When a peer that says nothing more begins to be missed.
+    /// When a peer begins to be missed, if it stays silent.
     fn missed_at(&self, peer: PeerId, link: &PeerLink) -> Time {
         let transport = &link.transport;
-        // What a stream loses comes again after a round trip and more, and holds back all behind it. How long that is
-        // a new link does not know.
+        // Data that a stream loses comes again after more than a round trip, and holds back all behind it. A new link
+        // does not know its round trip yet.
         let again = match transport.round_trip() {
             None => FIRST_TRIP,
             Some(trip) if transport.is_lossless() => trip.times(2),
@@ -109,18 +111,20 @@ impl Core {
         };
         let silent = transport.suspect_at(MISSED).max(transport.heard_at() + again);
         let silent = silent.min(transport.heard_at() + PATIENCE_MAX);
-        // The relay lost it, too: a sign of life and a half are enough.
+        // A connection of the peer has closed, too, so the silence of one and a half signs of life is enough.
         let hinted = transport.heard_at() + self.pace_of(peer).times(3).half();
         let missed_at = if link.is_hinted() { silent.min(hinted) } else { silent };
         let missed_at = self.missed_beyond_carrier(missed_at, link);
         let missed_at =
             if link.is_relayed { self.missed_beyond_relay(missed_at, peer, link) } else { missed_at };
-        // A host's lease goes on by whom it hears, whatever keeps it from that.
+        // A host has no such excuse: its lease goes on by the members that it hears, whatever keeps it from hearing
+        // them.
         if self.is_host() { missed_at } else { missed_at.max(link.judged_from) }
     }
 
-    /// What a carrier did not bring since it fell silent says nothing of who it would have been from: nobody is missed before
-    /// the carrier, nor sooner behind its silence, or behind the change to it, than any silence says something.
+    /// While a carrier is silent, the silence of the members that it carries for says nothing, so they are not missed
+    /// before it. When the carrier is heard again, or another carries for a member, that member has its whole span of
+    /// silence again.
     fn missed_beyond_carrier(&self, missed_at: Time, link: &PeerLink) -> Time {
         let (carrier, since) = link.carrier;
         let span = missed_at.since(link.transport.heard_at());
@@ -136,8 +140,9 @@ impl Core {
         missed_at.max(self.missed_at(peer, carrier) + CARRIER_EXCUSES)
     }
 
-    /// Nor is anybody missed whom the relay brought, while it has brought nothing from anybody since that one fell silent: what
-    /// broke that one's connection may have broken this peer's own, and it is about to hear so.
+    /// A member that the relay brings is missed a little later while the relay has brought nothing from any member
+    /// since that one fell silent. The fault may have broken this peer's own connection, and the driver is about to say
+    /// so.
     fn missed_beyond_relay(&self, missed_at: Time, peer: PeerId, link: &PeerLink) -> Time {
         let others = self.net.links().filter(|&(other, link)| other != peer && link.is_relayed);
         let brought = others.map(|(_, link)| link.transport.heard_at()).max().unwrap_or_default();
@@ -149,14 +154,14 @@ impl Core {
         }
     }
 
-    /// The members that are missed, and those that are silent enough not to be a successor of choice. Right after it was away
-    /// this peer knows of silence nothing.
+    /// The members that are missed, and those that are doubted: too silent to be the first choice as a successor. Right
+    /// after this peer was away, silence does not count.
     pub(crate) fn lives(&self, now: Time) -> (SortedSet<PeerId>, SortedSet<PeerId>) {
         let judges = self.watch.judges(now);
         let (mut missed, mut doubted) = (SortedSet::new(), SortedSet::new());
         for member in self.view().members().map(|member| member.peer).filter(|&peer| peer != self.me()) {
             let link = self.net.link(member);
-            // Who has no link is as good as missed: the rules of the game were broken on one side.
+            // A member without a link counts as missed: one of the two broke the rules.
             let is_missed =
                 link.is_none_or(|link| link.left || judges && self.missed_at(member, link) <= now);
             if is_missed {
@@ -166,14 +171,15 @@ impl Core {
                 doubted.insert(member);
             }
         }
-        // Who was removed, or never met, cannot be followed (PROTOCOL §4.10).
+        // A host that was removed, or that this peer never met, cannot be followed (PROTOCOL §4.10).
         if !self.view().has(self.host()) {
             missed.insert(self.host());
         }
         (missed, doubted)
     }
 
-    /// A host that is silent may be missed soon: then its answer, or that there is none, is known already.
+    /// Asks the relay about a silent host before it is missed, so that the host's answer, or its lack, is known by
+    /// then.
     pub(crate) fn doubt_host(&mut self, now: Time) {
         let Some(host) = self.net.link(self.host()) else { return };
         let heard = host.transport.heard_at();
@@ -182,7 +188,7 @@ impl Core {
         }
     }
 
-    /// This peer says whether it misses its host.
+    /// Notes that this peer tells the others whether it misses its host.
     pub(crate) fn note_missed_host(&mut self, missed: bool) {
         let said = core::mem::replace(&mut self.watch.says_missed, missed);
         let Some(host) = self.net.link(self.host()) else { return };
@@ -190,14 +196,15 @@ impl Core {
         if missed {
             self.watch.doubted = heard;
         } else if said {
-            // The relay, too, shall know when the host is heard again (PROTOCOL §5.5). One that is only
-            // waited for longer, since its packets take another path, has not been.
+            // The relay, too, is told when the host is heard again (PROTOCOL §5.5). A host that is only waited for
+            // longer, since its packets take another path, has not been heard again.
             self.out.doubt |= self.watch.doubted != heard;
         }
     }
 
-    /// This peer's own connection to the relay is lost, through which it heard a member: that one's silence says nothing
-    /// until the connection has been back for a second, or away for three. Of whom it missed long before it knows no better.
+    /// This peer has lost its own connection to the relay, through which it heard a member. The member's silence does
+    /// not count until the connection has been back for a second, or away for three. A member that was missed long
+    /// before stays missed.
     pub(crate) fn excuse(&mut self, now: Time, peer: PeerId) {
         let Some(link) = self.net.link(peer) else { return };
         if self.missed_at(peer, link) + RELAY_BREAKS_WITHIN > now
@@ -214,7 +221,7 @@ impl Core {
         }
     }
 
-    /// Hints that were refuted say nothing any more.
+    /// Drops hints that were refuted.
     pub(crate) fn drop_hints(&mut self) {
         for (_, link) in self.net.links_mut() {
             let is_hinted = link.is_hinted();

@@ -1,4 +1,4 @@
-//! What a game does with calls (PROTOCOL §4.8).
+//! Calls, as a game makes and answers them (PROTOCOL §4.8).
 
 use samovar_objects::Objects;
 use samovar_wire::Time;
@@ -26,7 +26,7 @@ impl Session {
 }
 
 impl Calls<'_> {
-    /// Calls another peer's game; [`crate::Event::Reply`] tells how that ended, exactly once.
+    /// Calls another peer's game; [`crate::Event::Reply`] tells how the call ended, exactly once.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -36,7 +36,7 @@ impl Calls<'_> {
         self.state.call(self.core, self.now, to, call)
     }
 
-    /// Calls a [`Procedure`]; the method and the bytes of `call` do not matter.
+    /// Calls a [`Procedure`]; the method and the bytes of `call` are ignored.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -49,7 +49,7 @@ impl Calls<'_> {
         self.call(Call { method: P::METHOD, bytes: bits.bytes(), ..call })
     }
 
-    /// Waits for an answer no longer; [`CallOutcome::Cancelled`] follows, unless the call has ended.
+    /// Cancels a call; [`CallOutcome::Cancelled`] follows, unless the call has ended.
     pub fn cancel(&mut self, id: CallId) {
         self.core.stir();
         self.state.give_up(self.core, id, CallOutcome::Cancelled);

@@ -1,4 +1,4 @@
-//! What a game does with objects: it creates, changes, destroys and grants them.
+//! Objects, as a game creates, changes, destroys and grants them.
 
 use samovar_objects::{CreateError, Kinded, ObjectError, Objects, Replicate, State};
 use samovar_wire::claim::Denial;
@@ -10,7 +10,7 @@ use crate::core::Core;
 use crate::divergence::Divergence;
 use crate::ownership::OwnershipState;
 
-/// Changes of objects, by [`crate::Session::edit`]. The other members are told without further ado.
+/// Changes of objects, by [`crate::Session::edit`]. The session tells them to the other members by itself.
 #[derive(Debug)]
 pub struct Edit<'a> {
     pub(super) core: &'a mut Core,
@@ -31,8 +31,8 @@ impl Edit<'_> {
         self.objects.create(time, traits, fields)
     }
 
-    /// Creates an object with this value that this peer owns. `traits` are for the type's kind, whatever kind they
-    /// name; its schema belongs into the session's: `Schemas::new().with(T::schema())`.
+    /// Creates an object with this value that this peer owns. It is of the type's kind, whatever kind `traits` name.
+    /// The type's schema belongs into the session's: `Schemas::new().with(T::schema())`.
     ///
     /// # Errors
     /// See [`CreateError`].
@@ -46,7 +46,7 @@ impl Edit<'_> {
         self.objects.create_as(time, traits, value)
     }
 
-    /// Creates an object of a kind with a schema that this peer owns.
+    /// Creates an object that this peer owns, of a kind with a schema.
     ///
     /// # Errors
     /// See [`CreateError`].
@@ -56,7 +56,7 @@ impl Edit<'_> {
         self.objects.create_state(time, traits, state)
     }
 
-    /// Sets a text field of an object that this peer owns. Setting the value that it has costs nothing.
+    /// Sets a text field of an object that this peer owns. Setting the same value again costs nothing.
     ///
     /// # Errors
     /// See [`ObjectError`].
@@ -69,7 +69,7 @@ impl Edit<'_> {
         self.objects.set(time, id, field, value)
     }
 
-    /// Sets the value of an object that this peer owns, or has requested. What is as it was costs nothing.
+    /// Sets the value of an object that this peer owns, or has requested. Fields that stay the same cost nothing.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`; `BadField` when the object is of another kind.
@@ -78,7 +78,7 @@ impl Edit<'_> {
         self.objects.write(time, id, value)
     }
 
-    /// Sets the state of an object that this peer owns. What is as it was costs nothing.
+    /// Sets the state of an object that this peer owns. Fields that stay the same cost nothing.
     ///
     /// # Errors
     /// See [`ObjectError`].
@@ -87,7 +87,7 @@ impl Edit<'_> {
         self.objects.set_state(time, id, state)
     }
 
-    /// How much an object counts where not all that changed fits into a packet; 16 unless set.
+    /// Sets the priority of an object, for packets that cannot hold all changes; 16 unless set.
     ///
     /// # Errors
     /// See [`ObjectError`].
@@ -96,7 +96,7 @@ impl Edit<'_> {
         self.objects.set_priority(id, priority)
     }
 
-    /// The least time between two updates of an object to each peer; zero unless set.
+    /// Sets the least time between two updates of an object to each peer; zero unless set.
     ///
     /// # Errors
     /// See [`ObjectError`].
@@ -120,8 +120,8 @@ impl Edit<'_> {
         Ok(())
     }
 
-    /// The host gives an object to a member. The member announces itself as the owner; until then nothing changes.
-    /// What was frozen is so no longer.
+    /// As the host, gives an object to a member. Nothing changes until that member announces itself as the owner. A
+    /// frozen object is frozen no longer.
     ///
     /// # Errors
     /// See [`ObjectError`].
@@ -135,7 +135,7 @@ impl Edit<'_> {
         Ok(())
     }
 
-    /// The game changes something now: the session time of that.
+    /// Notes that the game changes something now. Returns the session time of the change.
     fn changes_at(&mut self) -> Time {
         self.core.stir();
         self.core.net.wrote = self.now;

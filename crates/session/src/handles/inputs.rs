@@ -1,4 +1,4 @@
-//! What a game does with inputs (PROTOCOL §4.12).
+//! Inputs, as a game submits them (PROTOCOL §4.12).
 
 use samovar_wire::Time;
 
@@ -6,12 +6,13 @@ use crate::settle::News;
 use crate::{Session, SubmitError};
 
 impl Session {
-    /// Wants the host's game to do something: its number, for [`crate::Event::Accepted`]. Each input is given to the game of
-    /// each host exactly once in its reign, in the order of submission, as [`crate::Event::Input`]; that of an accepted one
-    /// survives the end of any single peer. A game of a new host skips inputs whose effect it sees in what the former one left, by
-    /// keeping the number of the last input of each seat in the object that has the effect.
+    /// Submits an input for the host's game. Returns its number, for [`crate::Event::Accepted`]. The game of each host
+    /// gets each input exactly once in its reign, in the order of submission, as [`crate::Event::Input`]. An accepted
+    /// input survives the loss of any single peer. A new host's game must skip inputs that already had their effect
+    /// under the former host. To see which, a game keeps the number of each seat's last input in the object that has
+    /// the effect.
     ///
-    /// An input is sent at once, and again to each new host and backup. It is not accepted while nobody but the host
+    /// An input is sent at once, and again to each new host and backup. It is not accepted while no peer but the host
     /// could hold it, except when this peer is alone in its session.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What a game says of its interest (PROTOCOL §4.9).
+//! Interest, as a game sets it (PROTOCOL §4.9).
 
 use samovar_objects::{Focus, Objects};
 
@@ -6,7 +6,7 @@ use crate::Session;
 use crate::core::Core;
 use crate::interest::InterestState;
 
-/// What this peer wants to see of others' objects, by [`crate::Session::interest`].
+/// This peer's interest in the objects of others, by [`crate::Session::interest`].
 #[derive(Debug)]
 pub struct Interest<'a> {
     pub(super) core: &'a mut Core,
@@ -15,21 +15,21 @@ pub struct Interest<'a> {
 }
 
 impl Session {
-    /// What this peer wants to be kept up to date about.
+    /// Reads and sets this peer's interest.
     pub const fn interest(&mut self) -> Interest<'_> {
         Interest { core: &mut self.core, objects: &mut self.objects, state: &mut self.interest }
     }
 }
 
 impl Interest<'_> {
-    /// What this peer wants to be kept up to date about: objects within a ball, or everything, as long as nothing else
-    /// is said. Objects that have no place, or whose changes are reliable, are always told.
+    /// Sets which objects this peer wants to be kept up to date about: those within a ball, or all, which is the
+    /// default. Changes of objects without a place, and reliable changes, are always told.
     ///
-    /// All members hear of it when it has moved by an eighth of its radius, so it may be called with every frame.
-    /// [`Event::ObjectEntered`](crate::Event::ObjectEntered) and `ObjectLeft` follow. That there is an object, who
-    /// owns it, and that it is gone, is told about all objects in any case: any member may have to take them over.
+    /// The members are told when the focus has moved by an eighth of its radius, so a game may call this with every
+    /// frame. [`Event::ObjectEntered`](crate::Event::ObjectEntered) and `ObjectLeft` follow. The creation, the owner
+    /// and the end of every object are always told, since any member may have to take it over.
     ///
-    /// A focus that is not made of numbers, or has a negative radius, changes nothing.
+    /// A focus with a value that is no number, or with a negative radius, changes nothing.
     pub fn set_focus(&mut self, focus: Option<Focus>) {
         self.core.stir();
         if focus.is_none_or(|focus| focus.is_valid()) {
@@ -37,14 +37,14 @@ impl Interest<'_> {
         }
     }
 
-    /// What this peer wants to see; `None` for everything.
+    /// This peer's focus; `None` for everything.
     #[must_use]
     pub const fn focus(&self) -> Option<Focus> {
         self.state.focus()
     }
 
-    /// The edge of the cells in which this peer looks for what others want to see, in the unit of the places; 16 unless
-    /// set. About the radius of the members' foci serves best.
+    /// Sets the edge of the grid cells in which this peer looks up the objects that others want to see, in the unit of
+    /// the objects' places; 16 unless set. An edge of about the radius of the members' foci is best.
     pub fn set_cell(&mut self, edge: f32) {
         self.core.stir();
         self.objects.set_cell(edge);

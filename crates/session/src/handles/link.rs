@@ -1,4 +1,4 @@
-//! What is known of a link.
+//! The measurements of a link.
 
 use samovar_link::LinkStats;
 use samovar_wire::{Duration, Time};
@@ -12,7 +12,7 @@ pub struct LinkTo<'a> {
 }
 
 impl LinkTo<'_> {
-    /// The round trip as the path takes it, without what either end was busy with: the shortest of the last 16, which are
+    /// The round trip of the path, without the time that either end was busy: the shortest of the last 16, which span
     /// eight seconds. `None` before the first.
     #[must_use]
     pub fn round_trip(&self) -> Option<Duration> {
@@ -20,7 +20,7 @@ impl LinkTo<'_> {
         least_round_trip
     }
 
-    /// How long nothing was heard of the peer.
+    /// How long the peer has been silent.
     #[must_use]
     pub fn silence(&self, now: Time) -> Duration {
         self.link.transport.silence(now)
@@ -32,7 +32,7 @@ impl LinkTo<'_> {
         self.link.transport.suspicion(now)
     }
 
-    /// What the link measures.
+    /// All that the link measures.
     #[must_use]
     pub fn stats(&self) -> LinkStats {
         self.link.transport.stats()

@@ -1,4 +1,4 @@
-//! What a game wishes of the ownership of objects, and what a host's game decides (PROTOCOL §4.7).
+//! Ownership requests, as a game makes them and a host's game decides them (PROTOCOL §4.7).
 
 use samovar_wire::claim::Wish;
 use samovar_wire::{ObjectId, PeerId, Time};
@@ -6,7 +6,7 @@ use samovar_wire::{ObjectId, PeerId, Time};
 use crate::context::Context;
 use crate::{OwnershipPolicy, OwnershipRequest, Session, WishError};
 
-/// Who owns what, by [`crate::Session::ownership`].
+/// The ownership of objects, by [`crate::Session::ownership`].
 #[derive(Debug)]
 pub struct Ownership<'a> {
     pub(super) session: &'a mut Session,
@@ -21,10 +21,10 @@ impl Session {
 }
 
 impl Ownership<'_> {
-    /// Asks the host for an object. From now on this peer may change it as if it were its own; until it is, nobody else
-    /// sees that. [`crate::Event::Ownership`] tells the outcome. Asking for what is this peer's does nothing.
+    /// Asks the host for an object. From now on this peer may change it as if it were its own; until it is, no other
+    /// peer sees the changes. [`crate::Event::Ownership`] tells the outcome. Asking for an own object does nothing.
     ///
-    /// The host's rule, unless its game decides: [`samovar_wire::object::Access`] says who may ask and when.
+    /// Unless the host's game decides, [`samovar_wire::object::Access`] says which members may ask, and when.
     ///
     /// # Errors
     /// See [`WishError`].
@@ -32,7 +32,7 @@ impl Ownership<'_> {
         self.wish(id, Wish::Request)
     }
 
-    /// Gives an object that this peer owns to the host, which may give it to somebody else.
+    /// Gives an object that this peer owns to the host, which may give it to another member.
     ///
     /// # Errors
     /// See [`WishError`].
@@ -55,8 +55,9 @@ impl Ownership<'_> {
         self.wish(id, Wish::Transfer(to))
     }
 
-    /// As [`Ownership::request`], for an object that this peer touches: of all who touch it at about the same time the
-    /// first by session time gets it, and it does not move again at once. May be called as long as the touch lasts.
+    /// As [`Ownership::request`], for an object that this peer touches. Of all members that touch it at about the same
+    /// time, the first by session time gets it, and the object does not move again at once. A game may call this for as
+    /// long as the touch lasts.
     ///
     /// # Errors
     /// See [`WishError`].
@@ -72,20 +73,19 @@ impl Ownership<'_> {
         Ok(())
     }
 
-    /// How the host decides on what members wish; [`OwnershipPolicy::ByAccess`] unless set. Matters while this peer
-    /// hosts.
+    /// Sets how this peer decides ownership requests while it hosts; [`OwnershipPolicy::ByAccess`] unless set.
     pub const fn set_policy(&mut self, policy: OwnershipPolicy) {
         self.session.ownership.set_policy(policy);
     }
 
-    /// The next wish that the host's game has to decide, by [`Ownership::answer`]. One that it never answers is asked
-    /// again by whoever wishes it, and given up in the end.
+    /// The next ownership request that the host's game has to decide, by [`Ownership::answer`]. If the game never
+    /// answers, the sender asks again, and gives up in the end.
     pub fn poll_request(&mut self) -> Option<OwnershipRequest> {
         self.session.ownership.poll_request()
     }
 
-    /// The game's decision. It does nothing when the wish was settled otherwise: its sender or its object is gone, or
-    /// this peer hosts no longer.
+    /// Decides an ownership request. It does nothing when the request was settled otherwise: its sender or its object
+    /// is gone, or this peer no longer hosts.
     pub fn answer(&mut self, asked: &OwnershipRequest, is_granted: bool) {
         let Session { core, objects, ownership, .. } = &mut *self.session;
         core.stir();
@@ -93,9 +93,9 @@ impl Ownership<'_> {
         self.session.settle(self.now, news);
     }
 
-    /// Whether this peer, while it hosts, spreads objects that nobody in particular owns over all members, at most
-    /// four a second; off unless set. Only objects whose traits say `balanced` move: those that the host owns, by
-    /// creation, release or inheritance, unless its own game asked for them, and those that were spread before.
+    /// Sets whether this peer, while it hosts, spreads objects over all members, at most four a second; off unless set.
+    /// Only objects whose traits say `balanced` move. These are objects that the host owns by creation, release or
+    /// inheritance, unless its own game asked for them; and those that were spread before.
     pub const fn set_balancing(&mut self, is_on: bool) {
         self.session.ownership.set_balancing(is_on);
     }

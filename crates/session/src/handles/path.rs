@@ -1,10 +1,10 @@
-//! What a driver says of a path.
+//! The path to a peer, as its driver reports it.
 
 use samovar_wire::{PeerId, Time};
 
 use crate::core::peer_link::PeerLink;
 
-/// The path to a peer, by [`crate::Session::path`]. Where there is no link to that peer nothing changes.
+/// The path to a peer, by [`crate::Session::path`]. Without a link to that peer nothing changes.
 #[derive(Debug)]
 pub struct PathTo<'a> {
     pub(super) link: Option<&'a mut PeerLink>,
@@ -12,7 +12,7 @@ pub struct PathTo<'a> {
 }
 
 impl PathTo<'_> {
-    /// The path changed: what was under way on the old one may be lost.
+    /// The path changed: packets under way on the old one may be lost.
     pub fn handle_changed(&mut self) {
         if let Some(link) = &mut self.link {
             link.idle = None;
@@ -20,7 +20,8 @@ impl PathTo<'_> {
         }
     }
 
-    /// A connection to the peer closed: a hint, not a proof, and none any more when the peer is heard after that.
+    /// A connection to the peer closed. That is a hint that the peer is gone, not a proof, and no hint once the peer is
+    /// heard again.
     pub fn handle_closed(&mut self) {
         if let Some(link) = &mut self.link {
             link.hint = Some(self.now);
@@ -35,15 +36,15 @@ impl PathTo<'_> {
         }
     }
 
-    /// Which member carries what this peer and the other say to each other; `None` when they have a path of their own, or
-    /// the relay's.
+    /// Sets the carrier, the member that forwards the packets between this peer and the other; `None` when they have a
+    /// path of their own, or the relay's.
     pub fn set_carrier(&mut self, carrier: Option<PeerId>) {
         if let Some(link) = self.link.as_mut().filter(|link| link.carrier.0 != carrier) {
             link.carrier = (carrier, self.now);
         }
     }
 
-    /// Whether the path goes through the relay: by its connection, or not at all.
+    /// Sets whether only the relay brings the peer's packets.
     pub fn set_relayed(&mut self, is_relayed: bool) {
         if let Some(link) = &mut self.link {
             link.is_relayed = is_relayed;

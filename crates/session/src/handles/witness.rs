@@ -1,4 +1,4 @@
-//! What goes between the session and its witness, the relay (PROTOCOL §5.5).
+//! The messages between the session and its witness, the relay (PROTOCOL §5.5).
 
 use samovar_roster::Verdict;
 use samovar_wire::relay::Denial;
@@ -8,8 +8,8 @@ use crate::core::Phase;
 use crate::term::Former;
 use crate::{EndReason, Session};
 
-/// The witness of the session, by [`crate::Session::witness`]: the relay, which grants terms. Its word comes in by the
-/// methods named `handle`; what it is to be told goes out by those named `poll`.
+/// The witness of the session, by [`crate::Session::witness`]: the relay, which grants terms. The methods named
+/// `handle` take its messages; those named `poll` give the messages for it.
 #[derive(Debug)]
 pub struct Witness<'a> {
     pub(super) session: &'a mut Session,
@@ -17,7 +17,7 @@ pub struct Witness<'a> {
 }
 
 impl Witness<'_> {
-    /// Takes a warrant from the relay or a member, and lives under it when it opens a newer term.
+    /// Takes a warrant from the relay or a member, and begins its term when that is newer.
     pub fn handle_warrant(&mut self, warrant: &Warrant) -> Verdict {
         let Self { session, now } = self;
         session.pass(*now);
@@ -31,7 +31,8 @@ impl Witness<'_> {
         verdict
     }
 
-    /// The relay has lost the host, and says by which warrant to go on should this peer miss it, too.
+    /// The relay has lost the host, and gives a warrant of a later term. The session begins that term if this peer
+    /// misses the host, too.
     pub fn handle_successor(&mut self, warrant: Warrant) {
         let Self { session, now } = self;
         session.pass(*now);
@@ -49,28 +50,32 @@ impl Witness<'_> {
         self.session.act(self.now);
     }
 
-    /// The relay says that a peer's connection to it closed: as much as a hint, and that it cannot make that peer host.
+    /// The relay says that a peer's connection to it closed. That is a hint that the peer is gone, and the relay cannot
+    /// make it host.
     pub fn handle_gone(&mut self, peer: PeerId) {
-        // Right behind a connection that is back it says that the other's is not, which was closed with it perhaps.
+        // When this peer has just come back to the relay, the news may be old: one fault may have closed both
+        // connections.
         if self.session.core.roster.handle_gone(self.now, peer) {
             self.session.path(self.now, peer).handle_closed();
         }
     }
 
-    /// The session has lost its witness for good: ends it here, as for a member that was removed. Its ticket takes the seat
-    /// back where it is founded anew.
+    /// The session has lost its witness for good. Ends this peer's session, as for a removed member. Its ticket takes
+    /// the seat back when the session is founded anew.
     pub fn handle_lost(&mut self) {
         self.session.core.stir();
         self.session.end(EndReason::Removed);
     }
 
-    /// The relay says that this peer is barred from the game: it is out, whether it has heard its host or not.
+    /// The relay says that this peer is barred from the game. Its session ends, even if it has not heard so from its
+    /// host.
     pub fn handle_barred(&mut self) {
         self.session.core.stir();
         self.session.end(EndReason::Refused(CloseCode::PutOut));
     }
 
-    /// Whether the relay can be reached. What it grants beats what members vote for, so it is asked while it can be.
+    /// Sets whether the relay can be reached. A term that the relay grants beats a voted one, so members ask the relay
+    /// while they can.
     pub fn set_reached(&mut self, is_reached: bool) {
         let Self { session, now } = self;
         session.pass(*now);
@@ -82,24 +87,26 @@ impl Witness<'_> {
         session.watch(*now);
     }
 
-    /// This peer's own connection to the relay is lost, through which it heard a member: that one's silence says nothing
-    /// until the connection has been back for a second, or away for three. Of whom it missed long before it knows no better.
+    /// This peer has lost its own connection to the relay, through which it heard a member. The member's silence does
+    /// not count until the connection has been back for a second, or away for three. A member that was missed long
+    /// before stays missed.
     pub fn excuse(&mut self, peer: PeerId) {
         self.session.core.excuse(self.now, peer);
     }
 
-    /// Whether the relay should ask the host whether it lives, once for each silence: it is silent for longer than usual, or
-    /// heard again after it was missed. The driver takes it to the relay, before a claim.
+    /// Whether the driver should send DOUBT to the relay, which then asks the host whether it lives. It goes before a
+    /// claim. `true` once for each silence: when the host is silent for longer than usual, and when it is heard again
+    /// after it was missed.
     pub const fn poll_doubt(&mut self) -> bool {
         core::mem::replace(&mut self.session.core.out.doubt, false)
     }
 
-    /// A peer that this host has barred; the driver takes it to the relay, which keeps that one out.
+    /// A peer that this host has barred; the driver tells the relay, which keeps that peer out.
     pub fn poll_bar(&mut self) -> Option<PeerId> {
         self.session.core.out.bars.pop_front()
     }
 
-    /// The term that this peer claims, and for whom; the driver takes it to the relay.
+    /// The term that this peer claims, and the candidate for it; the driver sends the claim to the relay.
     pub const fn poll_claim(&mut self) -> Option<(Term, PeerId)> {
         self.session.core.out.claim.take()
     }

@@ -1,4 +1,4 @@
-//! What goes to each of those who hold inputs, and what it says of them.
+//! Feeds: the inputs that go to each holder, and what it says about them.
 
 use std::collections::VecDeque;
 
@@ -12,53 +12,53 @@ use samovar_wire::{Lane, PeerId, Receipt, SeatId, Time, Writer};
 use super::Inputs;
 use crate::core::{Core, Phase};
 
-/// Messages of inputs to one peer that are not acked; what comes then waits and shares the next.
+/// How many messages of inputs to one peer may be unacked. Later inputs wait, and share the next message.
 const IN_FLIGHT_MAX: usize = 16;
 
-/// One holder.
+/// The feed of one holder.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Feed {
-    /// The last own input that it was sent under this term.
+    /// The last of this peer's inputs that the holder was sent under this term.
     sent: u64,
-    /// The last own input that it says it holds.
+    /// The last of this peer's inputs that the holder says it holds.
     pub(super) held: u64,
-    /// The number of the view that it had when it said so.
+    /// The number of the holder's view when it said so.
     pub(super) view: u64,
-    /// Inputs of others that it is still to be passed.
+    /// Inputs of others that are still to be passed to the holder.
     to_pass: VecDeque<(SeatId, u64)>,
     passed: Option<Receipt>,
-    /// It knows that this was all.
+    /// The holder was told that these were all.
     is_told: bool,
     in_flight: VecDeque<Receipt>,
 }
 
 impl Feed {
     pub(super) fn on_held(&mut self, held: Held) {
-        // It cannot hold what it was not sent.
+        // A holder cannot hold an input that it was not sent.
         self.held = self.held.max(held.number.min(self.sent));
         self.view = held.view;
     }
 
-    /// Inputs of others have to be passed, too.
+    /// Inputs of others have to be passed to the holder, too.
     pub(super) fn pass(&mut self, keys: impl Iterator<Item = (SeatId, u64)>) {
         self.to_pass.clear();
         self.to_pass.extend(keys);
     }
 
-    /// Whether it holds what others submitted.
+    /// Whether the holder has received the inputs of others.
     pub(super) fn has_passed(&self, deliveries: &Deliveries) -> bool {
         self.to_pass.is_empty() && self.passed.is_none_or(|receipt| deliveries.cover(receipt))
     }
 }
 
-/// What of a feed goes into one message.
+/// The part of a feed that goes into one message.
 struct Portion {
     passed: usize,
     sent: u64,
 }
 
 impl Inputs {
-    /// Tells a member about inputs what it does not know yet, as far as there is room.
+    /// Sends a member the inputs that it lacks, and says which of its own this peer holds, as far as there is room.
     pub(crate) fn pump(&mut self, core: &mut Core, objects: &Objects, now: Time, to: PeerId) {
         if core.phase != Phase::Member || !core.net.is_admitted(to) {
             return;
@@ -74,7 +74,7 @@ impl Inputs {
         }
     }
 
-    /// Says that this peer holds what a member sent. A host that may not act as one holds it and does not say so.
+    /// Tells a member that this peer holds its inputs. A host that may not act as one holds them and does not say so.
     fn acknowledge(&mut self, core: &mut Core, to: PeerId) {
         if !self.owed.contains(&to) || (core.roster.is_host() && !core.is_host()) {
             return;
@@ -89,7 +89,7 @@ impl Inputs {
     #[expect(clippy::too_many_arguments, reason = "what it is told of, to whom, and where that is written")]
     fn feed(&mut self, core: &mut Core, objects: &Objects, now: Time, to: PeerId, scratch: &mut Vec<u8>) {
         if !self.feeds.contains_key(&to) {
-            // A newcomer is no member before it has the view, and would not know whose these are.
+            // A newcomer that does not have the view yet is no member, and does not know whose inputs these are.
             if core.roster.is_host() && !core.holds_view(objects, to) {
                 return;
             }
@@ -152,11 +152,11 @@ impl Inputs {
         let mut portion = Portion { passed: 0, sent: 0 };
         let Some(feed) = self.feeds.get(&to) else { return portion };
         portion.sent = feed.sent;
-        // More than one share a segment when they fit.
+        // Several inputs share a segment when they fit.
         let fits =
             |out: &Vec<u8>, bytes: &[u8]| out.len() == 1 || out.len() + bytes.len() + 16 <= SEGMENT_MAX;
         for &key in &feed.to_pass {
-            // Own ones go with the own, in their order.
+            // This peer's own inputs come below, in their order.
             if let Some((bytes, until)) = self.store.get(key).filter(|_| !is_own(key)) {
                 if !fits(out, bytes) {
                     return portion;

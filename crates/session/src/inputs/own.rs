@@ -1,4 +1,4 @@
-//! A member's own inputs, from their submission until those who hold them need them no more.
+//! A member's own inputs, from their submission until no holder needs them any more.
 
 use std::collections::VecDeque;
 
@@ -10,27 +10,28 @@ use samovar_wire::limits::{INPUTS_BYTES_MAX, INPUTS_MAX};
 pub(super) struct OwnInput {
     pub(super) number: u64,
     pub(super) bytes: Vec<u8>,
-    /// Since when it is accepted.
+    /// When it was accepted.
     accepted: Option<Time>,
 }
 
 impl OwnInput {
-    /// For how many milliseconds the receiver shall keep it.
+    /// For how many milliseconds the receiver has to keep it.
     pub(super) fn left(&self, now: Time) -> u16 {
         let age = self.accepted.map_or(0, |at| now.since(at).as_micros());
-        // At most the constant's ten thousand.
+        // At most 10,000, so it fits.
         (INPUT_KEPT_FOR.as_micros().saturating_sub(age) / 1_000) as u16
     }
 }
 
-/// They are kept for as long as others keep them, so that a new host is told of them by whoever had them accepted.
+/// A member keeps its own inputs for as long as others do, so that it can itself tell a new host of those that were
+/// accepted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnInputs {
     inputs: VecDeque<OwnInput>,
     bytes: usize,
     /// The number of the last one.
     pub(super) last: u64,
-    /// The last that was accepted.
+    /// The number of the last one that was accepted.
     pub(super) accepted: u64,
 }
 
@@ -46,13 +47,13 @@ impl OwnInputs {
         self.inputs.push_back(OwnInput { number, bytes: bytes.to_vec(), accepted: None });
     }
 
-    /// Those behind a number.
+    /// The inputs behind a number.
     pub(super) fn behind(&self, number: u64) -> impl Iterator<Item = &OwnInput> {
         let start = self.inputs.partition_point(|input| input.number <= number);
         self.inputs.range(start..)
     }
 
-    /// All up to a number are accepted: the numbers of those that were not before.
+    /// Accepts all inputs up to a number. Returns the numbers of those that were not accepted before.
     pub(super) fn accept(&mut self, now: Time, number: u64) -> Vec<u64> {
         let before = self.accepted;
         self.accepted = number.min(self.last).max(before);
@@ -65,17 +66,18 @@ impl OwnInputs {
         .collect()
     }
 
-    /// The last that was accepted and is still kept, zero for none: what is not kept any more nobody has to hold.
+    /// The number of the last input that was accepted and is still kept; zero for none. No peer has to hold an input
+    /// that is not kept any more.
     pub(super) fn last_kept(&self) -> u64 {
         self.inputs.iter().rev().find(|input| input.accepted.is_some()).map_or(0, |input| input.number)
     }
 
-    /// The first that is kept and was accepted at such a moment.
+    /// The number of the first kept input whose time of acceptance `when` selects.
     pub(super) fn first_accepted(&self, when: impl Fn(Time) -> bool) -> Option<u64> {
         self.inputs.iter().find(|input| input.accepted.is_some_and(&when)).map(|input| input.number)
     }
 
-    /// Drops what was accepted long enough ago: nobody holds it any more.
+    /// Drops inputs that were accepted so long ago that no peer holds them any more.
     pub(super) fn expire(&mut self, now: Time) {
         let is_over = |input: &OwnInput| input.accepted.is_some_and(|at| at + INPUT_KEPT_FOR <= now);
         while let Some(input) = self.inputs.pop_front_if(|input| is_over(input)) {

@@ -1,5 +1,5 @@
-//! The inputs that a peer holds for the session, in the order of their numbers by seat, and which of them the game of
-//! this host has still to see.
+//! The inputs that a peer holds for the session, by seat and number, and which of them the host's game has still to
+//! see.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ struct Kept {
 struct Shelf {
     inputs: SortedMap<u64, Kept>,
     bytes: usize,
-    /// The last that the game of this host was given in its reign, or will be when it asks.
+    /// The number of the last input that the host's game was given in this reign, or will be when it polls.
     given: u64,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Keeps an input. One that is there already is kept for as long as either was to be.
+    /// Keeps an input. If it is there already, the later `until` counts.
     ///
     /// # Errors
     /// [`Full`] when its seat has no room.
@@ -65,12 +65,12 @@ impl Store {
         Some((&kept.bytes, kept.until))
     }
 
-    /// All that are there.
+    /// The seats and numbers of all inputs.
     pub(super) fn keys(&self) -> impl Iterator<Item = (SeatId, u64)> {
         self.shelves.iter().flat_map(|(&seat, shelf)| shelf.inputs.keys().map(move |&number| (seat, number)))
     }
 
-    /// A reign begins, of this peer or another: a game that hosts now has seen nothing of what is here.
+    /// A reign begins, of this peer or another. The game of the new host has seen none of these inputs.
     pub(super) fn begin_reign(&mut self) {
         self.due.clear();
         for shelf in self.shelves.values_mut() {
@@ -79,8 +79,8 @@ impl Store {
         }
     }
 
-    /// What came behind the last input of each seat that the game was given is for the game now. What comes in front
-    /// of it never is: the game has gone on.
+    /// Makes the inputs behind the last that the game was given of each seat due for the game. An input that comes
+    /// late, with a lower number, never is: the game has gone on.
     pub(super) fn give(&mut self) {
         for (&seat, shelf) in self.shelves.iter_mut() {
             let Some(&last) = shelf.inputs.keys().next_back().filter(|&&last| last > shelf.given) else {
@@ -103,8 +103,8 @@ impl Store {
         Some((seat, number, kept.bytes.clone()))
     }
 
-    /// Drops what was kept for long enough, and what is of no seat any more. A host keeps what its game has still to see: while it is
-    /// suspended it gives it nothing.
+    /// Drops inputs that were kept for long enough, and empty shelves of seats that are gone. A host keeps the inputs
+    /// that its game has still to see, since it gives its game none while it is suspended.
     pub(super) fn expire(&mut self, now: Time, is_host: bool, is_seat: impl Fn(SeatId) -> bool) {
         self.shelves.retain(|&seat, shelf| {
             let bytes = &mut shelf.bytes;
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_game_has_not_seen_is_not_dropped() {
+    fn inputs_that_the_game_has_not_seen_are_not_dropped() {
         let mut store = Store::default();
         store.keep((SEAT, 1), b"x", SOON).unwrap();
         store.expire(SOON + Duration::from_millis(1), true, |_| false);

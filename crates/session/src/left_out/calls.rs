@@ -6,7 +6,7 @@ use crate::context::Incoming;
 use crate::core::Core;
 use crate::settle::News;
 
-/// Nothing.
+/// There are no calls, so there is no state.
 #[derive(Debug, Default)]
 pub(crate) struct CallsState {}
 

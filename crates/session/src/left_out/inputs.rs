@@ -1,5 +1,5 @@
-//! Stands in for inputs where the feature `extras` is off: nobody submits any. A host that could be passed inputs is told
-//! that there are none, so that it does not wait for them (PROTOCOL §4.12).
+//! Stands in for inputs where the feature `extras` is off: this peer submits none. It tells each host that it has none
+//! to pass on, so that the host does not wait for them (PROTOCOL §4.12).
 
 use samovar_objects::Objects;
 use samovar_wire::input::Told;
@@ -10,7 +10,7 @@ use crate::Event;
 use crate::core::{Core, Phase};
 use crate::settle::News;
 
-/// Nothing, but whether the host knows that.
+/// Whether the host knows that this peer has no inputs.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     /// The host that was told under this term.
@@ -26,7 +26,7 @@ impl Inputs {
         Err(CloseCode::Unexpected)
     }
 
-    /// A member that has the feature says the same to each host.
+    /// Takes TOLD, which members with the feature send to each host.
     pub(crate) fn handle_told(&mut self, _: &Core, _: PeerId, body: &[u8]) -> Result<News, CloseCode> {
         Told::decode(&mut Reader::new(body)).map(|_| News::NONE).map_err(|_| CloseCode::Malformed)
     }

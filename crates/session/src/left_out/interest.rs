@@ -5,7 +5,7 @@ use samovar_wire::PeerId;
 
 use crate::core::Core;
 
-/// Nothing.
+/// There is no focus, so there is no state.
 #[derive(Debug, Default)]
 pub(crate) struct InterestState {}
 

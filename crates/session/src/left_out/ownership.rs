@@ -1,5 +1,5 @@
-//! Stands in for the ownership of objects where the feature `ownership` is off: nobody asks for objects, and what a member
-//! says of that is out of place. The host's game grants all the same.
+//! Stands in for ownership where the feature `ownership` is off. This peer asks for no objects, and ownership requests
+//! from members are faults. The host's game can grant objects all the same.
 
 use samovar_objects::{Focus, Object, ObjectEvent, Objects};
 use samovar_wire::claim::Denial;
@@ -10,12 +10,13 @@ use crate::context::{Context, Incoming};
 use crate::core::Core;
 use crate::settle::News;
 
-/// Nothing.
+/// There are no requests, so there is no state.
 #[derive(Debug, Default)]
 pub(crate) struct OwnershipState {}
 
 impl OwnershipState {
-    /// Whether such an object can be here: one that is frozen, or goes to the nearest, needs the host's arbiter.
+    /// Whether this build can hold objects with these traits. An object that freezes, or goes to the nearest member,
+    /// needs the host's arbiter.
     pub(crate) const fn has(traits: Traits) -> bool {
         !matches!(traits.orphan, Orphan::Freeze | Orphan::ToNearest)
     }

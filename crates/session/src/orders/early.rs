@@ -1,19 +1,20 @@
-//! What members say in time-stamp order in a mesh before this peer knows session time: it is told to the order when that
-//! begins, in the order in which it came. So it counts on the link by which it came, and on no other.
+//! Keeps what members send in time-stamp order before this peer knows session time. The order is told all of it when it
+//! begins, in the order in which it came. So each item counts on the link by which it came, and on no other.
 
 use samovar_order::timestamp::TimeOrder;
 use samovar_wire::limits::TIMED_HELD_BYTES_MAX;
 use samovar_wire::timed::Promise;
 use samovar_wire::{CloseCode, PeerId, Time};
 
-/// What came from a member.
+/// An item that came from a member.
 #[derive(Debug)]
 enum Told {
     /// A message by the reliable lane.
     Message(Vec<u8>),
-    /// A new link: what came before is not counted by what is promised now.
+    /// A new link: promises from now on do not count the messages from before.
     Link,
-    /// The most messages that a promise counted on the present link. How long it held has passed by then.
+    /// The most messages that a promise counted on the present link. The time of that promise has passed when the order
+    /// begins.
     Counted(u64),
 }
 
@@ -25,7 +26,7 @@ impl Early {
     /// Keeps a message.
     ///
     /// # Errors
-    /// `LimitExceeded` when its sender says more than may wait.
+    /// `LimitExceeded` when its sender sends more than may wait.
     pub(super) fn on_message(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
         let size = |(by, told): &(PeerId, Told)| match told {
             Told::Message(body) if *by == from => body.len() + 32,
@@ -41,7 +42,7 @@ impl Early {
     /// The link to a member begins anew.
     pub(super) fn on_link(&mut self, peer: PeerId) {
         self.0.retain(|(by, told)| *by != peer || !matches!(told, Told::Counted(_)));
-        // With nothing in between two links are as good as one.
+        // Two new links with nothing in between count as one.
         if self.last(peer).is_some_and(|told| !matches!(told, Told::Link)) {
             self.0.push((peer, Told::Link));
         }
@@ -63,7 +64,7 @@ impl Early {
         self.0.iter().rev().find(|(by, _)| *by == peer).map(|(_, told)| told)
     }
 
-    /// Tells the order, which has begun, all of it. Who broke its rules, and how.
+    /// Tells all of it to the order, which has begun. Returns the members that broke its rules, and how.
     pub(super) fn tell(self, now: Time, order: &mut TimeOrder) -> Vec<(PeerId, CloseCode)> {
         let mut broke = Vec::new();
         for (peer, told) in self.0 {
@@ -101,13 +102,13 @@ mod tests {
         order
     }
 
-    /// All that a member has to say goes by its link.
+    /// Takes all messages that a member's order has to send.
     fn say(order: &mut TimeOrder) -> Vec<Vec<u8>> {
         core::iter::from_fn(|| order.poll_transmit()).map(|transmit| transmit.bytes).collect()
     }
 
     #[test]
-    fn what_came_by_a_former_link_is_delivered_and_not_counted_on_the_next() {
+    fn messages_of_a_former_link_are_delivered_but_not_counted() {
         let (mut early, mut speaker) = (Early::default(), order_of(OTHER));
         for ms in [100, 110] {
             speaker.send(at(ms), at(ms), b"by the first link").unwrap();
@@ -115,14 +116,14 @@ mod tests {
         let first = say(&mut speaker);
         first.iter().for_each(|body| early.on_message(OTHER, body).unwrap());
         early.on_promise(OTHER, speaker.promise(at(120), ME).unwrap());
-        // Nobody may wait for these any more, so that they are not sent again.
+        // No member may wait for these any more, so they are not sent again.
         early.on_link(OTHER);
         speaker.handle_linked(at(2_000), ME);
         speaker.send(at(2_000), at(2_000), b"by the next link").unwrap();
         let next = say(&mut speaker);
         assert_eq!((first.len(), next.len()), (3, 2));
         early.on_message(OTHER, &next[0]).unwrap();
-        // A promise overtakes what was sent before it.
+        // The promise overtakes a message that was sent before it.
         let promise = speaker.promise(at(2_010), ME).unwrap();
         let mut order = order_of(ME);
         assert_eq!(early.tell(at(2_020), &mut order), []);
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_that_came_before_session_time_was_known_is_counted_by_the_updates_behind_it() {
+    fn early_promise_is_counted_by_later_updates() {
         let (mut early, mut speaker) = (Early::default(), order_of(OTHER));
         let before = speaker.promise(at(50), ME).unwrap();
         speaker.send(at(100), at(100), b"it is slow").unwrap();
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_member_no_more_is_kept_than_an_honest_one_says() {
+    fn early_messages_kept_of_a_member_are_bounded() {
         let mut early = Early::default();
         let until =
             |early: &mut Early, body: &[u8]| (0..10_000).find(|_| early.on_message(OTHER, body).is_err());

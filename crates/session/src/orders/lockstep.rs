@@ -5,8 +5,9 @@ use samovar_wire::Time;
 
 /// A game's part in lockstep, by [`crate::Session::lockstep`]; see [`samovar_order::lockstep`].
 ///
-/// After all that came was handed to the session, a game carries out [`Lockstep::poll_request`] until there is none, each
-/// before it asks for the next, and answers [`Request::Step`] by [`Lockstep::stepped`].
+/// When all packets that came have been handed to the session, a game calls [`Lockstep::poll_request`] until that
+/// returns `None`. It carries out each request before it polls the next, and answers [`Request::Step`] by
+/// [`Lockstep::stepped`].
 #[derive(Debug)]
 pub struct Lockstep<'a> {
     machine: &'a mut lockstep::Lockstep,
@@ -18,7 +19,7 @@ impl<'a> Lockstep<'a> {
         Self { machine, now }
     }
 
-    /// What this player does from now on, in as many bytes as the rules say.
+    /// Sets the input of this player from now on, in as many bytes as the rules say.
     ///
     /// # Errors
     /// [`WrongSize`] otherwise.
@@ -26,7 +27,7 @@ impl<'a> Lockstep<'a> {
         self.machine.set_input(input)
     }
 
-    /// What the game has to do next.
+    /// The next request that the game has to carry out.
     pub fn poll_request(&mut self) -> Option<Request> {
         self.machine.poll_request()
     }
@@ -49,12 +50,12 @@ impl<'a> Lockstep<'a> {
         self.machine.answer_fields(self.now, frame, fields);
     }
 
-    /// Answers [`lockstep::Event::NoState`]: the game goes on from the state that everything begins with.
+    /// Answers [`lockstep::Event::NoState`]: the game goes on from its initial state.
     pub fn begin_anew(&mut self) {
         self.machine.begin_anew(self.now);
     }
 
-    /// What happened, which a game may ignore.
+    /// The next event, which a game may ignore.
     pub fn poll_event(&mut self) -> Option<lockstep::Event> {
         self.machine.poll_event()
     }
@@ -65,7 +66,7 @@ impl<'a> Lockstep<'a> {
         self.machine.last()
     }
 
-    /// How many frames ahead of that an input of this player is given.
+    /// How many frames ahead of [`Lockstep::last`] an input of this player is given.
     #[must_use]
     pub fn input_delay(&self) -> u64 {
         self.machine.input_delay()

@@ -1,4 +1,4 @@
-//! The orders that the rules of a session name, driven alike.
+//! The orders that the rules of a session name, driven in one way.
 
 use std::collections::VecDeque;
 
@@ -15,23 +15,26 @@ use super::early::Early;
 use super::part::{InLockstep, InOrders};
 use crate::{Causality, Orders, SendError, SessionConfig};
 
-/// A host that acts looks at them more often.
+/// A host that acts checks for stalling members at shorter intervals than this.
 const LOOKS_WITHIN: Duration = Duration::from_millis(2_000);
 
-/// How a message is delivered: in which order with others, and whether it may be lost. Lanes are there always; an order is when
-/// the session's [`Rules::orders`](crate::Rules::orders) name it.
+/// How a message is delivered: in which order with others, and whether it may be lost. Lanes are always there. An order
+/// is there when the session's [`Rules::orders`](crate::Rules::orders) name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// By a lane of each link: [`Lane::Unreliable`], sequenced, reliable and in the order of its sender (FIFO), or in bulk.
+    /// By a lane of each link: [`Lane::Unreliable`], sequenced, reliable and in the order of its sender (FIFO), or in
+    /// bulk.
     Lane(Lane),
-    /// Behind all that its sender had sent, or been delivered, in this order before it. A sender is not delivered its own.
+    /// After all messages in this order that its sender had sent, or been delivered, before. The sender itself does not
+    /// get it.
     Causal,
-    /// At all members in the same order, which is causal, too; at its sender as well.
+    /// In the same order at all members, which is causal, too. The sender gets it as well.
     Total,
-    /// As [`Delivery::Total`], and not before the host and all backups hold it: no single failure undoes what anybody has
-    /// seen. Delivered as [`Delivery::Total`].
+    /// As [`Delivery::Total`], but not before the host and all backups hold it. So no single failure undoes a message
+    /// that a member has seen. Its event names [`Delivery::Total`].
     Stable,
-    /// By the session time at which what it tells of happens: whoever is nearer does not come first. At its sender as well.
+    /// In the order of session time at which the events in the messages happen, so a nearer sender does not come first.
+    /// The sender gets it as well.
     Timestamp(Time),
 }
 
@@ -41,7 +44,7 @@ impl From<Lane> for Delivery {
     }
 }
 
-/// What an order did.
+/// An event of an order.
 #[derive(Debug)]
 pub(super) enum Happened {
     Message(PeerId, Delivery, Vec<u8>),
@@ -66,7 +69,7 @@ impl Causal {
     }
 }
 
-/// Takes what an order has to send: to whom, of which kind, by which lane.
+/// Takes a message that an order has to send: the receiver, the kind, the lane and the body.
 type Put<'a> = dyn FnMut(PeerId, MessageKind, Lane, &[u8]) + 'a;
 
 /// The local time and the session's.
@@ -85,17 +88,17 @@ pub(crate) struct Machines {
     total: Option<InOrders<Total>>,
     timed: Option<InOrders<Box<TimeOrder>>>,
     pub(super) lockstep: Option<InLockstep<Lockstep>>,
-    /// What waits for room in the lanes to each member.
+    /// For each member: the messages that wait for room in its lanes.
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
-    /// In time-stamp order, from before this peer knew session time.
+    /// Items in time-stamp order that came before this peer knew session time.
     early: Option<Early>,
-    /// Whom the others wait for, since when, and for how long at most.
+    /// The members that the others wait for, since when, and for how long at most.
     awaited: Vec<(PeerId, Time, Duration)>,
-    /// When this was looked at last.
+    /// When the awaited members were checked last.
     looked: Time,
-    /// What goes beside an update to a member; kept for its space.
+    /// A buffer for what goes beside an update to a member, reused to save allocations.
     pub(super) piggyback: Vec<u8>,
-    /// Something was said to an order since it was asked what it has to send.
+    /// An order was told something since it was last asked what it has to send.
     pub(super) is_touched: bool,
 }
 
@@ -160,7 +163,7 @@ impl Machines {
     /// Keeps a message until session time is known.
     ///
     /// # Errors
-    /// `LimitExceeded` when its sender says more than may wait; `Unexpected` when the rules do not name the order.
+    /// `LimitExceeded` when its sender sends more than may wait; `Unexpected` when the rules do not name the order.
     pub(super) fn keep_early(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
         let early = self.early.as_mut().filter(|_| self.timed.is_some());
         early.ok_or(CloseCode::Unexpected)?.on_message(from, body)
@@ -171,38 +174,41 @@ impl Machines {
         self.early.is_none() || self.timed.is_none()
     }
 
-    /// What waited for session time to be known, once: it is for [`Machines::tell_early`] when the members are known.
+    /// Takes what waited until session time is known; `None` afterwards. It is for [`Machines::tell_early`], once the
+    /// members are known.
     pub(super) const fn take_early(&mut self) -> Option<Early> {
         self.early.take()
     }
 
-    /// Who broke the rules of the order by what waited, and how.
+    /// Tells the order what waited. Returns the members that broke its rules by that, and how.
     pub(super) fn tell_early(&mut self, time: Time, early: Early) -> Vec<(PeerId, CloseCode)> {
         self.is_touched = true;
         self.timed.as_mut().map(|timed| early.tell(time, timed)).unwrap_or_default()
     }
 
-    /// The promise to be stated in a packet to a member, if it is one that hears promises, and an update in it does not
-    /// say as much.
+    /// The promise for a packet to a member. `None` if the member hears no promises, or if an update in the packet says
+    /// as much.
     pub(super) fn promise(&mut self, time: Time, to: PeerId, has_update: bool) -> Option<Promise> {
         self.timed.as_mut()?.promise_beside(time, to, has_update)
     }
 
-    /// A packet went to a member, and an update in it, if one did: the packet's number, and the time that it states.
+    /// A packet went to a member. If there was an update in it, `update` is the packet's number, and the time that it
+    /// states.
     pub(crate) fn on_sent(&mut self, time: Time, to: PeerId, update: Option<(u64, Time)>) {
         if let Some(timed) = &mut self.timed {
             timed.on_sent(time, to, update);
         }
     }
 
-    /// What became of a packet with an update.
+    /// The fate of a packet with an update.
     pub(crate) fn on_fate(&mut self, to: PeerId, packet: u64, has_arrived: bool) {
         if let Some(timed) = &mut self.timed {
             timed.on_fate(to, packet, has_arrived);
         }
     }
 
-    /// An update says when it was: nothing older comes from who is a member. Whether that was a promise.
+    /// Takes the time that an update states: its sender, a member, sends nothing older after it. Returns whether that
+    /// was a promise.
     pub(crate) fn handle_update(&mut self, time: Time, from: PeerId, body: &[u8]) -> bool {
         let Some(timed) = &mut self.timed else { return false };
         time_of(body).is_some_and(|stated| timed.handle_update(time, from, stated))
@@ -229,12 +235,12 @@ impl Machines {
         self.timed.is_some()
     }
 
-    /// When session time alone delivers something.
+    /// The session time at which something is delivered by time alone.
     pub(super) fn poll_timeout(&self, time: Time) -> Option<Time> {
         self.timed.as_ref()?.poll_timeout(time)
     }
 
-    /// Who is there; `time` is session time if that is known.
+    /// Takes a view; `time` is session time if that is known.
     pub(super) fn handle_view(&mut self, time: Option<Time>, view: &View, step: impl FnOnce(&mut Lockstep)) {
         if let Some(causal) = &mut self.causal {
             causal.order().handle_view(view);
@@ -253,7 +259,7 @@ impl Machines {
 
     pub(crate) fn handle_link(&mut self, (now, time): Times, peer: PeerId) {
         self.is_touched = true;
-        // The orders say all of this again; what they have not given away yet goes with it.
+        // The orders send all of this again on the new link.
         self.waiting.remove(&peer);
         if let Some(causal) = &mut self.causal {
             causal.order().handle_link(peer);
@@ -271,14 +277,14 @@ impl Machines {
         }
     }
 
-    /// Takes what the orders have to send, to those that there is a link to; the others are told all of it again when
-    /// there is one.
+    /// Takes what the orders have to send to members with a link. Other members are told all of it again when they have
+    /// one.
     pub(super) fn collect(&mut self, has_link: impl Fn(PeerId) -> bool) {
         if !core::mem::take(&mut self.is_touched) {
             return;
         }
         let Self { causal, total, timed, lockstep, waiting, .. } = self;
-        // Compiled once: a page downloads it.
+        // A trait object, so that this is compiled once: pages download the code.
         let put: &mut Put<'_> = &mut |to, kind, lane, body| {
             if has_link(to) {
                 let mut bytes = Vec::with_capacity(1 + body.len());
@@ -322,7 +328,8 @@ impl Machines {
                 Event::View(_) => {}
             }
         }
-        // What is shown by a time that a newcomer does not live by yet would be above the one that it begins with.
+        // A newcomer delivers nothing before it knows session time: its clock may be ahead of the time that it begins
+        // with.
         if !self.knows_time() {
             return None;
         }
@@ -336,20 +343,20 @@ impl Machines {
         })
     }
 
-    /// At the host: who has held up the others for longer than its patience with them.
+    /// At the host: the members that have held up the others for longer than its `patience` with them.
     pub(super) fn stalling(&mut self, now: Time, patience: impl Fn(PeerId) -> Duration) -> Vec<PeerId> {
         let causal = self.causal.as_mut().map(|causal| causal.order().awaited());
         let total = self.total.as_ref().map(|total| total.awaited());
         let mut before = core::mem::take(&mut self.awaited);
         if core::mem::replace(&mut self.looked, now) + LOOKS_WITHIN <= now {
-            // Nobody was waited for while this peer slept, was suspended, or was no host.
+            // No member was waited for while this peer slept, was suspended, or did not host.
             before.clear();
         }
         let mut stalling = Vec::new();
         for peer in causal.into_iter().chain(total).flatten() {
             let known = before.iter().find(|known| known.0 == peer);
             let (_, since, most) = known.copied().unwrap_or((peer, now, Duration::ZERO));
-            // A link that begins anew meanwhile does not know yet how far it is.
+            // A link that has begun anew meanwhile does not know its round trip yet, so the longest patience counts.
             let most = most.max(patience(peer));
             if since + most <= now {
                 stalling.push(peer);

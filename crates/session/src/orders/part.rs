@@ -1,5 +1,5 @@
-//! Which orders this build has: one that its feature leaves out is of a type that has no values, so that the compiler drops
-//! all code for it.
+//! The orders that this build has. An order that is left out is of a type without values, so the compiler drops all
+//! code for it.
 
 #![cfg_attr(
     any(all(feature = "orders", feature = "lockstep"), not(any(feature = "orders", feature = "lockstep"))),

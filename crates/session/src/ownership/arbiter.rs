@@ -1,7 +1,7 @@
-//! Who shall own what, from the host's side: what members wish is granted, denied, or put to the host's game.
+//! The arbiter, the host's side of ownership: it grants and denies ownership requests, or puts them to the host's game.
 //!
-//! Nothing here outlives the host's reign but what each member sees for itself: which frozen objects wait for which
-//! seat. A new host is asked anew by whoever still wishes something.
+//! This state ends with the host's reign, except for what each member sees for itself: which frozen objects wait for
+//! which seat. Members with open requests ask a new host again.
 
 use samovar_objects::{Focus, Object, ObjectError, ObjectEvent, Objects};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
@@ -14,24 +14,24 @@ use crate::context::Context;
 use crate::core::Core;
 use crate::settle::News;
 
-/// How many wishes a member may tell at once, and how many more it may each second.
+/// How many ownership requests a member may send at once, and how many more each second.
 const WISHES_AT_ONCE: u64 = 128;
 const WISHES_PER_SECOND: u64 = 32;
-/// How long a touched object waits for those who touched it before and are heard later.
+/// How long a touched object waits for members that touched it earlier and are heard later.
 const TOUCH_WINDOW: Duration = Duration::from_millis(100);
-/// A touch counts as at most this old, whatever its sender says.
+/// In microseconds: a touch counts as at most this old, whatever its sender says.
 const TOUCH_AGE_MAX: i64 = 250_000;
-/// An object that moved stays for so long.
+/// An object that moved does not move again for so long.
 const HELD_FOR: Duration = Duration::from_millis(500);
-/// An object whose owner's end is heard of within this time came to the host by that end, and not by release.
+/// If the host hears of a former owner's end within this time, the object came to it by that end, and not by release.
 const INHERITED_FOR: Duration = Duration::from_millis(2_000);
 /// A grant that is not taken up for so long is void.
 const TAKEN_WITHIN: Duration = Duration::from_millis(5_000);
 
-/// Nobody sits here.
+/// No seat has this id.
 const NO_SEAT: SeatId = SeatId(0);
 
-/// How the host decides on what members wish.
+/// How the host decides ownership requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OwnershipPolicy {
     /// By the [`Access`] of the object.
@@ -41,57 +41,57 @@ pub enum OwnershipPolicy {
     Ask,
 }
 
-/// A member wishes something that the host's game has to decide.
+/// An ownership request that the host's game has to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnershipRequest {
-    /// Who.
+    /// The member that asks.
     pub from: PeerId,
-    /// What about which object, and when it wished so: session time, by its own word.
+    /// The object, what the member asks for, and when it asked: session time, as the member states it.
     pub request: Request,
 }
 
-/// What follows from a wish.
+/// The arbiter's verdict on a request.
 enum Verdict {
     Grant(PeerId),
     /// The game decides.
     Ask,
-    /// Whoever touched it first.
+    /// The member that touched the object first gets it.
     Contest,
-    /// It is granted already, or put to the game.
+    /// The member holds the object already.
     Settled,
 }
 
-/// Everybody who touched an object within the window.
+/// All members that touched an object within the window.
 #[derive(Clone, Debug)]
 struct Contest {
     until: Time,
     touches: Vec<(Time, PeerId, Request)>,
 }
 
-/// What the host has to remember to decide.
+/// The state of the arbiter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arbiter {
     pub(super) policy: OwnershipPolicy,
-    /// What the game has not seen yet, and what it has not answered.
+    /// Requests that the game has not seen yet, and those that it has not answered.
     pub(super) queue: Vec<OwnershipRequest>,
     asked: SortedMap<(PeerId, ObjectId), Request>,
     contests: SortedMap<ObjectId, Contest>,
     /// When an object moved last, for a while.
     pub(super) moved: SortedMap<ObjectId, Time>,
-    /// Grants to be taken up, until when.
+    /// Grants that the new owner has not taken up, and until when it may.
     promised: SortedMap<ObjectId, (PeerId, Time)>,
-    /// What each member may still wish now, and as of when.
+    /// How many requests each member has left, and as of when.
     allowance: SortedMap<PeerId, (u64, Time)>,
-    /// Objects that wait for whoever takes a seat.
+    /// Frozen objects, and the seat whose next member each waits for.
     pub(super) frozen: SortedMap<ObjectId, SeatId>,
-    /// Objects that came to the host, from whom and when: news of their owner's end may come behind.
+    /// Objects that came to the host, from which owner and when. News of that owner's end may come later.
     inherited: SortedMap<ObjectId, (PeerId, Time)>,
     /// Objects that the host keeps for itself although they may be balanced.
     pub(super) kept: SortedSet<ObjectId>,
 }
 
 impl Arbiter {
-    /// Whether a member has told no more wishes than it may.
+    /// Whether a member has sent no more requests than it may.
     fn allows(&mut self, now: Time, peer: PeerId) -> bool {
         let (left, since) = self.allowance.entry(peer).or_insert((WISHES_AT_ONCE, now));
         let earned = now.since(*since).as_micros() * WISHES_PER_SECOND / 1_000_000;
@@ -137,7 +137,7 @@ impl OwnershipState {
         let mut reader = Reader::new(body);
         let request = Request::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
         reader.end().map_err(|_| CloseCode::Malformed)?;
-        // Who asks a former host will ask its successor.
+        // A member that asks a former host will ask its successor.
         if ctx.core.is_host() && ctx.core.view().has(from) {
             if self.arbiter.allows(ctx.now, from) {
                 return Ok(self.decide(ctx, from, &request));
@@ -147,7 +147,7 @@ impl OwnershipState {
         Ok(News::NONE)
     }
 
-    /// Decides on what a member, or this host itself, wishes.
+    /// Decides a request of a member, or of this host itself.
     pub(super) fn decide(&mut self, ctx: &mut Context<'_>, from: PeerId, request: &Request) -> News {
         let verdict = self.weigh(ctx, from, request, true);
         self.follow(ctx, from, request, verdict)
@@ -207,7 +207,7 @@ impl OwnershipState {
         Ok(if wish == Wish::Touch { Verdict::Contest } else { Verdict::Grant(from) })
     }
 
-    /// Whether a member may own one more.
+    /// Whether a member may own one more object.
     fn check_room(&self, ctx: &Context<'_>, peer: PeerId) -> Result<(), Denial> {
         let limit = if peer == ctx.core.me() { OBJECTS_AT_HOST_MAX } else { OBJECTS_PER_PEER_MAX };
         let promised = self.arbiter.promised.values().filter(|(to, _)| *to == peer).count();
@@ -248,7 +248,7 @@ impl OwnershipState {
         news
     }
 
-    /// Puts a wish to the game, unless it has it already.
+    /// Puts a request to the game, unless the game has it already.
     fn ask_game(&mut self, ctx: &mut Context<'_>, from: PeerId, request: &Request) {
         let first = (from, ObjectId::SESSION);
         let last = (from, ObjectId { creator: PeerId(u32::MAX), number: u32::MAX });
@@ -262,13 +262,13 @@ impl OwnershipState {
         self.arbiter.queue.push(OwnershipRequest { from, request: *request });
     }
 
-    /// Says no.
+    /// Denies a request.
     fn deny(&mut self, ctx: &mut Context<'_>, to: PeerId, request: &Request, denial: Denial) {
         if to == ctx.core.me() {
             self.deny_wish(ctx, request.id, denial);
         } else {
             let answer = Answer { id: request.id, wish: request.wish.number(), denial };
-            // Who does not hear it for want of room asks again.
+            // If the link has no room for the answer, the member asks again.
             ctx.core.net.send_about(to, MessageKind::Answer, |out| answer.encode(out));
         }
     }
@@ -288,7 +288,7 @@ impl OwnershipState {
         if to != ctx.core.me() {
             self.arbiter.promised.insert(id, (to, ctx.now + TAKEN_WITHIN));
         }
-        // Whoever was promised it and has not heard so will not.
+        // A member that was granted the object before may not have heard so. It is told that it lost the object.
         for wish in [Wish::Request, Wish::Touch] {
             if let Some(former) = former {
                 let answer = Answer { id, wish: wish.number(), denial: Denial::LostTo(to) };
@@ -298,7 +298,7 @@ impl OwnershipState {
         Ok(News::OBJECTS)
     }
 
-    /// The host's game, or this peer for it, granted an object.
+    /// The host's game, or the arbiter, granted an object.
     pub(crate) fn note_grant(&mut self, core: &Core, id: ObjectId, to: PeerId) {
         self.arbiter.frozen.remove(&id);
         self.arbiter.promised.remove(&id);
@@ -308,7 +308,7 @@ impl OwnershipState {
         }
     }
 
-    /// What objects did, as far as the host's decisions depend on it.
+    /// Takes an event of an object, as far as the host's decisions depend on it.
     pub(super) fn note_for_arbiter(
         &mut self,
         ctx: &mut Context<'_>,
@@ -340,10 +340,11 @@ impl OwnershipState {
         self.balance.pool.remove(&id);
     }
 
-    /// The host took over an object of a peer that is gone: one that goes to the nearest goes on.
+    /// The host took over an object of a peer that is gone. The object stays frozen, or goes to the nearest member, if
+    /// its traits say so.
     fn place_orphan(&mut self, ctx: &mut Context<'_>, focus: Option<Focus>, id: ObjectId) {
         if has_orphan(ctx.objects, id, Orphan::Freeze) {
-            // Who this peer only hears of now that it is gone has no seat that could be told.
+            // If the former owner's seat is not known here, the object waits for no seat.
             self.arbiter.frozen.entry(id).or_insert(NO_SEAT);
         }
         if !has_orphan(ctx.objects, id, Orphan::ToNearest) {
@@ -354,12 +355,12 @@ impl OwnershipState {
         if let Some(heir) =
             nearest.filter(|&heir| heir != ctx.core.me() && self.check_room(ctx, heir).is_ok())
         {
-            // Who cannot be granted it has gone as well; then the host keeps it.
+            // If the grant fails, that member has gone as well, and the host keeps the object.
             let _ = self.give(ctx, id, heir);
         }
     }
 
-    /// A member is gone from its seat: what it froze waits for whoever sits there next.
+    /// A member is gone from its seat: its objects that freeze wait for the next member on that seat.
     pub(crate) fn freeze_for(&mut self, objects: &Objects, peer: PeerId, seat: SeatId) {
         let is_left = |object: &&Object| {
             let inherited = self.arbiter.inherited.get(&object.id()).is_some_and(|&(from, _)| from == peer);
@@ -367,7 +368,7 @@ impl OwnershipState {
         };
         let left: Vec<_> = objects.iter().filter(is_left).map(Object::id).collect();
         left.into_iter().for_each(|id| {
-            // What was frozen already waits for whom it waited for.
+            // An object that was frozen already still waits for its first seat.
             self.arbiter.frozen.entry(id).or_insert(seat);
         });
         self.arbiter.allowance.remove(&peer);
@@ -375,21 +376,21 @@ impl OwnershipState {
         self.arbiter.asked.retain(|&(from, _), _| from != peer);
     }
 
-    /// Somebody sits on a seat: what waited for it goes there.
+    /// A member sits on a seat: it gets the objects that waited for that seat.
     pub(crate) fn unfreeze_for(&mut self, ctx: &mut Context<'_>, peer: PeerId, seat: SeatId) -> News {
         let mut news = News::NONE;
         let waiting = self.arbiter.frozen.iter().filter(|&(_, &of)| of == seat);
         let waiting: Vec<_> = waiting.map(|(&id, _)| id).collect();
         for id in waiting {
             if ctx.core.is_host() && self.check_room(ctx, peer).is_ok() {
-                // What cannot be granted now waits on.
+                // An object that cannot be granted now stays frozen.
                 news |= self.give(ctx, id, peer).unwrap_or(News::NONE);
             }
         }
         news
     }
 
-    /// Decides what time decides: touches, grants that nobody took up.
+    /// Decides what is due by time: contests of touches, and grants that no member took up.
     pub(crate) fn arbitrate(&mut self, ctx: &mut Context<'_>) -> News {
         let mut news = News::NONE;
         self.arbiter.moved.retain(|_, at| *at + HELD_FOR > ctx.now);
@@ -424,7 +425,7 @@ impl OwnershipState {
             if ctx.objects.granted_to(id) == Some(to)
                 && let Some(owner) = ctx.objects.get(id).map(Object::owner)
             {
-                // Its owner gets it anew, under a stamp that is above the promised one.
+                // The owner gets the object anew, under a stamp that is above the promised one.
                 let owner = if ctx.core.view().has(owner) { owner } else { ctx.core.me() };
                 news |= self.give(ctx, id, owner).unwrap_or(News::NONE);
             }

@@ -1,9 +1,9 @@
-//! Load balancing: what nobody in particular owns is spread so that each member manages about as many objects.
+//! Load balancing: the host spreads free objects, so that each member manages about as many.
 //!
-//! Nobody's are objects whose traits say *balanced* and that the host owns and did not ask for itself, and those of
-//! them that balancing has moved. One moves at a time, from whoever has the most to whoever has the fewest, and only if
-//! the one has at least two more than the other: each move brings the numbers closer together, so moves come to an
-//! end and none is ever taken back.
+//! An object is free if its traits say *balanced* and the host owns it without having asked for it, or if balancing has
+//! moved it. One object moves at a time, from the member with the most to the member with the fewest, and only if the
+//! one has at least two more than the other. Each move brings the numbers closer together, so moves come to an end and
+//! none is ever taken back.
 
 use samovar_objects::Object;
 use samovar_wire::{Duration, ObjectId, PeerId, SortedMap, SortedSet, Time};
@@ -21,7 +21,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
 pub(super) struct Balance {
     pub(super) is_on: bool,
     next: Time,
-    /// What balancing gave to other members.
+    /// Objects that balancing gave to other members.
     pub(super) pool: SortedSet<ObjectId>,
 }
 

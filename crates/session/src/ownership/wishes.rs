@@ -1,8 +1,8 @@
-//! Who shall own what, from the side of whoever wishes it (PROTOCOL §4.7).
+//! Ownership requests, on the side of the member that makes them (PROTOCOL §4.7).
 //!
-//! A wish is open until the host answers: by GRANT, which the objects take, or by ANSWER. A host that does not answer,
-//! and a new one, are asked again. Whoever wishes to own an object acts on it at once, for itself alone: what comes of
-//! that is in the event that ends the wish.
+//! A request is open until the host answers: by GRANT, which the objects handle, or by ANSWER. A host that does not
+//! answer is asked again, and so is each new host. A member that asks for an object acts on it at once, for itself
+//! alone. The event that ends the request tells what came of that.
 
 use samovar_objects::{Object, ObjectEvent};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
@@ -15,28 +15,28 @@ use crate::core::Phase;
 use crate::settle::News;
 use crate::{Event, Outcome};
 
-/// Wishes that may be open at a time.
+/// How many ownership requests of this peer may be open at a time.
 pub const WISHES_MAX: usize = 64;
 /// A host that has not answered for so long is asked again.
 const ASKED_AGAIN_AFTER: Duration = Duration::from_millis(1_500);
-/// How often a wish is told at most.
+/// How often a request is sent at most.
 const TRIES_MAX: u8 = 4;
 
-/// Why a wish was not even told to the host. The caller is at fault, unless others were faster.
+/// Why an ownership request was not sent to the host. The caller is at fault, unless another member was faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WishError {
-    /// No such object (any more).
+    /// There is no such object, or it is gone.
     Unknown,
-    /// Nobody moves the session object.
+    /// The session object goes with the host; no member can ask for it.
     Forbidden,
     /// This peer is no member.
     NotAMember,
-    /// What is not this peer's it cannot give away.
+    /// This peer does not own the object, so it cannot give it away.
     NotOwner,
-    /// Another wish for the same object is open.
+    /// Another request for the same object is open.
     Pending,
-    /// [`WISHES_MAX`] wishes are open.
+    /// [`WISHES_MAX`] requests are open.
     TooMany,
 }
 
@@ -47,15 +47,15 @@ impl core::fmt::Display for WishError {
             Self::Forbidden => "the session object goes with the host",
             Self::NotAMember => "this peer is no member",
             Self::NotOwner => "another peer owns the object",
-            Self::Pending => "another wish for the object is open",
-            Self::TooMany => "too many wishes are open",
+            Self::Pending => "another request for the object is open",
+            Self::TooMany => "too many requests are open",
         })
     }
 }
 
 impl core::error::Error for WishError {}
 
-/// A wish that the host has not answered.
+/// A request that the host has not answered.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     request: Request,
@@ -63,7 +63,7 @@ struct Open {
     tries: u8,
 }
 
-/// The wishes of this peer.
+/// The open requests of this peer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wishes(SortedMap<ObjectId, Open>);
 
@@ -99,7 +99,7 @@ impl OwnershipState {
         Ok(self.tell_wish(ctx, &request))
     }
 
-    /// Tells the host what this peer wishes. A link that has no room now has some when the host is asked again.
+    /// Sends a request to the host. If the link has no room, the host is asked again later.
     fn tell_wish(&mut self, ctx: &mut Context<'_>, request: &Request) -> News {
         if ctx.core.is_host() && request.wish == Wish::Release {
             self.arbiter.kept.remove(&request.id);
@@ -124,14 +124,14 @@ impl OwnershipState {
         reader.end().map_err(|_| CloseCode::Malformed)?;
         let open = self.wishes.0.get(&answer.id);
         let is_open = open.is_some_and(|open| open.request.wish.number() == answer.wish);
-        // A former host's word, or an answer to what was settled otherwise, is merely old.
+        // An answer of a former host, or to a request that was settled otherwise, is merely old.
         if is_open && from == ctx.core.host() {
             self.deny_wish(ctx, answer.id, answer.denial);
         }
         Ok(News::NONE)
     }
 
-    /// A wish of this peer was in vain.
+    /// A request of this peer was in vain.
     pub(crate) fn deny_wish(&mut self, ctx: &mut Context<'_>, id: ObjectId, denial: Denial) {
         let outcome = match denial {
             Denial::LostTo(peer) => Outcome::LostTo(peer),
@@ -146,7 +146,7 @@ impl OwnershipState {
         ctx.core.push_event(Event::Ownership { id, wish: open.request.wish, outcome, last });
     }
 
-    /// Sees from what happened to objects whether it is what was wished.
+    /// Ends a request whose object changed as it asked, or is gone.
     pub(super) fn settle_wishes(&mut self, ctx: &mut Context<'_>, event: &ObjectEvent) {
         match *event {
             ObjectEvent::OwnerChanged { id, from, to } => {
@@ -163,14 +163,14 @@ impl OwnershipState {
         }
     }
 
-    /// Asks again where no answer came.
+    /// Repeats requests that were not answered.
     pub(crate) fn review_wishes(&mut self, ctx: &mut Context<'_>) -> News {
         let is_due = |open: &&Open| open.told + ASKED_AGAIN_AFTER <= ctx.now;
         let due: Vec<_> = self.wishes.0.values().filter(is_due).map(|open| open.request.id).collect();
         self.repeat_wishes(ctx, due)
     }
 
-    /// There is another host: what the former one has not granted it is asked for.
+    /// There is another host: repeats all open requests to it.
     pub(crate) fn renew_wishes(&mut self, ctx: &mut Context<'_>) -> News {
         let all = self.wishes.0.keys().copied().collect();
         self.repeat_wishes(ctx, all)

@@ -1,5 +1,5 @@
-//! Who was away for a moment, or slept, and hears first of anything but a packet of the others: it judges nobody by the
-//! silence of its own absence (PROTOCOL §4.10).
+//! A peer that was away for a moment, or slept, and then gets other news before the others' packets. It judges no
+//! member by a silence that its own absence caused (PROTOCOL §4.10).
 
 use crate::world::{World, part, world_of};
 use samovar_session::{EndReason, Event, Rules};
@@ -8,14 +8,14 @@ use samovar_wire::{Duration, PeerId, SeatId, Term, Ticket};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
-fn who_slept_and_hears_first_that_the_relay_is_gone_does_not_fork() {
+fn sleeper_that_hears_first_of_a_lost_relay_does_not_fork() {
     for forks in [false, true] {
         let mut world = World::with_rules(90, 0, Rules { forks, ..Rules::default() });
         let host = *world.peers.keys().next().unwrap();
         let others: Vec<_> = (0..3).map(|_| world.join(None)).collect();
         world.run(3_000);
         let sleeper = others[1];
-        // What came in three seconds of sleep is handed over behind the relay's end.
+        // The driver hands over the packets of three seconds of sleep after the news that the relay is lost.
         let slept = Duration::from_millis(3_000);
         world.leaps.insert(sleeper, slept);
         world.witness_alive = false;
@@ -30,7 +30,7 @@ fn who_slept_and_hears_first_that_the_relay_is_gone_does_not_fork() {
 }
 
 #[test]
-fn who_misses_the_host_and_is_away_for_a_moment_has_not_heard_it() {
+fn short_absence_does_not_count_as_hearing_the_host() {
     let (mut world, host, others) = world_of(97, 0, 4);
     let member = others[1];
     part(&mut world, &[host], &[member]);
@@ -51,7 +51,7 @@ fn who_misses_the_host_and_is_away_for_a_moment_has_not_heard_it() {
 }
 
 #[test]
-fn who_slept_and_hears_first_that_it_hosts_does_not_act_at_once_nor_alone() {
+fn sleeper_made_host_does_not_act_at_once() {
     let (mut world, host, others) = world_of(95, 0, 4);
     let sleeper = others[0];
     world.kill(host);
@@ -62,8 +62,8 @@ fn who_slept_and_hears_first_that_it_hosts_does_not_act_at_once_nor_alone() {
     assert!(session.view().electorate().peers.len() >= 3);
 }
 
-/// A world in which a host is away for a second just before somebody's first packet arrives, with a ticket of one who is gone
-/// perhaps: that one's seat and ticket, and who knocks.
+/// A world in which a host is away for a second just before a newcomer's first packet arrives. The newcomer may have
+/// the ticket of a member that is gone; `seat` and `ticket` are that member's.
 struct Knock {
     world: World,
     host: PeerId,
@@ -96,14 +96,14 @@ fn knock(seed: u8, members: usize, with_ticket: bool) -> Knock {
                 return (step, Knock { world, host, seat, ticket, back });
             }
         }
-        panic!("nobody knocks")
+        panic!("the newcomer does not arrive")
     };
     let (at, _) = come(None);
     come(Some(at)).1
 }
 
 #[test]
-fn a_knock_at_a_host_that_was_away_for_a_second_dismisses_no_backup() {
+fn join_request_at_a_host_that_was_away_costs_no_backup() {
     let Knock { mut world, host, back, .. } = knock(92, 3, false);
     world.run(3);
     let backups = world.peers[&host].view().backups();
@@ -111,10 +111,10 @@ fn a_knock_at_a_host_that_was_away_for_a_second_dismisses_no_backup() {
 }
 
 #[test]
-fn a_ticket_that_is_used_at_a_host_that_was_away_and_is_succeeded_costs_nobody_its_seat() {
+fn ticket_used_at_a_succeeded_host_costs_no_seat() {
     let Knock { mut world, host, seat, ticket, back } = knock(96, 4, true);
     let heir = world.peers[&host].view().backup().unwrap();
-    // The relay has given the next term to the backup meanwhile; the newcomer hears of it later.
+    // Meanwhile the relay has given the next term to the backup; the newcomer hears of that later.
     let warrant = world.sign(world.peers[&host].term().next_witnessed(), heir);
     let now = world.now;
     world.peer(heir).witness(now).handle_warrant(&warrant);
@@ -124,7 +124,7 @@ fn a_ticket_that_is_used_at_a_host_that_was_away_and_is_succeeded_costs_nobody_i
     world.run(4_000);
     let mut last = back;
     if world.events[&back].last() == Some(&Event::Ended(EndReason::Removed)) {
-        // A page shows what it was given last.
+        // A page comes back with the last ticket that it was given.
         let ticket = world.peers.remove(&back).unwrap().ticket().or(ticket);
         last = world.join(ticket);
         world.run(2_000);

@@ -1,4 +1,4 @@
-//! A hostile member, and a hostile host, that say well-formed things with absurd contents.
+//! A hostile member and a hostile host, which send well-formed messages with absurd contents.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ use samovar_wire::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// What the liar has said to one peer: packets and segments, so that what it says is heard.
+/// How many packets and segments the liar has sent to one peer, so that its next ones are taken.
 #[derive(Default)]
 struct Said {
     packets: u16,
@@ -108,12 +108,12 @@ impl Liar {
     }
 
     fn stamp(&mut self, term: u64) -> Stamp {
-        // A later term than known ends the link at once, so it is rare.
+        // A term that is later than the known one ends the link at once, so it is rare.
         let term = if self.roll(20) == 0 { self.number(term) } else { term - self.roll(2) };
         Stamp { term: Term(term), counter: self.small(0) }
     }
 
-    /// An object's id: of the liar, of nobody, or of the given ones.
+    /// An object's id: of the liar's, of no object, or of the given ones.
     fn id(&mut self, honest: &[ObjectId]) -> ObjectId {
         match self.roll(4) {
             0 if !honest.is_empty() => honest[self.roll(honest.len() as u64) as usize],
@@ -170,7 +170,7 @@ impl Liar {
         out.prefixed(&vec![9; length]);
     }
 
-    /// A wish, an answer that nobody asked for, a call, a view of the world: with numbers as they should be or not.
+    /// A message about ownership, calls, interest or inputs that no peer asked for, with honest numbers or absurd ones.
     fn talk(&mut self, to: PeerId, ids: &[ObjectId]) -> Vec<u8> {
         let (id, known, usual) = (self.id(ids), self.stamp(256), self.roll(40));
         let (time, number) = (Time::from_micros(self.number(9)), self.number(usual));
@@ -222,7 +222,7 @@ impl Liar {
         self.message(to, &bytes)
     }
 
-    /// A frame with the state of one object, which has one text as far as the liar says.
+    /// A frame with the state of one object that has a single text field, as the liar claims.
     fn state_frame(&mut self, id: ObjectId, stamp: Stamp) -> Vec<u8> {
         let (frame, base, length) = (self.number(9), self.number(9), self.roll(256) as u32);
         let mut bytes = vec![MessageKind::Frame as u8];
@@ -249,7 +249,7 @@ impl Liar {
         bytes
     }
 
-    /// Something about the link itself.
+    /// A message of the link itself.
     fn frame(&mut self, to: PeerId) -> (Mode, Vec<u8>) {
         let bytes = match self.roll(6) {
             0 => self.packet(to, &[Frame::Ping]),
@@ -332,7 +332,7 @@ fn a_member_that_lies_about_everything_harms_nobody() {
         for turn in 0..900u32 {
             let is_member = world.peers[&host].view().has(liar.me);
             if turn % 60 == 0 && !is_member {
-                // Shut out, it comes back under another name.
+                // The liar is shut out, and comes back under another id.
                 liar = Liar { me: PeerId(1_000 + turn), said: BTreeMap::new(), ..liar };
                 let (now, hello) = (world.now, liar.hello(host));
                 world.peer(host).handle_packet(now, liar.me, Mode::Unreliable, &hello);
@@ -345,14 +345,14 @@ fn a_member_that_lies_about_everything_harms_nobody() {
                 assert!(world.peers[&peer].objects().count() < 3_000);
             }
         }
-        // It falls silent; everybody else goes on.
+        // The liar falls silent; all others go on.
         world.run(6_000);
         let now = world.now;
         for (&peer, &pot) in honest.iter().zip(&pots) {
             world.peer(peer).edit(now).set(pot, 1, b"1").unwrap();
             world.create(peer, CUBE, &[b"new"]);
         }
-        // Its calls were never answered, and do not outlive it.
+        // The liar's calls were never answered, and do not outlive it.
         assert!(honest.iter().all(|&peer| world.calls(peer).poll().is_none()));
         world.run(1_000);
         world.assert_converged();
@@ -399,7 +399,7 @@ fn drain(session: &mut Session, now: Time) -> Vec<u16> {
     pings
 }
 
-/// The session object as a liar would have it: well-formed, with absurd numbers and people.
+/// The session object of a liar: well-formed, with absurd numbers and members.
 fn absurd_view(liar: &mut Liar, stamp: Stamp) -> Vec<u8> {
     let mut view = View::founding(2 + liar.roll(40) as u8);
     let mut dice = Entropy::new(liar.dice.bytes());
@@ -430,7 +430,7 @@ fn absurd_view(liar: &mut Liar, stamp: Stamp) -> Vec<u8> {
 }
 
 #[test]
-fn a_host_that_lies_about_everything_breaks_nothing_that_its_successor_needs() {
+fn lying_host_breaks_nothing_that_its_successor_needs() {
     let mut successions = 0;
     for seed in 0..120 {
         let relay = Signatory::new(&[seed; 32]);

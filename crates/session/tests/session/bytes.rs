@@ -1,5 +1,5 @@
-//! What members say to each other does not depend on the features of their builds where the game uses none: `cargo xtask
-//! prove --only features` runs this with none and with all of them, and compares what it prints.
+//! If a game uses no feature, the packets of its members do not depend on the features of their builds. `cargo xtask
+//! prove --only features` runs this with no feature and with all, and compares what it prints.
 
 use crate::world::{relay_goes, world_of};
 use samovar_wire::Kind;
@@ -16,7 +16,7 @@ fn a_game_that_uses_no_feature_says_the_same_without_any() {
         for ms in 0..ms {
             for (peer, id) in things.iter().filter(|_| ms % 16 == 0) {
                 if world.peers.contains_key(peer) {
-                    // It is granted to the host when its owner seems to be gone.
+                    // The object goes to the host when its owner seems to be gone, so this may fail.
                     let _ = world.edit(*peer).set(*id, 0, &ms.to_le_bytes());
                 }
             }
@@ -24,7 +24,7 @@ fn a_game_that_uses_no_feature_says_the_same_without_any() {
         }
     };
     play(&mut world, 1_000);
-    // The host dies, somebody joins, the next one hands over, and the one behind it dies without the relay.
+    // The host dies, a newcomer joins, the next host hands over, and the one after that dies without the relay.
     world.kill(host);
     play(&mut world, 2_000);
     let late = world.join(None);

@@ -32,7 +32,7 @@ fn outcomes(world: &World, peer: PeerId) -> Vec<(CallId, CallOutcome)> {
     world.events[&peer].iter().filter_map(outcome).collect()
 }
 
-/// Answers what has come with the sum of the bytes; the keys.
+/// Answers the waiting calls with the sum of their bytes. Returns the keys of the answered calls.
 fn serve(world: &mut World, peer: PeerId) -> Vec<CallKey> {
     let mut keys = Vec::new();
     while let Some(call) = world.calls(peer).poll() {
@@ -86,7 +86,7 @@ fn each_of_many_calls_ends_once_under_loss() {
 }
 
 #[test]
-fn a_call_ends_by_refusal_time_cancelling_or_the_end_of_the_peer() {
+fn call_ends_by_refusal_time_cancelling_or_loss_of_the_peer() {
     let (mut world, host, a) = two(3, 0);
     let refused = call(&mut world, a, host, Lane::GAME, &[0]).unwrap();
     let (now, timeout) = (world.now, Duration::from_millis(100));
@@ -102,14 +102,14 @@ fn a_call_ends_by_refusal_time_cancelling_or_the_end_of_the_peer() {
     let waiting = world.calls(host).poll().unwrap();
     assert!(world.calls(host).is_waiting(waiting.key));
     world.run(100);
-    assert!(!world.calls(host).is_waiting(waiting.key), "who waits no longer says so");
+    assert!(!world.calls(host).is_waiting(waiting.key), "a caller that gives up says so");
     assert_eq!(world.calls(host).reply(waiting.key, Reply::Done(&[])), Err(ReplyError::NotOpen));
     let cancelled = call(&mut world, a, host, Lane::GAME, &[4]).unwrap();
     world.run(60);
     world.calls(a).cancel(cancelled);
     world.calls(a).cancel(cancelled);
     world.run(60);
-    assert!(world.calls(host).poll().is_none(), "what was cancelled need not be answered");
+    assert!(world.calls(host).poll().is_none(), "a cancelled call need not be answered");
     let orphaned = call(&mut world, host, a, Lane::GAME, &[4]).unwrap();
     let own = call(&mut world, a, host, Lane::GAME, &[4]).unwrap();
     world.peer(a).leave();
@@ -148,7 +148,7 @@ fn nobody_answers_for_another() {
     let b = world.join(None);
     world.run(1_500);
     let id = call(&mut world, a, host, Lane::GAME, &[5]).unwrap();
-    // What b calls has the same number as a's call; its key is another.
+    // The call of b has the same number as the call of a, but another key.
     call(&mut world, b, host, Lane::GAME, &[6]).unwrap();
     world.run(200);
     assert_eq!(serve(&mut world, host).len(), 2);

@@ -1,4 +1,4 @@
-//! What somebody is told of whom others went on without.
+//! Divergence: what a peer is told when others went on without it.
 
 use crate::world::{TEAPOT, World, part, relay_comes, relay_goes, world_of};
 use samovar_session::{EndReason, Event, Target};
@@ -6,7 +6,7 @@ use samovar_wire::{Duration, Lane, ObjectId, PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// What a peer was told that it did alone, before it ended.
+/// The objects that a peer was told to have diverged, before its session ended.
 fn diverged(world: &World, peer: PeerId) -> &[ObjectId] {
     let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] = &world.events[&peer][..]
     else {
@@ -30,7 +30,8 @@ fn change_unsent(world: &mut World, owner: PeerId, changed: ObjectId) {
     }
 }
 
-/// A member is cut off from both, all hear that another is host, and that one has removed it when the paths are mended.
+/// A member is cut off from the host and the heir, all hear that the heir hosts, and the heir has removed the member by
+/// the time that the paths are mended.
 fn leave_behind(world: &mut World, member: PeerId, host: PeerId, heir: PeerId) {
     part(world, &[member], &[host, heir]);
     world.grant(Term::FIRST.next_witnessed(), heir);
@@ -40,14 +41,14 @@ fn leave_behind(world: &mut World, member: PeerId, host: PeerId, heir: PeerId) {
 }
 
 #[test]
-fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
+fn replaced_host_reports_changes_from_before_it_noticed() {
     for seed in 0..10 {
         let (mut world, host, others) = world_of(80 + seed, 0, 2 + usize::from(seed % 3));
         let before = world.create(host, TEAPOT, &[b"before"]);
         let ended = world.create(host, TEAPOT, &[b"ended alone"]);
         let taken = world.create(others[0], TEAPOT, &[b"taken alone"]);
         world.run(1_500);
-        // Nor does the relay reach it, which gives the next term to another.
+        // The relay does not reach the host either, and gives the next term to another member.
         part(&mut world, &[host], &others);
         let mut alone = Vec::new();
         world.edit(host).destroy(ended).unwrap();
@@ -73,7 +74,7 @@ fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
 }
 
 #[test]
-fn however_much_moves_what_a_host_ended_alone_is_reported_by_it() {
+fn many_moving_objects_hide_no_end_from_the_report() {
     let (mut world, host, others) = world_of(95, 0, 4);
     let ended = world.create(host, TEAPOT, &[b"ended alone"]);
     let taken = world.create(others[0], TEAPOT, &[b"taken alone"]);
@@ -95,10 +96,10 @@ fn however_much_moves_what_a_host_ended_alone_is_reported_by_it() {
 }
 
 #[test]
-fn what_a_host_did_alone_is_reported_also_when_its_session_time_is_set_forwards_meanwhile() {
+fn divergence_is_reported_across_a_step_of_session_time() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(110 + seed, 0, 3);
-        // Answers of the next host are under way when it is one.
+        // When the next host takes over, its answers to pings are under way.
         world.delays.insert((others[0], host), Duration::from_millis(500));
         world.leaps.extend(others.iter().map(|&peer| (peer, Duration::from_millis(5_000))));
         let before = world.create(host, TEAPOT, &[b"before"]);
@@ -115,7 +116,7 @@ fn what_a_host_did_alone_is_reported_also_when_its_session_time_is_set_forwards_
 }
 
 #[test]
-fn what_was_done_while_nobody_was_missed_is_not_reported_much_later() {
+fn changes_while_all_were_reached_are_not_reported() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(120 + seed, 0, 3);
         part(&mut world, &[others[1]], &[host]);
@@ -137,7 +138,7 @@ fn what_was_done_while_nobody_was_missed_is_not_reported_much_later() {
 }
 
 #[test]
-fn what_the_losing_side_had_accepted_alone_is_reported_to_whoever_submitted_it() {
+fn inputs_accepted_by_the_losing_side_are_reported() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(40 + seed, 5, 5);
         let backup = world.peers[&host].view().backup().unwrap();
@@ -166,7 +167,7 @@ fn what_the_losing_side_had_accepted_alone_is_reported_to_whoever_submitted_it()
 }
 
 #[test]
-fn who_never_met_the_next_host_is_told_of_all_that_is_its_own() {
+fn member_that_never_met_the_next_host_reports_all_it_owns() {
     let (mut world, host, others) = world_of(86, 0, 2);
     let cut_off = others[0];
     let old = world.create(cut_off, TEAPOT, &[b"known to a host that is gone"]);
@@ -185,7 +186,7 @@ fn who_never_met_the_next_host_is_told_of_all_that_is_its_own() {
 }
 
 #[test]
-fn a_state_that_was_not_sent_yet_is_reported_though_later_messages_have_arrived() {
+fn unsent_state_is_reported_despite_later_acked_messages() {
     let (mut world, host, others) = world_of(88, 0, 3);
     let changed = world.create(host, TEAPOT, &[b"known"]);
     let still = world.create(host, TEAPOT, &[b"known"]);
@@ -205,13 +206,13 @@ fn a_state_that_was_not_sent_yet_is_reported_though_later_messages_have_arrived(
 }
 
 #[test]
-fn what_had_no_room_yet_is_reported_though_what_came_before_has_arrived() {
+fn objects_without_room_in_the_lane_are_reported() {
     let (mut world, host, others) = world_of(89, 0, 3);
     let member = others[1];
     world.run(1_000);
     let large = [[7; 250].as_slice(); 32];
     let created: Vec<_> = (0..400).map(|_| world.create(member, TEAPOT, &large)).collect();
-    // By then all that the lane took at first has arrived, and the last are not in it yet.
+    // By then all that the lane took at first has arrived, and the last messages are not in the lane yet.
     while world.peers[&host].object(created[300]).is_none() {
         world.run(100);
     }
@@ -222,9 +223,9 @@ fn what_had_no_room_yet_is_reported_though_what_came_before_has_arrived() {
     assert!(lacked.len() > 10 && lacked.iter().all(|id| objects.contains(id)), "{lacked:?}");
 }
 
-/// A state is lost on the way to a host, again and again, until there is another one, which is told everything anew.
+/// A state is lost on the way to a host, again and again, until there is another host, which is told everything anew.
 #[test]
-fn what_a_former_host_lacked_is_reported_by_who_does_not_reach_the_next() {
+fn state_that_the_former_host_lacked_is_reported() {
     let (mut world, host, others) = world_of(90, 0, 3);
     let member = others[1];
     let [changed, still] = [b"a", b"b"].map(|text| world.create(member, TEAPOT, &[text]));

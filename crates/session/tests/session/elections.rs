@@ -1,4 +1,4 @@
-//! Who hosts when the host is lost, with the relay and without it, and who must not.
+//! Elections: which member hosts when the host is lost, with the relay and without it.
 
 use crate::world::{TEAPOT, World, hosts, part, relay_comes, relay_goes, world_of};
 use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension, Target};
@@ -16,7 +16,7 @@ fn changes(world: &World, peer: PeerId) -> Vec<Cause> {
 }
 
 #[test]
-fn a_majority_goes_on_without_the_relay_and_the_relay_confirms_it_later() {
+fn majority_goes_on_without_the_relay_that_confirms_later() {
     for seed in 0..8 {
         let (mut world, host, others) = world_of(seed, u64::from(seed) * 3, 4);
         let pot = world.create(host, TEAPOT, &[b"score 7"]);
@@ -40,11 +40,11 @@ fn a_majority_goes_on_without_the_relay_and_the_relay_confirms_it_later() {
 }
 
 #[test]
-fn hosts_that_die_one_after_another_are_succeeded_without_the_relay_while_most_are_left() {
+fn hosts_that_die_in_turn_are_succeeded_without_the_relay() {
     let (mut world, host, others) = world_of(3, 5, 5);
     relay_goes(&mut world);
     world.peers.remove(&host);
-    // The electorate follows the members, so that what is left is a majority of it again.
+    // The electorate follows the members, so those that are left are a majority of it again.
     for left in [4, 3, 2] {
         world.run(9_000);
         let [(_, heir)] = hosts(&world)[..] else { panic!("{left} left: {:?}", hosts(&world)) };
@@ -95,7 +95,7 @@ fn a_partition_that_heals_leaves_one_host() {
             );
         }
         for peer in few {
-            // Who was not missed for long enough to be removed goes on with the others, and so does what it did.
+            // A member that was not silent for long enough to be removed stays, and so do its changes.
             let events = &world.events[&peer];
             let is_back = world.peers[&peer].host() == heir && world.peers[&peer].is_member();
             assert!(
@@ -124,7 +124,7 @@ fn a_link_that_begins_anew_behind_an_election_says_who_won_it() {
         let heir = world.peers[&voters[0]].host();
         assert!(heir != host && voters.iter().all(|peer| world.peers[peer].host() == heir), "seed {seed}");
         assert_eq!(world.peers[late].host(), host, "seed {seed}");
-        // What it was to hear was said on links that have ended for it.
+        // The votes for it to hear were sent on links that have ended at its side.
         let (now, farewell) = (world.now, samovar_link::close_packet(CloseCode::NotAMember));
         for &voter in voters {
             world.peer(*late).handle_packet(now, voter, Mode::Unreliable, &farewell);
@@ -145,7 +145,10 @@ fn a_host_that_hands_over_stays_and_nobody_waits() {
         assert!(world.peer(host).hand_over(now));
         assert!(!world.peer(others[0]).hand_over(now), "only the host can");
         while !world.peers.values().all(|s| s.host() == backup) {
-            assert!(world.peers[&host].is_host() || world.peers[&backup].is_host(), "somebody decides");
+            assert!(
+                world.peers[&host].is_host() || world.peers[&backup].is_host(),
+                "one of them acts as the host"
+            );
             world.step();
             assert!(world.now.since(now).as_micros() < 500_000, "seed {seed}: {:?}", hosts(&world));
         }
@@ -159,7 +162,7 @@ fn a_host_that_hands_over_stays_and_nobody_waits() {
 }
 
 #[test]
-fn what_goes_with_the_host_goes_to_its_successor_however_late_the_former_host_created_it() {
+fn successor_gets_late_objects_that_go_with_the_host() {
     for seed in 0..10 {
         let (mut world, host, others) = world_of(90 + seed, 0, 3);
         let heir = world.peers[&host].view().backup().unwrap();
@@ -182,7 +185,7 @@ fn what_goes_with_the_host_goes_to_its_successor_however_late_the_former_host_cr
 }
 
 #[test]
-fn whom_a_former_host_was_about_to_drop_is_linked_again() {
+fn member_that_a_former_host_would_drop_is_linked_again() {
     for seed in 0..10 {
         let (mut world, host, others) = world_of(70 + seed, 0, 5);
         let backup = world.peers[&host].view().backup().unwrap();
@@ -191,14 +194,14 @@ fn whom_a_former_host_was_about_to_drop_is_linked_again() {
         else {
             panic!("five members")
         };
-        // The first is dropped at once, the second with the view after that, which never comes.
+        // The host drops the first member at once, and would drop the second with the next view, which never comes.
         let (now, farewell) = (world.now, samovar_link::close_packet(CloseCode::NotAMember));
         for peer in [first, second] {
             world.peer(host).handle_packet(now, peer, Mode::Unreliable, &farewell);
         }
         let view = world.peers[&host].view();
         assert_eq!([first, second].map(|peer| view.has(peer)), [false, true], "seed {seed}");
-        // The next host is gone before it has said anything, and the one after it knows of no change.
+        // The next host is gone before it has sent anything, and the one after it knows of no change.
         let term = Term::FIRST.next_witnessed();
         world.grant(term, other);
         world.peers.remove(&other);
@@ -227,8 +230,8 @@ fn a_host_hands_over_without_the_relay_too() {
     world.assert_agreed();
 }
 
-/// Three members without the relay, whose host is again who it is by the last warrant, by votes now; and somebody who has knocked
-/// since, has counted no vote, and waits.
+/// Three members without the relay have elected the host that the last warrant names. A newcomer has asked to join
+/// since; it has counted no vote, and waits.
 fn world_of_a_newcomer_that_cannot_count_votes() -> (World, PeerId, PeerId) {
     let (mut world, host, _) = world_of(9, 0, 3);
     relay_goes(&mut world);
@@ -244,12 +247,12 @@ fn world_of_a_newcomer_that_cannot_count_votes() -> (World, PeerId, PeerId) {
     }
     let late = world.join(None);
     world.run(500);
-    assert!(!world.peers[&late].is_member(), "whoever was in no electorate believes no votes");
+    assert!(!world.peers[&late].is_member(), "a peer that was in no electorate counts no votes");
     (world, host, late)
 }
 
 #[test]
-fn a_newcomer_that_cannot_count_votes_joins_once_the_relay_names_the_same_host() {
+fn newcomer_that_cannot_count_votes_joins_by_the_relay() {
     let (mut world, host, late) = world_of_a_newcomer_that_cannot_count_votes();
     relay_comes(&mut world);
     world.run(1_500);
@@ -259,7 +262,7 @@ fn a_newcomer_that_cannot_count_votes_joins_once_the_relay_names_the_same_host()
 }
 
 #[test]
-fn what_a_newcomer_that_cannot_count_votes_keeps_of_a_host_is_bounded_and_the_host_is_not_blamed() {
+fn newcomer_that_cannot_count_votes_keeps_a_bounded_backlog() {
     let (mut world, host, late) = world_of_a_newcomer_that_cannot_count_votes();
     for n in 0_u32..1_500 {
         world.peer(host).send(Target::All, Lane::GAME, &n.to_le_bytes()).unwrap();
@@ -273,7 +276,7 @@ fn what_a_newcomer_that_cannot_count_votes_keeps_of_a_host_is_bounded_and_the_ho
 }
 
 #[test]
-fn whoever_was_made_host_when_it_was_no_member_any_more_takes_nobody_with_it() {
+fn removed_peer_that_is_made_host_takes_no_member_with_it() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(160 + seed, u64::from(seed), 4);
         let pot = world.create(host, TEAPOT, &[b"score 7"]);
@@ -296,7 +299,7 @@ fn whoever_was_made_host_when_it_was_no_member_any_more_takes_nobody_with_it() {
 }
 
 #[test]
-fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_asks_when_it_is_back() {
+fn member_excluded_without_the_relay_waits_for_it() {
     let (mut world, _, others) = world_of(166, 0, 3);
     relay_goes(&mut world);
     let by_stranger = world.sign(Term(512), PeerId(9_999));
@@ -322,7 +325,7 @@ fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_asks_whe
 }
 
 #[test]
-fn who_was_dropped_long_ago_ends_by_the_relays_word() {
+fn member_dropped_long_ago_ends_by_the_relays_word() {
     let (mut world, host, others) = world_of(168, 0, 3);
     let (member, dropped) = (others[0], others[1]);
     part(&mut world, &[dropped], &[host, member]);
@@ -343,7 +346,7 @@ fn who_was_dropped_long_ago_ends_by_the_relays_word() {
     let now = world.now;
     world.peer(dropped).witness(now).set_reached(true);
     world.peer(dropped).witness(now).handle_warrant(&warrant);
-    // It asks, and hears that the host lives.
+    // The peer asks the relay, and hears that the host lives.
     world.run(1_000);
     assert_eq!(world.events[&dropped].last(), Some(&Event::Ended(EndReason::Removed)));
     world.peers.remove(&dropped);
@@ -353,7 +356,7 @@ fn who_was_dropped_long_ago_ends_by_the_relays_word() {
 }
 
 #[test]
-fn a_host_that_is_not_back_yet_when_its_member_is_has_as_long_to_speak_as_any() {
+fn old_news_of_a_closed_connection_hurries_no_election() {
     let missed_after = |told_at: Option<u64>| {
         let (mut world, host, others) = world_of(171, 0, 3);
         let member = others[0];
@@ -374,12 +377,12 @@ fn a_host_that_is_not_back_yet_when_its_member_is_has_as_long_to_speak_as_any() 
         }
         world.now.since(since)
     };
-    assert_eq!(missed_after(Some(0)), missed_after(None), "the relay says how it is, not what happened now");
+    assert_eq!(missed_after(Some(0)), missed_after(None), "an old closing is no hint");
     assert!(missed_after(Some(1_000)) < missed_after(None), "its connection has just closed");
 }
 
 #[test]
-fn a_member_that_dies_when_its_host_has_just_come_back_to_the_relay_is_removed_as_soon_as_any() {
+fn dead_member_is_removed_in_time_by_a_host_back_at_the_relay() {
     let removed_after = |is_back: bool| {
         let (mut world, host, others) = world_of(172, 0, 3);
         for reached in [false, true].into_iter().filter(|_| is_back) {
@@ -395,13 +398,13 @@ fn a_member_that_dies_when_its_host_has_just_come_back_to_the_relay_is_removed_a
         }
         world.now.since(since)
     };
-    // A host looks at everybody's life each 50 ms.
+    // A host checks its members every 50 ms.
     let (back, never_away) = (removed_after(true).as_micros(), removed_after(false).as_micros());
     assert!(back.abs_diff(never_away) <= 50_000, "{back} and {never_away} us");
 }
 
 #[test]
-fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
+fn live_host_that_is_no_member_is_not_blamed() {
     let (mut world, host, others) = world_of(167, 0, 2);
     relay_goes(&mut world);
     let now = world.now;
@@ -417,7 +420,7 @@ fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
     let newcomer = world.join(None);
     world.run(500);
     assert!(world.peers[&newcomer].view().has(host), "it handed over, and stays");
-    assert!(world.peers[&host].link(newcomer).is_some(), "to its next host it looks like one that knocks");
+    assert!(world.peers[&host].link(newcomer).is_some(), "its next host takes it for an entrant");
     world.peers.remove(&heir);
     let warrant = world.sign(Term(768), newcomer);
     let now = world.now;
@@ -429,12 +432,12 @@ fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
 }
 
 #[test]
-fn a_lone_host_stops_after_four_seconds_however_bad_its_paths_were() {
+fn lone_host_on_bad_paths_stops_after_four_seconds() {
     let (mut world, host, others) = world_of(63, 0, 3);
     let mine: Vec<_> = others.iter().map(|&other| world.create(other, TEAPOT, &[b"a", b"0"])).collect();
     relay_goes(&mut world);
     for n in 0..18_000u32 {
-        // It hears nothing of them for half a second, and then does for as long.
+        // The host hears nothing of the others for half a second, and then hears them for as long.
         match n % 900 {
             0 => world.cuts.extend(others.iter().map(|&other| (other, host))),
             450 => world.cuts.clear(),
@@ -465,7 +468,7 @@ fn one_peer_with_a_bad_link_does_not_depose_a_healthy_host() {
 }
 
 #[test]
-fn where_migration_is_forbidden_a_lost_host_ends_the_session_for_all() {
+fn lost_host_without_migration_ends_the_session_for_all() {
     let mut world = World::new(80, 0);
     world.rules = Rules { migrates: false, ..world.rules };
     world.peers.clear();
@@ -481,7 +484,7 @@ fn where_migration_is_forbidden_a_lost_host_ends_the_session_for_all() {
 }
 
 #[test]
-fn who_missed_the_host_and_hears_it_again_only_doubts_it() {
+fn host_that_is_heard_again_is_doubted_and_not_claimed_against() {
     let (mut world, host, others) = world_of(7, 0, 3);
     let member = others[0];
     world.cuts.push((host, member));
@@ -503,14 +506,14 @@ fn who_missed_the_host_and_hears_it_again_only_doubts_it() {
 }
 
 #[test]
-fn a_host_that_falls_silent_is_doubted_once_before_it_is_missed() {
+fn silent_host_is_doubted_once_before_it_is_missed() {
     let (mut world, host, others) = world_of(7, 0, 3);
     let all = [host, others[0], others[1]];
     for peer in all {
         world.doubts(peer);
     }
     world.run(1_000);
-    all.into_iter().for_each(|peer| assert!(!world.doubts(peer), "everybody is heard"));
+    all.into_iter().for_each(|peer| assert!(!world.doubts(peer), "all are heard"));
     let fallen_silent = world.peers.remove(&host).unwrap();
     world.witness_alive = false;
     let mut doubts = 0;
@@ -525,9 +528,9 @@ fn a_host_that_falls_silent_is_doubted_once_before_it_is_missed() {
     drop(fallen_silent);
 }
 
-/// Its farewell crosses the votes for it.
+/// The heir's CLOSE crosses the votes for it.
 #[test]
-fn an_heir_that_leaves_while_it_is_voted_for_takes_nobody_with_it() {
+fn heir_that_leaves_during_its_vote_takes_no_member_with_it() {
     for delay in (0..600).step_by(10) {
         let (mut world, host, others) = world_of(180, 5, 4);
         relay_goes(&mut world);

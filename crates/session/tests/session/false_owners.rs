@@ -1,4 +1,4 @@
-//! A member says that it was granted what it was not: only the host's word makes others believe it.
+//! A member claims an object that it was not granted. Others believe a new owner only when the host tells of the grant.
 
 use crate::liars::{Liar, world_with_a_liar};
 use crate::world::{TEAPOT, World, world_of};
@@ -42,12 +42,12 @@ fn a_false_owner_is_believed_by_nobody() {
         world.edit(honest).set(cup, 0, b"2").unwrap();
         world.run(300);
         assert_eq!(world.peers[&other].object(cup).unwrap().field(0), b"2", "{more} above");
-        // The host checks, and removes who lies to it.
+        // The host knows its own grants, and removes a member that lies to it.
         liar.tell(&mut world, host, &lie);
         world.run(300);
         assert!(!world.peers[&host].view().has(liar.me));
         world.assert_converged();
-        // Its lie is forgotten with it.
+        // The others forget the lie with the liar.
         world.kill(host);
         world.run(3_000);
         assert_eq!(owner(&world, other, cup), Some(honest), "{more} above");
@@ -69,8 +69,8 @@ fn an_end_by_a_false_owner_is_believed_by_nobody() {
     assert_eq!(owner(&world, other, cup), Some(honest));
 }
 
-/// The host grants an object to a member while a third hears nothing of the host, and all of the new owner. The next
-/// host has this place among giver, taker and third.
+/// The host grants an object to a member while a third one hears all of the new owner, but nothing of the host.
+/// `backup` is the next host's place among giver, taker and third.
 fn granted_unheard(traits: Traits, changes: &[u8], backup: usize) -> (World, [PeerId; 4], ObjectId) {
     let (mut world, host, mut others) = world_of(7, 0, 4);
     let first = world.peers[&host].view().backup().unwrap();
@@ -93,7 +93,7 @@ fn granted_unheard(traits: Traits, changes: &[u8], backup: usize) -> (World, [Pe
 }
 
 #[test]
-fn what_an_owner_says_before_the_hosts_word_is_kept() {
+fn updates_before_the_hosts_word_are_kept() {
     for traits in [SHARED, RELIABLE] {
         let (mut world, [_, giver, taker, third], cup) = granted_unheard(traits, b"123", 1);
         assert_eq!(owner(&world, third, cup), Some(giver));

@@ -1,4 +1,4 @@
-//! One peer that says too much takes nothing of what others say, however seldom the game asks for events.
+//! One peer that sends too much costs no event of another peer, however seldom the game polls events.
 
 use crate::world::{CUBE, World, world_of};
 use samovar_session::{Delivery, Event, SendError, Target};
@@ -6,7 +6,7 @@ use samovar_wire::{Lane, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Messages of one peer that reached another, in their order, as the numbers that they hold.
+/// The numbers in the messages of one peer that reached another, in their order.
 fn heard(world: &World, at: PeerId, from: PeerId, lane: Lane) -> Vec<u32> {
     let events = world.events[&at].iter();
     let number = |event: &Event| match event {
@@ -18,7 +18,7 @@ fn heard(world: &World, at: PeerId, from: PeerId, lane: Lane) -> Vec<u32> {
     events.filter_map(number).collect()
 }
 
-/// A step in which one says a few numbers to another, as long as there is room.
+/// A step in which one peer sends a few numbers to another, as long as there is room.
 fn say(world: &mut World, (from, to): (PeerId, PeerId), lane: Lane, next: &mut u32, count: u32) {
     let until = *next + count;
     while *next < until {
@@ -53,7 +53,7 @@ fn a_flood_of_unreliable_messages_takes_no_other_event() {
     world.run(200);
     assert_whole(&heard(&world, victim, host, Lane::GAME), 100, "news");
     assert!(world.events[&victim].contains(&Event::ObjectCreated(late)));
-    // The latest wait, so that what is heard of the flood is not old.
+    // The latest messages wait, so those of the flood that are heard are not old.
     let loud = heard(&world, victim, flooder, Lane::Unreliable);
     assert!((256..2_000).contains(&loud.len()), "{}", loud.len());
     assert!(loud.iter().all(|&number| number > noise / 2), "the latest of {noise}");

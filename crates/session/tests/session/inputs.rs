@@ -1,4 +1,4 @@
-//! Inputs: what is accepted is not lost, whoever dies (docs/recovery.md, promise 7, PROTOCOL §4.12).
+//! Inputs: an accepted input survives the loss of any peer (docs/recovery.md, promise 7, PROTOCOL §4.12).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +15,14 @@ struct Life {
     name: String,
     /// The host-owned list of each seat: the number of the last input, and the inputs.
     lists: BTreeMap<SeatId, ObjectId>,
-    /// How much of each peer's events the game has seen.
+    /// How many of each peer's events the game has seen.
     seen: BTreeMap<PeerId, usize>,
-    /// What each seat submitted by which number, and which of it was accepted.
+    /// The numbers and inputs that each seat submitted, and the numbers of those that were accepted.
     submitted: BTreeMap<SeatId, Vec<(u64, u16)>>,
     accepted: BTreeMap<SeatId, Vec<u64>>,
-    /// What was accepted when more failed at a time than what acceptance is a promise about.
+    /// Inputs that were accepted while more peers failed at once than acceptance promises to survive.
     excused: BTreeSet<u64>,
-    /// Who submitted the last of each seat.
+    /// The peer that submitted the last input of each seat.
     submitters: BTreeMap<SeatId, PeerId>,
     seats: BTreeMap<PeerId, SeatId>,
     /// One in how many milliseconds a player submits something; never at zero.
@@ -76,7 +76,7 @@ impl Life {
         for _ in 0..ms {
             self.world.step();
             self.play();
-            // Whom the others went on without takes its seat back, as the page of a player does.
+            // A peer that the others went on without takes its seat back, as a player's page does.
             let is_over = |(&peer, session): (&PeerId, &Session)| {
                 let is_over = session.poll_timeout().is_none();
                 is_over.then_some(peer)
@@ -89,7 +89,7 @@ impl Life {
         }
     }
 
-    /// Until the host that lives is backed up as the rules want, or alone.
+    /// Runs until the host that lives is backed up as the rules want, or alone.
     fn settle(&mut self) {
         for _ in 0..20_000 {
             let now = self.world.now;
@@ -143,7 +143,7 @@ impl Life {
                         let seat = self.seats[&peer];
                         self.accepted.entry(seat).or_default().push(number);
                     }
-                    // What is done when the session is over already nobody is told of.
+                    // No peer hears of an input that is carried out when the session is over already.
                     Event::Input { seat, number, bytes } if self.world.peers[&peer].is_member() => {
                         self.carry_out(peer, seat, number, &bytes);
                     }
@@ -188,7 +188,7 @@ impl Life {
         self.run(ms);
     }
 
-    /// Who shall die: the host, its backups, now and then anybody.
+    /// The peers to kill: the host, its backups, and now and then any member.
     fn victims(&mut self, count: u8) -> Vec<PeerId> {
         let host = self.host();
         let view = self.world.peers[&host].view();
@@ -202,7 +202,7 @@ impl Life {
         (0..count).map(|_| victim()).collect()
     }
 
-    /// For a while some hear nothing of some others; who dies is often not heard before.
+    /// For a while some peers hear nothing of some others. Those that will die are often unheard before.
     fn disturb(&mut self, victims: &[PeerId]) {
         let odds = self.roll(4) * 15;
         let is_mute = self.roll(2) == 0;
@@ -216,7 +216,7 @@ impl Life {
         }
     }
 
-    /// Without a word, and half of the time without one from the relay.
+    /// A peer dies silently, and half of the time its closed connection is no hint either.
     fn kill(&mut self, peer: PeerId) {
         if self.roll(2) == 0 {
             self.world.kill(peer);
@@ -225,7 +225,7 @@ impl Life {
         }
     }
 
-    /// Each accepted input has had its effect once, in order, and what was not submitted has none.
+    /// Each accepted input has had its effect once, in order, and nothing else had an effect.
     fn check(&mut self) {
         self.rarity = 0;
         self.settle();
@@ -245,7 +245,7 @@ impl Life {
                     self.name
                 );
             }
-            // What somebody submitted who is gone may have been accepted or not.
+            // The inputs of a peer that is gone may have been accepted or not.
             let sits = self.submitters.get(seat).is_some_and(|peer| self.world.peers.contains_key(peer));
             let last = submitted.last().map_or(0, |&(number, _)| number);
             let accepted = self.accepted.get(seat).and_then(|numbers| numbers.last().copied());
@@ -284,7 +284,7 @@ fn live(seed: u64, backups: u8) {
             life.world.join(ticket);
         }
         life.settle();
-        // A host that was cut off while its backups died was replaced, with what it alone held.
+        // A host that was cut off while its backups died was replaced, and the inputs that it alone held are lost.
         let is_cut_off = life.host() != host && !victims.contains(&host);
         if is_cut_off && backups.iter().all(|backup| victims.contains(backup)) {
             life.excused.extend(life.accepted.values().flatten());
@@ -294,16 +294,16 @@ fn live(seed: u64, backups: u8) {
 }
 
 #[test]
-fn what_was_accepted_survives_the_death_of_any_single_peer() {
+fn accepted_inputs_survive_the_death_of_any_single_peer() {
     (0..40).for_each(|seed| live(seed, 1));
 }
 
 #[test]
-fn with_two_backups_it_survives_two_deaths_at_once() {
+fn accepted_inputs_with_two_backups_survive_two_deaths() {
     (0..20).for_each(|seed| live(1_000 + seed, 2));
 }
 
-/// Peers 100, who hosts, to 100 + `count` - 1, settled; nobody's game does anything.
+/// Peers 100, which hosts, to 100 + `count` - 1, settled; no game does anything.
 fn world_of(seed: u8, count: usize) -> (World, Vec<PeerId>) {
     let mut world = World::new(seed, 0);
     for _ in 1..count {
@@ -314,7 +314,7 @@ fn world_of(seed: u8, count: usize) -> (World, Vec<PeerId>) {
     (world, peers)
 }
 
-/// What the game of a peer was given: the seat, and what it shall do.
+/// The inputs that the game of a peer was given, with their seats.
 fn given(world: &World, peer: PeerId) -> Vec<(SeatId, Vec<u8>)> {
     let input = |event: &Event| match event {
         Event::Input { seat, bytes, .. } => Some((*seat, bytes.clone())),
@@ -323,7 +323,7 @@ fn given(world: &World, peer: PeerId) -> Vec<(SeatId, Vec<u8>)> {
     world.events[&peer].iter().filter_map(input).collect()
 }
 
-/// The numbers that were accepted at a peer.
+/// The numbers of a peer's accepted inputs.
 fn accepted(world: &World, peer: PeerId) -> Vec<u64> {
     let number = |event: &Event| match event {
         Event::Accepted { number } => Some(*number),
@@ -338,7 +338,7 @@ fn submit(world: &mut World, peer: PeerId, bytes: &[u8]) -> u64 {
 }
 
 #[test]
-fn an_input_is_accepted_when_host_and_backup_hold_it_and_not_before() {
+fn input_is_accepted_once_host_and_backup_hold_it() {
     let (mut world, peers) = world_of(1, 4);
     let host = peers[0];
     let backup = world.peers[&host].view().backup().unwrap();
@@ -358,7 +358,7 @@ fn an_input_is_accepted_when_host_and_backup_hold_it_and_not_before() {
 }
 
 #[test]
-fn who_is_alone_has_its_inputs_accepted_at_once() {
+fn inputs_of_a_lone_peer_are_accepted_at_once() {
     let (mut world, peers) = world_of(2, 1);
     let number = submit(&mut world, peers[0], b"jump");
     world.step();
@@ -367,7 +367,7 @@ fn who_is_alone_has_its_inputs_accepted_at_once() {
 }
 
 #[test]
-fn a_new_host_that_was_no_backup_is_passed_what_the_backup_holds() {
+fn backup_passes_its_inputs_to_a_host_that_was_no_backup() {
     let (mut world, peers) = world_of(3, 4);
     let (host, heir) = (peers[0], peers[3]);
     assert_ne!(world.peers[&host].view().backup(), Some(heir));
@@ -387,7 +387,7 @@ fn a_new_host_that_was_no_backup_is_passed_what_the_backup_holds() {
     let mut found = given(&world, heir);
     expected.sort();
     found.sort();
-    assert_eq!(found, expected, "each once");
+    assert_eq!(found, expected, "each input once");
 }
 
 #[test]
@@ -412,7 +412,7 @@ fn a_new_backup_is_passed_what_those_submitted_who_are_gone() {
     assert_eq!(given(&world, heir), [(seat, b"last will".to_vec())]);
 }
 
-/// Five peers: the host, its backup, two others, and one whose word takes long to get to the first of these.
+/// Five peers: the host, its backup, two others, and one whose packets take long to get to the first of these two.
 fn world_with_a_slow_peer(seed: u8) -> (World, [PeerId; 5]) {
     let (mut world, peers) = world_of(seed, 5);
     let host = peers[0];
@@ -426,7 +426,7 @@ fn world_with_a_slow_peer(seed: u8) -> (World, [PeerId; 5]) {
 }
 
 #[test]
-fn the_game_of_a_new_host_waits_until_all_have_passed_on_what_they_hold() {
+fn new_hosts_game_waits_until_all_have_passed_their_inputs() {
     let (mut world, [host, _, heir, other, _]) = world_with_a_slow_peer(8);
     submit(&mut world, host, b"last will");
     world.run(200);
@@ -437,7 +437,7 @@ fn the_game_of_a_new_host_waits_until_all_have_passed_on_what_they_hold() {
     submit(&mut world, other, b"jump");
     world.run(300);
     assert!(world.peers[&heir].is_host());
-    assert_eq!(given(&world, heir), [], "one has not told yet");
+    assert_eq!(given(&world, heir), [], "one member has not told yet");
     world.run(1_000);
     let mut texts: Vec<_> = given(&world, heir).into_iter().map(|(_, bytes)| bytes).collect();
     texts.sort();
@@ -445,7 +445,7 @@ fn the_game_of_a_new_host_waits_until_all_have_passed_on_what_they_hold() {
 }
 
 #[test]
-fn a_new_host_passes_what_it_was_passed_to_a_backup_that_lacks_it() {
+fn new_host_passes_collected_inputs_to_its_backup() {
     let mut world = World::with_rules(9, 0, Rules { backups: 2, ..Rules::default() });
     for _ in 1..6 {
         world.join(None);
@@ -457,7 +457,7 @@ fn a_new_host_passes_what_it_was_passed_to_a_backup_that_lacks_it() {
     let number = submit(&mut world, host, b"last will");
     world.run(200);
     assert_eq!(accepted(&world, host), [number]);
-    // The second is gone, and whoever takes its place is told so, and no more.
+    // The second backup is gone, and the backup that takes its place hears that, and no more.
     world.kill(second);
     let newest =
         |world: &World| world.peers[&host].view().backups().iter().copied().find(|b| !backups.contains(b));
@@ -479,7 +479,7 @@ fn a_new_host_passes_what_it_was_passed_to_a_backup_that_lacks_it() {
     world.run(2_500);
     assert_eq!(given(&world, heir), [(SeatId(1), b"last will".to_vec())]);
     assert_eq!(world.peers[&heir].role(world.now), Role::ActiveBackedUp);
-    // Two may go at once.
+    // Two peers may be lost at once.
     world.kill(first);
     world.kill(heir);
     world.grant(term.next_witnessed(), third);
@@ -488,13 +488,13 @@ fn a_new_host_passes_what_it_was_passed_to_a_backup_that_lacks_it() {
 }
 
 #[test]
-fn what_a_backup_held_under_a_former_term_does_not_count_under_the_next() {
+fn held_of_a_former_term_does_not_count_under_the_next() {
     let (mut world, peers) = world_of(10, 4);
     let host = peers[0];
     let backup = world.peers[&host].view().backup().unwrap();
     let others: Vec<_> = peers.into_iter().filter(|peer| ![host, backup].contains(peer)).collect();
     let [heir, player] = others[..] else { panic!("four peers") };
-    // The word of the backup takes until the next term.
+    // The backup's HELD does not arrive before the next term.
     world.delays.insert((backup, player), Duration::from_millis(100));
     let number = submit(&mut world, player, b"jump");
     world.run(50);
@@ -502,10 +502,7 @@ fn what_a_backup_held_under_a_former_term_does_not_count_under_the_next() {
     world.grant(term, heir);
     world.cuts.push((player, backup));
     world.run(150);
-    assert!(
-        accepted(&world, player).is_empty(),
-        "the backup has not said so to who lives under the new host"
-    );
+    assert!(accepted(&world, player).is_empty(), "the backup's word of the former term does not count");
     world.cuts.clear();
     world.run(1_000);
     assert_eq!(accepted(&world, player), [number]);
@@ -566,7 +563,7 @@ fn a_player_that_submits_more_than_others_hold_is_told_to_wait() {
 }
 
 #[test]
-fn who_takes_a_seat_back_goes_on_with_its_numbers() {
+fn player_back_on_its_seat_goes_on_with_its_numbers() {
     let (mut world, peers) = world_of(7, 3);
     let player = peers[2];
     let (seat, ticket) = (world.peers[&player].seat().unwrap(), world.peers[&player].ticket().unwrap());
@@ -582,7 +579,7 @@ fn who_takes_a_seat_back_goes_on_with_its_numbers() {
 }
 
 #[test]
-fn what_was_submitted_to_a_host_that_was_suspended_for_long_is_given_to_its_game() {
+fn inputs_to_a_long_suspended_host_reach_its_game() {
     for away in [5_000, 12_000] {
         let mut world = World::new(91, 0);
         let host = *world.peers.keys().next().unwrap();

@@ -1,4 +1,4 @@
-//! What each member is told of depends on what it wants to see.
+//! Interest: each member is told of the objects that it wants to see.
 
 use crate::world::{Craft, World};
 use samovar_session::{Event, Focus, Traits};
@@ -34,7 +34,7 @@ fn sights(world: &World, peer: PeerId) -> Vec<(ObjectId, bool)> {
 }
 
 #[test]
-fn what_is_far_stays_as_it_was_until_it_comes_near() {
+fn far_object_stays_as_it_was_until_it_comes_near() {
     for seed in 0..4u8 {
         let (mut world, host, a, b) = three(seed, u64::from(seed) * 8);
         let now = world.now;
@@ -52,7 +52,7 @@ fn what_is_far_stays_as_it_was_until_it_comes_near() {
         assert!((40.0..=70.0).contains(&seen), "{seen}");
         assert!(!world.peers[&a].object(craft).unwrap().is_current());
         assert_eq!(x(&world, b, craft), 200.0, "b wants to see everything");
-        // It moves out of sight, then a looks there.
+        // The craft moves out of sight, and then a looks there.
         world.run(500);
         world.peer(a).interest().set_focus(at(190.0, 50.0));
         world.run(1_000);
@@ -63,7 +63,7 @@ fn what_is_far_stays_as_it_was_until_it_comes_near() {
 }
 
 #[test]
-fn what_nobody_sees_keeps_no_link_busy() {
+fn unseen_object_keeps_no_link_busy() {
     let (mut world, host, a, b) = three(5, 0);
     let now = world.now;
     for peer in [a, b] {
@@ -93,7 +93,7 @@ fn an_object_at_the_edge_does_not_come_and_go() {
     world.peer(a).interest().set_focus(at(0.0, 80.0));
     world.run(500);
     for step in 0..200 {
-        // What the owner is told is an eighth larger: 90.
+        // The owner is told a focus that is an eighth larger: 90.
         let now = world.now;
         world
             .peer(host)
@@ -106,7 +106,7 @@ fn an_object_at_the_edge_does_not_come_and_go() {
 }
 
 #[test]
-fn a_newcomer_is_told_what_the_others_look_at_and_who_takes_over_goes_on() {
+fn newcomer_and_new_owner_know_the_foci_of_others() {
     let (mut world, host, a, b) = three(7, 5);
     world.peer(a).interest().set_focus(at(0.0, 50.0));
     let late = world.join(None);

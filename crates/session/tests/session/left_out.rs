@@ -1,4 +1,4 @@
-//! What a build leaves out is refused with a reason, and the session goes on without it.
+//! A build refuses messages for features that it leaves out, with a reason, and the session goes on.
 
 use crate::world::{World, world_of};
 use samovar_session::lockstep::LockstepConfig;
@@ -51,7 +51,7 @@ fn tell(world: &mut World, (from, to): (PeerId, PeerId), number: u16, message: &
     world.peer(to).handle_packet(now, from, Mode::Unreliable, &bytes);
 }
 
-/// What the host makes of a message of a member: the code with which it closed the link, if it did.
+/// Sends the host a message of a member. Returns the code with which the host closed the link, if it did.
 fn answer_to(message: &[u8]) -> Option<CloseCode> {
     let (mut world, host, others) = world_of(3, 0, 2);
     let stranger = PeerId(1_000);
@@ -100,9 +100,9 @@ fn a_message_of_what_is_left_out_is_unexpected() {
     }
 }
 
-/// A member whose build has inputs says so to each host, whether its game uses them or not.
+/// A member whose build has inputs sends TOLD to each host, whether its game uses inputs or not.
 #[test]
-fn that_a_member_holds_no_inputs_is_heard_everywhere() {
+fn told_is_taken_in_every_build() {
     let mut bytes = vec![MessageKind::Told as u8];
     Told { term: Term::FIRST }.encode(&mut Writer::new(&mut bytes));
     assert_eq!(answer_to(&bytes), None);

@@ -1,4 +1,5 @@
-//! A member that lies in the words of the orders: about its epoch, about what others said, and about who has what.
+//! A member that lies in messages of the orders: about its epoch, about other members' messages, and about which member
+//! has which.
 
 use crate::world::World;
 use samovar_session::{Causality, Delivery, EndReason, Event, Orders, Rules, Target};
@@ -31,7 +32,7 @@ impl Liar {
         bytes
     }
 
-    /// Tells a member something in the session's lane.
+    /// Sends a member a message in the session's lane.
     pub(crate) fn tell(&mut self, world: &mut World, to: PeerId, message: &[u8]) {
         let (now, bytes) = (world.now, self.message(to, message));
         world.peer(to).handle_packet(now, self.me, Mode::Unreliable, &bytes);
@@ -43,7 +44,7 @@ impl Liar {
     }
 }
 
-/// A host and two others; and a member that says what a test wants it to.
+/// A host, two honest members, and a member that sends what a test wants it to.
 pub(crate) fn world_with_a_liar() -> (World, PeerId, [PeerId; 3], Liar) {
     let orders = Orders { total: true, causal: Some(Causality::Vector), ..Orders::default() };
     let mut world = World::with_rules(5, 0, Rules { orders, ..Rules::default() });
@@ -69,7 +70,7 @@ pub(crate) fn world_with_a_liar() -> (World, PeerId, [PeerId; 3], Liar) {
 
 fn claim(epoch: u64) -> (World, [PeerId; 3]) {
     let (mut world, host, honest, mut liar) = world_with_a_liar();
-    // Somebody joins, so that there is another view: everybody says how far it is, the liar, too.
+    // A newcomer joins, so there is another view: all members say how far they are, the liar, too.
     let roll = world.peers[&host].view().roll();
     world.join(None);
     while world.peers[&host].view().roll() == roll {
@@ -112,7 +113,8 @@ fn a_member_that_claims_an_epoch_leaves_nobody_behind() {
     }
 }
 
-/// The host hands over; the liar says that it has one entry more of its log. Who is told what the third member never said.
+/// The host hands over, and the liar claims to have one more entry of the host's log. Returns the members that got a
+/// message which its sender never sent.
 fn forge(epoch: u64) -> Vec<PeerId> {
     let (mut world, host, honest, mut liar) = world_with_a_liar();
     world.peer(host).send(Target::All, Delivery::Total, b"true").unwrap();
@@ -146,13 +148,14 @@ fn forge(epoch: u64) -> Vec<PeerId> {
 }
 
 #[test]
-fn a_member_writes_nothing_into_the_log_of_a_host_in_others_names() {
+fn member_forges_no_entry_in_the_log_of_a_host() {
     for epoch in 1..10 {
         assert_eq!(forge(epoch), [], "in epoch {epoch}");
     }
 }
 
-/// The liar tells one honest member alone what, as it says, all have, and is gone: whom the host removes.
+/// The liar sends one honest member an item that, as it claims, all have, and is gone. Returns the honest members that
+/// the host removes.
 fn removed_with_a_liar(epoch: u64) -> Vec<(PeerId, Event)> {
     let (mut world, host, honest, mut liar) = world_with_a_liar();
     let item = [3_u8, 0, 0, 9];
@@ -173,7 +176,7 @@ fn removed_with_a_liar(epoch: u64) -> Vec<(PeerId, Event)> {
 }
 
 #[test]
-fn who_was_lied_to_is_not_removed_for_it() {
+fn member_that_was_lied_to_is_not_removed() {
     for epoch in 1..8 {
         assert_eq!(removed_with_a_liar(epoch), [], "in epoch {epoch}");
     }

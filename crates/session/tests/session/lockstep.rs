@@ -9,12 +9,12 @@ use samovar_wire::{Entropy, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// A game whose state says all about the inputs that it was stepped by.
+/// A game whose state is a hash of all inputs that it was stepped by.
 #[derive(Clone, Default)]
 struct Game {
     frame: u64,
     state: u64,
-    /// Its state behind each frame that it stepped.
+    /// The state after each frame that it stepped.
     past: BTreeMap<u64, u64>,
     /// The longest time between two steps, since it began, in milliseconds.
     standstill: u64,
@@ -83,7 +83,8 @@ impl Steps {
         }
     }
 
-    /// All games that have a frame are in the same state behind it; how far the one that is furthest behind is.
+    /// Checks that all games that have a frame are in the same state after it. Returns the frame of the game that is
+    /// furthest behind.
     fn check(&self) -> u64 {
         let alive = self.world.peers.keys().map(|peer| &self.games[peer]);
         let mut states = BTreeMap::new();
@@ -116,7 +117,7 @@ fn all_members_step_the_same_frames_sixty_times_a_second() {
 }
 
 #[test]
-fn lockstep_goes_on_behind_a_host_that_dies_and_takes_late_joiners() {
+fn lockstep_survives_dead_hosts_and_takes_late_joiners() {
     for seed in 2..6 {
         let mut steps = Steps::new(seed, 5, 4);
         let before = steps.check();
@@ -139,7 +140,7 @@ fn lockstep_goes_on_behind_a_host_that_dies_and_takes_late_joiners() {
     }
 }
 
-/// Hand-overs and short partitions; at the end all step the same.
+/// After hand-overs and short partitions all members step the same frames.
 #[test]
 fn lockstep_goes_on_behind_hand_overs_and_short_partitions() {
     for seed in 0..if cfg!(target_arch = "wasm32") { 2_u64 } else { 12 } {

@@ -1,5 +1,5 @@
-//! The orders of a session, through losses, joins, leaves and hosts that die (docs/recovery.md, promise 6): what the
-//! machines promise is tested with them; here it is that a session gives them what they need.
+//! The orders of a session, through losses, joins, leaves and hosts that die (docs/recovery.md, promise 6). The orders
+//! have tests of their own; these show that a session gives them what they need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use samovar_wire::{Duration, Entropy, PeerId, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Who said it, and which of its messages it is.
+/// The sender of a message, and which of its messages it is.
 type Said = (PeerId, u16);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,22 +23,22 @@ enum Order {
 
 const ORDERS: [Order; 3] = [Order::Causal, Order::Total, Order::Timestamp];
 
-/// What one member did and was told, in one order.
+/// The messages that one member sent and got, in one order.
 #[derive(Default)]
 struct Diary {
-    /// In its order: sent and delivered, for the causal order; delivered otherwise.
+    /// In order of time: sent and delivered messages for the causal order, delivered ones otherwise.
     entries: Vec<Said>,
-    /// Times of what was delivered by time.
+    /// The times of messages that were delivered by time.
     times: Vec<(Time, PeerId)>,
 }
 
-/// Members that say things to each other at random.
+/// Members that send messages to each other at random.
 struct Talk {
     world: World,
     dice: Entropy,
     name: String,
     diaries: BTreeMap<(PeerId, Order), Diary>,
-    /// What had happened before each causal message at its sender.
+    /// For each causal message: the messages that its sender had sent or got before.
     before: BTreeMap<Said, BTreeSet<Said>>,
     sent: BTreeMap<(PeerId, Order), u16>,
     seen: BTreeMap<PeerId, usize>,
@@ -79,7 +79,7 @@ impl Talk {
         are_members.map(|(&peer, _)| peer).collect()
     }
 
-    /// Somebody says something once in `rarity` milliseconds; nobody when it is zero.
+    /// Some member sends a message once in `rarity` milliseconds; none does when it is zero.
     fn run(&mut self, ms: u64, rarity: u64) {
         for _ in 0..ms {
             self.world.step();
@@ -160,7 +160,7 @@ impl Talk {
         self.diaries.get(&(peer, order)).map_or(&[], |diary| &diary.entries)
     }
 
-    /// The definitions of the orders, at everybody who ever was a member.
+    /// Checks the definitions of the orders at all peers that ever were members.
     fn check(&self) {
         for ((peer, order), diary) in &self.diaries {
             assert!(diary.times.is_sorted(), "{}: {peer} has times out of order", self.name);
@@ -170,7 +170,7 @@ impl Talk {
         }
         let (all, members): (Vec<_>, _) = (self.world.events.keys().copied().collect(), self.members());
         for order in [Order::Total, Order::Timestamp] {
-            // What one that is gone was told last may have been given another place among those who went on.
+            // The last messages that a lost member got may have another place at those that went on.
             let peers = if order == Order::Total { &members } else { &all };
             for (&a, &b) in peers.iter().flat_map(|a| peers.iter().map(move |b| (a, b))) {
                 let (of_a, of_b) = (self.diary(a, order), self.diary(b, order));
@@ -188,13 +188,13 @@ impl Talk {
         for said in entries.iter().rev() {
             known.insert(*said);
             let Some(before) = self.before.get(said) else { continue };
-            // Nothing that comes behind it here was before it at its sender.
+            // No message that comes after it here was before it at its sender.
             let late: Vec<_> = before.intersection(&known).collect();
             assert!(late.is_empty(), "{}: at {peer} {said:?} comes before {late:?}", self.name);
         }
     }
 
-    /// These members have been delivered all that each of them ever said.
+    /// Checks that these members got all messages that each of them ever sent.
     fn check_complete(&self, members: &[PeerId]) {
         for (&order, &peer) in ORDERS.iter().flat_map(|order| members.iter().map(move |peer| (order, peer))) {
             for &by in members.iter().filter(|&&by| by != peer || order != Order::Causal) {
@@ -240,7 +240,7 @@ fn orders_hold_through_crashes_of_hosts_joins_and_leaves() {
 }
 
 #[test]
-fn a_host_that_could_not_act_does_not_remove_who_could_not_answer() {
+fn suspended_host_removes_no_member_that_could_not_answer() {
     let mut world = World::with_rules(21, 0, rules());
     let (host, other) = (PeerId(100), world.join(None));
     let way = Duration::from_millis(75);
@@ -262,8 +262,8 @@ fn a_host_that_could_not_act_does_not_remove_who_could_not_answer() {
 }
 
 #[test]
-fn who_is_far_away_has_twenty_round_trips_to_answer_to_views_that_come_faster_than_its_answers() {
-    // One way, beyond the world's own 33 ms at the most.
+fn far_member_has_twenty_round_trips_to_answer_views() {
+    // The delay one way, besides the world's own 33 ms at most; and how long the member stays.
     for (way, most) in [(20, 5_000), (300, 13_300), (700, 20_000)] {
         let mut world = World::with_rules(22, 0, rules());
         let (host, far) = (PeerId(100), world.join(None));
@@ -286,7 +286,7 @@ fn who_is_far_away_has_twenty_round_trips_to_answer_to_views_that_come_faster_th
         if way == 20 {
             assert_eq!(stayed, 30_240, "its answers come sooner than the next view");
         } else {
-            // And until the next view, which waits for its ack for a second, since it is the backup.
+            // The member stays until the next view, which waits a second for its ack, since it is the backup.
             assert!((most - 700..most + 2_500).contains(&stayed), "{way}: {stayed} ms");
         }
     }
@@ -330,7 +330,7 @@ fn a_message_in_an_order_is_for_whom_it_names() {
 }
 
 #[test]
-fn a_member_further_from_its_host_than_the_time_between_two_pings_speaks_and_hears_by_time_stamp() {
+fn member_far_from_its_host_speaks_and_hears_by_time_stamp() {
     let mut talk = Talk::new(14, 2);
     let [host, near] = talk.members()[..] else { panic!("two members") };
     let world = &mut talk.world;
@@ -339,7 +339,7 @@ fn a_member_further_from_its_host_than_the_time_between_two_pings_speaks_and_hea
         world.delays.insert(way, Duration::from_millis(570));
     }
     world.join(None);
-    // What others say meanwhile waits until it knows what time it is.
+    // Messages of others wait meanwhile until the far member knows session time.
     let mut said = 0;
     for _ in 0..100 {
         talk.world.run(100);
@@ -385,10 +385,10 @@ fn for_a_member_that_takes_nothing_not_everything_is_kept() {
     panic!("everything is kept");
 }
 
-/// A newcomer that has waited for longer than the session is old hears what is said before it is a member, and says something
-/// as soon as it is.
+/// A newcomer that has waited for longer than the session is old gets messages before it is a member, and sends one as
+/// soon as it is.
 #[test]
-fn who_has_waited_for_long_is_not_late_when_it_joins() {
+fn newcomer_that_waited_for_long_is_not_late_when_it_joins() {
     for waits in [1, 3_000, 8_000] {
         let mut world = World::with_rules(3, 20, rules());
         world.peers.clear();
@@ -412,7 +412,7 @@ fn who_has_waited_for_long_is_not_late_when_it_joins() {
     }
 }
 
-/// Hand-overs, one-way silences, and partitions that are shorter than what removes anybody.
+/// Hand-overs, one-way silences, and partitions that are too short to remove a member.
 #[test]
 fn orders_hold_through_hand_overs_and_short_partitions() {
     for seed in 0..if cfg!(target_arch = "wasm32") { 2 } else { 12 } {

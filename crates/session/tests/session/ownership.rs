@@ -1,4 +1,4 @@
-//! Who gets what: wishes and their outcomes, orphans, the load of the members.
+//! Ownership: requests and their outcomes, orphans, and the load of the members.
 
 use crate::world::{Craft, TEAPOT, World};
 use samovar_session::{
@@ -11,7 +11,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 const FREE: Traits = Traits { access: Access::Free, ..TEAPOT };
 const SHARED: Traits = Traits { access: Access::Shared, ..TEAPOT };
 
-/// A host and two others, for a while.
+/// A host and two other members, settled.
 fn three(seed: u8, loss: u64) -> (World, PeerId, PeerId, PeerId) {
     let mut world = World::new(seed, loss);
     let host = *world.peers.keys().next().unwrap();
@@ -20,7 +20,7 @@ fn three(seed: u8, loss: u64) -> (World, PeerId, PeerId, PeerId) {
     (world, host, a, b)
 }
 
-/// The outcomes that a peer heard of for an object, and what it had made of it when they were in vain.
+/// The outcomes of a peer's requests for an object, and its own state of the object when a request was in vain.
 fn outcomes(world: &World, peer: PeerId, object: ObjectId) -> Vec<(Wish, Outcome, Option<Vec<u8>>)> {
     let outcome = |event: &Event| match event {
         Event::Ownership { id, wish, outcome, last } if *id == object => {
@@ -36,7 +36,7 @@ fn owner(world: &World, at: PeerId, id: ObjectId) -> PeerId {
 }
 
 #[test]
-fn whoever_requests_acts_at_once_and_what_it_did_counts_when_it_is_granted() {
+fn changes_before_the_grant_count_once_it_is_given() {
     for seed in 0..5 {
         let (mut world, host, a, b) = three(seed, u64::from(seed) * 6);
         let cup = world.create(host, FREE, &[b"full"]);
@@ -58,7 +58,7 @@ fn whoever_requests_acts_at_once_and_what_it_did_counts_when_it_is_granted() {
 }
 
 #[test]
-fn of_two_who_request_one_gets_it_and_the_other_is_told_who() {
+fn one_of_two_requests_is_granted_and_the_other_told_to_whom() {
     let (mut world, host, a, b) = three(1, 0);
     let cup = world.create(host, FREE, &[b"full"]);
     world.run(500);
@@ -151,7 +151,7 @@ fn a_host_that_does_not_answer_is_given_up() {
     world.run(8_000);
     assert_eq!(outcomes(&world, a, cup), [(Wish::Request, Outcome::Denied(Denial::NoAnswer), None)]);
     assert!(world.ownership(host).poll_request().is_some());
-    assert!(world.ownership(host).poll_request().is_none(), "who asks again is put to the game once");
+    assert!(world.ownership(host).poll_request().is_none(), "a repeated request is put to the game once");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn the_hosts_game_decides_when_it_wants_to() {
     while let Some(asked) = world.ownership(host).poll_request() {
         let now = world.now;
         world.peer(host).ownership(now).answer(&asked, asked.from == a);
-        // The second answer to the same is none.
+        // A second answer to the same request does nothing.
         world.peer(host).ownership(now).answer(&asked, true);
     }
     world.run(500);
@@ -176,11 +176,11 @@ fn the_hosts_game_decides_when_it_wants_to() {
 }
 
 #[test]
-fn what_is_touched_goes_to_the_first_by_session_time_and_stays_for_a_while() {
+fn touched_object_goes_to_the_first_by_session_time() {
     let (mut world, host, a, b) = three(6, 0);
     let ball = world.create(host, SHARED, &[b"ball"]);
     world.run(500);
-    // What b says arrives first, though a touched it earlier.
+    // The touch of b arrives first, though a touched the object earlier.
     world.delays.insert((a, host), Duration::from_millis(60));
     let now = world.now;
     world.peer(a).ownership(now).touch(ball).unwrap();
@@ -255,7 +255,7 @@ fn an_orphan_goes_where_its_traits_say() {
 }
 
 #[test]
-fn what_is_frozen_stays_so_under_the_next_host() {
+fn frozen_object_stays_frozen_under_the_next_host() {
     let (mut world, host, a, b) = three(9, 0);
     let c = world.join(None);
     world.run(1_500);
@@ -279,7 +279,7 @@ fn what_is_frozen_stays_so_under_the_next_host() {
 }
 
 #[test]
-fn what_nobody_owns_is_spread_evenly_and_then_stays() {
+fn free_objects_are_spread_evenly_and_then_stay() {
     let (mut world, host, a, b) = three(8, 3);
     let crate_of = Traits { balanced: true, ..FREE };
     let boxes: Vec<_> = (0..13).map(|n| world.create(host, crate_of, &[&[n]])).collect();

@@ -16,7 +16,7 @@ fn departure_of(world: &World, at: PeerId, gone: PeerId) -> Vec<Departure> {
 }
 
 #[test]
-fn who_is_put_out_ends_and_its_ticket_opens_nothing() {
+fn member_that_is_put_out_ends_and_its_ticket_is_void() {
     for loss in [0, 20] {
         let (mut world, host, members) = world_of(51, loss, 4);
         world.run(1_000);
@@ -44,17 +44,17 @@ fn who_is_put_out_ends_and_its_ticket_opens_nothing() {
         let back = world.join(ticket);
         world.run(2_000);
         assert!(world.peers[&back].is_member());
-        assert_ne!(world.peers[&back].seat(), seat, "it is somebody new");
+        assert_ne!(world.peers[&back].seat(), seat, "the peer is a newcomer");
         world.assert_converged();
     }
 }
 
 #[test]
-fn who_is_put_out_and_does_not_go_is_heard_by_nobody() {
+fn member_that_is_put_out_and_stays_is_not_heard() {
     let (mut world, host, members) = world_of(52, 0, 3);
     world.run(1_000);
     let (out, other) = (members[0], members[1]);
-    // It hears nothing of its end.
+    // The member that is put out hears nothing of it.
     world.cuts = vec![(host, out), (other, out)];
     let now = world.now;
     assert!(world.peer(host).put_out(now, out));

@@ -1,4 +1,4 @@
-//! Who is cut off, and who is merely left.
+//! A peer that is cut off, and one that the others have merely left.
 
 use crate::world::{World, part, relay_goes, world_of};
 use samovar_session::Rules;
@@ -6,7 +6,7 @@ use samovar_wire::PeerId;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Cuts a peer off from everybody. Its connection to the relay stays open, and nothing comes by it.
+/// Cuts a peer off from all others. Its connection to the relay stays open, but nothing comes by it.
 fn cut_off(world: &mut World, peer: PeerId) {
     let others: Vec<_> = world.peers.keys().copied().filter(|&other| other != peer).collect();
     part(world, &[peer], &others);
@@ -50,7 +50,7 @@ fn survivor_of_relay_and_host_is_not_cut_off() {
 }
 
 #[test]
-fn who_hears_somebody_is_not_cut_off() {
+fn peer_that_hears_another_is_not_cut_off() {
     let (mut world, host, others) = world_of(72, 0, 3);
     part(&mut world, &[host], &others);
     world.witness_alive = false;

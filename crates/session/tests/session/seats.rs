@@ -1,4 +1,4 @@
-//! Seats: when a ticket is given, and what it opens behind the death of whoever gave it (PROTOCOL §4.1).
+//! Seats: when a ticket is confirmed, and what it opens after the host that confirmed it is dead (PROTOCOL §4.1).
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use samovar_wire::{Duration, Generation, Generations, Mode, PeerId, SeatId, Tick
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// A host, its backup, and somebody who sat here before and has knocked just now.
+/// A host, its backup, and a former member that has just asked to join again.
 struct Return {
     world: World,
     host: PeerId,
@@ -38,14 +38,15 @@ impl Return {
         Self { world, host, backup, seat, old_ticket, again }
     }
 
-    /// Until whoever came back is a member, which it is before anybody could have heard of it and said so.
+    /// Runs until the returning peer is a member. That is before any other peer can have heard of it and answered.
     fn run_until_member(&mut self) {
         while !self.world.peers[&self.again].is_member() {
             self.world.step();
         }
     }
 
-    /// The host hears that it was replaced, by its backup, and nobody else does before the backup is gone and it is host again.
+    /// The host hears that its backup replaced it. No other peer hears so before the backup is gone and the host is
+    /// host again.
     fn replace_host_for_a_moment(&mut self) {
         let now = self.world.now;
         let term = self.world.peers[&self.host].term();
@@ -65,11 +66,11 @@ impl Return {
 }
 
 #[test]
-fn a_ticket_is_given_when_the_backup_knows_that_the_former_one_was_used() {
+fn ticket_is_confirmed_once_the_backup_knows_of_it() {
     let mut came = Return::new(1);
     came.run_until_member();
     assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
-    assert_eq!(came.world.peers[&came.again].ticket(), None, "nobody but the host can know");
+    assert_eq!(came.world.peers[&came.again].ticket(), None, "only the host can know");
     came.world.run(150);
     let [ticket] = came.given()[..] else { panic!("{:?}", came.given()) };
     assert_ne!(ticket, came.old_ticket);
@@ -94,9 +95,9 @@ fn a_ticket_whose_use_died_with_the_host_opens_the_seat_still() {
 }
 
 #[test]
-fn whose_ticket_died_with_the_host_gets_one_of_the_next_who_knows_the_seat() {
+fn next_host_confirms_a_ticket_that_the_last_did_not() {
     let mut came = Return::new(3);
-    // The backup knows, and the host never hears that it does.
+    // The backup knows of the return, and the host never hears that it does.
     came.world.cuts = vec![(came.backup, came.host)];
     came.run_until_member();
     came.world.run(100);
@@ -115,7 +116,7 @@ fn whose_ticket_died_with_the_host_gets_one_of_the_next_who_knows_the_seat() {
 }
 
 #[test]
-fn whoever_takes_over_before_it_has_a_ticket_gives_itself_one() {
+fn new_host_without_a_ticket_draws_one() {
     let mut came = Return::new(4);
     came.world.cuts = vec![(came.backup, came.host)];
     came.run_until_member();
@@ -129,7 +130,7 @@ fn whoever_takes_over_before_it_has_a_ticket_gives_itself_one() {
 }
 
 #[test]
-fn who_was_not_host_for_a_moment_is_asked_again_for_the_ticket() {
+fn host_replaced_for_a_moment_is_asked_again_for_the_ticket() {
     let mut came = Return::new(5);
     came.world.cuts = vec![(came.backup, came.host)];
     came.run_until_member();
@@ -141,7 +142,7 @@ fn who_was_not_host_for_a_moment_is_asked_again_for_the_ticket() {
 }
 
 #[test]
-fn who_is_not_admitted_yet_when_its_host_is_not_host_for_a_moment_gets_a_ticket_too() {
+fn entrant_at_a_host_replaced_for_a_moment_gets_a_ticket() {
     let mut came = Return::new(15);
     came.world.cuts = vec![(came.backup, came.host), (came.host, came.again)];
     while !came.world.peers[&came.host].view().has(came.again) {
@@ -154,7 +155,7 @@ fn who_is_not_admitted_yet_when_its_host_is_not_host_for_a_moment_gets_a_ticket_
 }
 
 #[test]
-fn who_asks_for_a_ticket_does_not_look_more_visible() {
+fn request_for_a_ticket_does_not_change_presence() {
     let mut came = Return::new(14);
     came.world.cuts = vec![(came.backup, came.host)];
     came.run_until_member();
@@ -173,9 +174,9 @@ fn who_asks_for_a_ticket_does_not_look_more_visible() {
     assert_eq!(came.world.peers[&came.backup].seat_of(came.again).unwrap().standing, hidden);
 }
 
-/// A member whose reach changes before any view of it settles.
+/// A member's reach changes again before any view with it settles.
 #[test]
-fn whoever_never_stays_as_it_is_keeps_nobody_out() {
+fn changing_standing_of_a_member_keeps_no_newcomer_out() {
     let mut world = World::new(11, 0);
     world.join(None);
     world.run(1_000);
@@ -195,13 +196,13 @@ fn whoever_never_stays_as_it_is_keeps_nobody_out() {
 }
 
 #[test]
-fn whose_ticket_was_lost_with_the_link_asks_on_the_next_one() {
+fn member_whose_ticket_was_lost_asks_on_the_next_link() {
     let mut came = Return::new(7);
     came.run_until_member();
     came.world.cuts = vec![(came.host, came.again)];
     came.world.run(600);
     assert_eq!(came.given(), []);
-    // The host's end of the link began anew, as far as the other one can see.
+    // The host's end of the link began anew, as far as the other end can see.
     let now = came.world.now;
     let mut link = Link::new(now, LinkConfig::default(), Generation::FIRST.next());
     let (mut packet, source) = (Vec::new(), Source { wanted: true, compose: &mut |_, _, _| {} });
@@ -213,10 +214,10 @@ fn whose_ticket_was_lost_with_the_link_asks_on_the_next_one() {
     came.world.assert_converged();
 }
 
-/// Seed 13001286 of `chaos`: the former host was still host when the newcomer turned away from it, held it for no member ever
-/// after, and saw nothing of it.
+/// Seed 13001286 of `chaos`: the former host still hosted when the newcomer turned to the next host. It then never took
+/// the newcomer for a member, and saw nothing of its objects.
 #[test]
-fn whoever_turned_from_a_host_to_the_next_is_linked_to_both() {
+fn newcomer_that_turned_to_the_next_host_is_linked_to_both() {
     let mut world = World::new(6, 0);
     let host = *world.peers.keys().next().unwrap();
     let heir = world.join(None);
@@ -273,7 +274,7 @@ fn a_seat_waits_for_its_member_for_as_long_as_the_game_says() {
     }
 }
 
-/// They take every place of those who wait for admission, and ask for nothing.
+/// The strangers take every place for entrants, and ask for nothing.
 #[test]
 fn sixteen_silent_strangers_keep_nobody_out() {
     let mut world = World::new(33, 0);
@@ -296,8 +297,8 @@ fn sixteen_silent_strangers_keep_nobody_out() {
     world.assert_converged();
 }
 
-/// Who is gone may have been a host, and so may have been whom it told: a ticket is in what its member says to the host
-/// that shall seat it again, and in nothing else.
+/// A ticket's secret goes to the host that is asked to seat its member again, and into no other packet. Any other peer,
+/// a lost host among them, could use it.
 #[test]
 fn a_ticket_is_shown_only_to_the_host_that_is_asked() {
     let mut world = World::new(32, 0);
@@ -329,7 +330,7 @@ fn a_ticket_is_shown_only_to_the_host_that_is_asked() {
 fn the_next_host_finds_a_seat_that_a_dead_host_gave() {
     let mut came = Return::new(8);
     let (host, backup, again) = (came.host, came.backup, came.again);
-    // The host seats it and tells the backup. Nothing of that reaches it.
+    // The host seats the returning peer and tells the backup. Nothing of that reaches the peer.
     came.world.cuts = vec![(host, again), (backup, again), (again, backup)];
     while !came.world.peers[&backup].view().has(again) {
         came.world.step();
@@ -338,7 +339,7 @@ fn the_next_host_finds_a_seat_that_a_dead_host_gave() {
     while came.world.peers[&backup].view().has(again) || !came.world.peers[&backup].is_host() {
         came.world.step();
     }
-    // It hears that it is no member any more, and comes back.
+    // The peer hears that it is no longer a member, and comes back.
     came.world.cuts.clear();
     came.world.run(1_000);
     assert!(came.world.events[&again].contains(&Event::Ended(EndReason::Removed)));
@@ -352,7 +353,7 @@ fn the_next_host_finds_a_seat_that_a_dead_host_gave() {
 }
 
 #[test]
-fn nobody_draws_the_ticket_of_another() {
+fn members_cannot_draw_the_ticket_of_another() {
     let (mut world, host, guests) = crate::world::world_of(33, 0, 3);
     let victim = world.peers[&guests[1]].ticket().unwrap();
     world.run(1_000);

@@ -83,12 +83,12 @@ fn host_and_backup_die_together_and_the_last_survivor_goes_on() {
 }
 
 #[test]
-fn what_only_one_survivor_has_seen_is_adopted_for_all() {
+fn object_that_one_survivor_knows_is_adopted_for_all() {
     let mut world = World::new(2, 0);
     let host = *world.peers.keys().next().unwrap();
     let (a, b) = (world.join(None), world.join(None));
     world.run(2_000);
-    // b's creation reaches a and never the host.
+    // The object that b creates reaches a, and never the host.
     world.cuts = vec![(b, host)];
     let pot = world.create(b, TEAPOT, &[b"seen by a"]);
     world.run(200);
@@ -158,7 +158,7 @@ fn without_a_relay_nobody_makes_itself_host() {
 }
 
 #[test]
-fn a_member_that_claims_to_be_host_without_a_warrant_is_shut_out() {
+fn member_that_hosts_without_a_warrant_is_shut_out() {
     let (mut world, host, a) = host_and_member();
     let mut mallory = Stranger::new(&world);
     let forged = Warrant { term: Term(512), host: Stranger::ID, ..world.witness.warrant };
@@ -182,7 +182,7 @@ fn host_and_member() -> (World, PeerId, PeerId) {
 }
 
 #[test]
-fn nobody_but_the_host_gives_tickets() {
+fn only_the_host_confirms_tickets() {
     let (mut world, host, _) = host_and_member();
     let mut mallory = Stranger::new(&world);
     mallory.say(&mut world, host, Some(&Stranger::hello()));
@@ -193,7 +193,7 @@ fn nobody_but_the_host_gives_tickets() {
 }
 
 #[test]
-fn who_says_hello_again_and_again_changes_nothing() {
+fn repeated_hello_changes_nothing() {
     let (mut world, host, a) = host_and_member();
     let mut mallory = Stranger::new(&world);
     let mut views = Vec::new();
@@ -212,7 +212,7 @@ fn who_says_hello_again_and_again_changes_nothing() {
 fn a_former_host_keeps_no_link_to_a_stranger() {
     let (mut world, host, _) = host_and_member();
     Stranger::new(&world).say(&mut world, host, None);
-    assert!(world.peers[&host].link(Stranger::ID).is_some(), "it may say hello yet");
+    assert!(world.peers[&host].link(Stranger::ID).is_some(), "it may still send HELLO");
     let now = world.now;
     assert!(world.peer(host).hand_over(now));
     world.run(6_000);
@@ -242,7 +242,7 @@ fn garbage_closes_the_guilty_link_and_nobody_else_notices() {
 }
 
 #[test]
-fn messages_of_the_game_arrive_in_order_and_only_where_they_should() {
+fn game_messages_arrive_in_order_at_their_receivers_only() {
     let mut world = World::new(9, 20);
     let host = *world.peers.keys().next().unwrap();
     let (a, b) = (world.join(None), world.join(None));
@@ -268,7 +268,7 @@ fn messages_of_the_game_arrive_in_order_and_only_where_they_should() {
 }
 
 #[test]
-fn a_message_that_overtakes_the_admission_of_its_receiver_waits_for_it() {
+fn message_that_overtakes_an_admission_waits_for_it() {
     let mut overtaken = 0;
     for seed in 0..30 {
         let mut world = World::new(seed, 40);
@@ -295,7 +295,7 @@ fn a_message_that_overtakes_the_admission_of_its_receiver_waits_for_it() {
 }
 
 #[test]
-fn versions_parameters_and_full_houses_are_refused_with_the_reason() {
+fn wrong_version_or_parameters_and_full_house_are_refused() {
     let mut world = World::new(10, 0);
     let mut config = world.config(Vec::new());
     config.params = 2;
@@ -333,7 +333,7 @@ fn session_time_agrees_and_does_not_jump_with_the_host() {
 }
 
 #[test]
-fn a_host_whose_answers_had_waited_for_seconds_learns_the_time_from_those_who_know_it() {
+fn host_with_delayed_answers_learns_time_from_members() {
     let mut world = World::new(11, 0);
     let host = *world.peers.keys().next().unwrap();
     let a = world.join(None);
@@ -344,7 +344,7 @@ fn a_host_whose_answers_had_waited_for_seconds_learns_the_time_from_those_who_kn
         let [x, y] = [a, late].map(|peer| world.peers[&peer].session_time(world.now).as_micros());
         x.abs_diff(y)
     };
-    // Until it has had an answer, and knows no better.
+    // Runs until the member has had an answer, and knows no better.
     while !world.peers[&late].is_member() || apart(&world) > 4_000_000 {
         world.step();
     }
@@ -361,7 +361,7 @@ fn a_host_whose_answers_had_waited_for_seconds_learns_the_time_from_those_who_kn
 }
 
 #[test]
-fn a_host_without_an_answer_goes_on_from_the_time_that_it_had_heard_of() {
+fn host_without_an_answer_goes_on_from_the_last_views_time() {
     let mut world = World::new(13, 0);
     let host = *world.peers.keys().next().unwrap();
     world.run(60_000);
@@ -374,7 +374,7 @@ fn a_host_without_an_answer_goes_on_from_the_time_that_it_had_heard_of() {
 }
 
 #[test]
-fn a_member_joining_while_the_host_dies_gets_in_with_the_successor() {
+fn newcomer_while_the_host_dies_joins_its_successor() {
     let mut world = World::new(12, 5);
     let host = *world.peers.keys().next().unwrap();
     world.join(None);
@@ -389,14 +389,15 @@ fn a_member_joining_while_the_host_dies_gets_in_with_the_successor() {
 }
 
 #[test]
-fn whoever_left_before_the_host_died_is_no_member_under_the_next() {
+fn member_that_left_is_no_member_under_the_next_host() {
     let mut world = World::new(13, 0);
     let host = *world.peers.keys().next().unwrap();
     let (a, b) = (world.join(None), world.join(None));
     world.run(2_000);
     let pot = world.create(b, TEAPOT, &[b"pot of b"]);
     world.run(500);
-    // The host misses the farewell and dies before it misses the member; the other one closed its link at once.
+    // The host does not get the member's CLOSE, and dies before it misses the member. The other member closed its link
+    // at once.
     world.cuts = vec![(b, host)];
     world.peer(b).leave();
     world.step();
@@ -405,12 +406,12 @@ fn whoever_left_before_the_host_died_is_no_member_under_the_next() {
     world.kill(host);
     world.run(3_000);
     assert!(world.peers[&a].is_host());
-    assert!(!world.peers[&a].view().has(b), "nobody will ever hear of it again");
+    assert!(!world.peers[&a].view().has(b), "the member is gone for good");
     assert_eq!(world.peers[&a].object(pot).unwrap().owner(), a);
 }
 
 #[test]
-fn whoever_joins_while_the_host_dies_is_a_member_of_all_or_told_that_it_is_none() {
+fn newcomer_while_the_host_dies_is_a_member_or_told_it_is_none() {
     let mut joined = 0;
     for seed in 0..60u8 {
         let mut world = World::new(seed, u64::from(seed % 4) * 8);
@@ -430,7 +431,8 @@ fn whoever_joins_while_the_host_dies_is_a_member_of_all_or_told_that_it_is_none(
         if world.peers[&late].is_member() {
             joined += 1;
         } else {
-            // Only whom the dead host admitted, perhaps by its last packet, with nobody left who knew.
+            // That happens only if the dead host admitted the newcomer, perhaps by its last packet, and no other peer
+            // knows.
             let events = &world.events[&late];
             let was_told = events.contains(&Event::Ended(EndReason::Removed));
             assert!(events.contains(&Event::Joined) && was_told, "seed {seed}: {events:?}");
@@ -452,7 +454,7 @@ fn is_about(event: &Event, about: PeerId) -> bool {
 }
 
 #[test]
-fn whoever_the_next_host_did_not_know_is_linked_again_once_it_is_admitted() {
+fn member_that_the_next_host_did_not_know_is_linked_again() {
     for seed in 0..30u8 {
         let mut world = World::new(seed, u64::from(seed % 4) * 5);
         let host = *world.peers.keys().next().unwrap();
@@ -465,7 +467,7 @@ fn whoever_the_next_host_did_not_know_is_linked_again_once_it_is_admitted() {
         let late = PeerId(103);
         world.cuts = vec![(host, backup), (host, late)];
         assert_eq!(world.join(None), late);
-        // Whom nobody acks repeats its first message only: nothing of this one is lost until it is admitted.
+        // A peer without an ack repeats its first message only, so nothing is lost until the newcomer is admitted.
         let loss = core::mem::replace(&mut world.loss_percent, 0);
         while !world.peers[&other].view().has(late) {
             world.step();
@@ -475,7 +477,7 @@ fn whoever_the_next_host_did_not_know_is_linked_again_once_it_is_admitted() {
         while world.peers[&other].view().has(late) {
             world.step();
         }
-        // The farewell is lost.
+        // The CLOSE to the newcomer is lost.
         world.cuts = vec![(other, late)];
         world.step();
         world.cuts.clear();
@@ -494,7 +496,7 @@ fn whoever_the_next_host_did_not_know_is_linked_again_once_it_is_admitted() {
 }
 
 #[test]
-fn a_link_that_one_end_lost_begins_anew_at_both_and_their_games_are_told() {
+fn link_lost_at_one_end_begins_anew_and_games_are_told() {
     for seed in 0..30u8 {
         let mut world = World::new(seed, u64::from(seed % 4) * 5);
         let (a, b) = (world.join(None), world.join(None));
@@ -513,9 +515,9 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_their_games_are_told() {
             }
             world.peer(b).edit(now).write(craft, &Craft::at(n as f32 * 4.0)).unwrap();
             if n == 50 {
-                // Said once, on the link that nobody hears any more.
+                // This is sent once, on a link that the other end no longer has.
                 world.peer(b).edit(now).set(z, 0, b"under way").unwrap();
-                // For one of them the link has ended, the other goes on with all its numbers.
+                // The link has ended for a, while b goes on with all its numbers.
                 let farewell = samovar_link::close_packet(CloseCode::NotAMember);
                 world.peer(a).handle_packet(now, b, Mode::Unreliable, &farewell);
                 assert!(world.peers[&a].link(b).is_none());
@@ -530,7 +532,7 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_their_games_are_told() {
         world.assert_converged();
         for ((peer, other), before) in [(a, b), (b, a)].into_iter().zip(before) {
             let events = &world.events[&peer][before..];
-            // What was under way is lost, and both are told so.
+            // Messages under way are lost, and both games are told so.
             let about: Vec<_> = events.iter().filter(|e| is_about(e, other)).collect();
             match about[..] {
                 [Event::MemberLeft { .. }, Event::MemberJoined { resumed: true, .. }] => {}
@@ -543,15 +545,15 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_their_games_are_told() {
 }
 
 #[test]
-fn who_is_told_of_more_than_its_queue_takes_is_not_taken_for_deaf() {
+fn overfull_queue_of_objects_does_not_end_a_link() {
     let (mut world, _, others) = crate::world::world_of(61, 0, 3);
     let [heir, member] = others[..] else { panic!("{others:?}") };
-    // A segment each, so that no room is left.
+    // Each object fills a segment, so no room is left.
     let large = [[7; 250].as_slice(); 3];
     let created: Vec<_> = (0..1_000).map(|_| world.create(member, TEAPOT, &large)).collect();
     let before = world.events[&member].len();
     world.run(20);
-    // All pass the warrant on, while the queues are full.
+    // All members pass the warrant on while the queues are full.
     world.grant(Term::FIRST.next_witnessed(), heir);
     world.run(8_000);
     let heard = created.iter().filter(|&&id| world.peers[&heir].object(id).is_some()).count();

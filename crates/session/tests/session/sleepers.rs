@@ -1,4 +1,4 @@
-//! Peers that slept: what made one host may be from before it woke.
+//! Peers that slept: the grant that made one of them host may be older than its waking.
 
 use crate::world::{hosts, world_of};
 use samovar_session::{EndReason, Event, Role, Suspension};
@@ -33,13 +33,13 @@ fn a_host_that_slept_and_was_not_replaced_goes_on() {
     world.peers.insert(host, sleeper);
     world.peers.extend(sleeping);
     world.run(2_000);
-    assert!(world.peers[&host].is_host(), "all slept, and nobody blames anybody");
+    assert!(world.peers[&host].is_host(), "all slept, so none is missed");
     assert_eq!(hosts(&world), [(world.witness.warrant.term, host)]);
     world.assert_converged();
 }
 
 #[test]
-fn a_member_that_slept_acts_on_what_made_it_host_meanwhile_only_after_it_has_asked() {
+fn member_made_host_in_its_sleep_asks_before_it_acts() {
     let (mut world, host, others) = world_of(62, 0, 4);
     let (heir, next) = (others[0], others[1]);
     let sleeper = world.peers.remove(&heir).unwrap();
@@ -51,7 +51,7 @@ fn a_member_that_slept_acts_on_what_made_it_host_meanwhile_only_after_it_has_ask
     assert!(world.peers[&next].is_host());
     world.peers.insert(heir, sleeper);
     let now = world.now;
-    // Two that waited for it, in the order in which they came.
+    // Two warrants waited for the sleeper; they come in their order.
     world.peer(heir).witness(now).handle_warrant(&stale);
     world.peer(heir).handle_timeout(now);
     assert_eq!(world.peers[&heir].role(now), Role::Suspended(Suspension::Slept));

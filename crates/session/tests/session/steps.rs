@@ -1,4 +1,4 @@
-//! A host whose game stands still, and who is first in line then (docs/recovery.md, promise 12).
+//! A host whose game stands still, and the member that is first in line then (docs/recovery.md, promise 12).
 
 use crate::world::{World, world_of};
 use samovar_session::{Cause, Event, Rules};
@@ -7,7 +7,7 @@ use samovar_wire::{Duration, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Runs, and the games of these make their steps.
+/// Runs on, while the games of these peers make their steps.
 fn play(world: &mut World, playing: &[PeerId], ms: u64) {
     for _ in 0..ms {
         let now = world.now;
@@ -18,7 +18,7 @@ fn play(world: &mut World, playing: &[PeerId], ms: u64) {
     }
 }
 
-/// A host and others, all of whom play.
+/// A host and others; the games of all make steps.
 fn table(seed: u8, members: usize) -> (World, PeerId, Vec<PeerId>) {
     let (mut world, host, others) = world_of(seed, 0, members);
     let all: Vec<_> = world.peers.keys().copied().collect();
@@ -38,7 +38,7 @@ fn host_whose_game_stands_still_hands_over() {
     let (mut world, host, others) = table(60, 3);
     play(&mut world, &others, 1_800);
     assert!(world.peers[&host].is_host() && world.peers[&host].stands_still());
-    assert!(others.iter().all(|other| world.peers[other].view().is_still(host)), "everybody knows");
+    assert!(others.iter().all(|other| world.peers[other].view().is_still(host)), "all members know");
     play(&mut world, &others, 1_000);
     let heir = world.witness.warrant.host;
     assert!(others.contains(&heir) && world.peers[&heir].is_host());
@@ -114,7 +114,7 @@ fn hidden_host_hands_over_to_who_comes_later() {
     let host = *world.peers.keys().next().unwrap();
     show(&mut world, host, Presence::Hidden);
     play(&mut world, &[host], 1_000);
-    assert!(world.peers[&host].is_host(), "nobody else is there");
+    assert!(world.peers[&host].is_host(), "there is no other member");
     let other = world.join(None);
     play(&mut world, &[host, other], 2_000);
     assert!(world.peers[&other].is_host() && world.peers[&host].is_member());
@@ -129,7 +129,7 @@ fn hidden_host_hands_over_to_the_first_that_is_seen() {
         play(&mut world, &all, 100);
     }
     play(&mut world, &all, 2_000);
-    assert!(world.peers[&host].is_host(), "nobody would do better");
+    assert!(world.peers[&host].is_host(), "no other member is fitter");
     show(&mut world, others[1], Presence::Visible);
     play(&mut world, &all, 1_000);
     assert!(world.peers[&others[1]].is_host());
@@ -145,12 +145,12 @@ fn hidden_host_keeps_its_office_from_still_members() {
     assert!(world.peers[&host].is_host() && !world.peer(host).hand_over_to_player(now));
     show(&mut world, host, Presence::Visible);
     let now = world.now;
-    assert!(world.peer(host).hand_over(now), "one that leaves hands over to anybody");
+    assert!(world.peer(host).hand_over(now), "a host that leaves hands over to any member");
     while world.witness.warrant.host != others[0] {
         play(&mut world, &[host], 1);
     }
     play(&mut world, &[host], 2_000);
-    assert!(world.peers[&host].is_host(), "and who plays has it back while it is there");
+    assert!(world.peers[&host].is_host(), "a member that plays hosts again");
 }
 
 #[test]

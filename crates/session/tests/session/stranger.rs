@@ -1,4 +1,4 @@
-//! Who connects to a session and is none of its members.
+//! A peer that connects to a session and is not a member.
 
 use samovar_link::{Link, LinkConfig, Source};
 use samovar_wire::control::{Hello, PeerControl, encode};
@@ -7,7 +7,7 @@ use samovar_wire::{Generation, Lane, PROTOCOL_VERSION, PeerId, TicketHash, Time}
 
 use crate::world::World;
 
-/// Somebody with a link to a session and none of its manners.
+/// A stranger with a link to one peer of a session, which follows no rules of the session.
 pub(crate) struct Stranger(Link);
 
 impl Stranger {
@@ -33,7 +33,7 @@ impl Stranger {
         })
     }
 
-    /// Shows up with a packet, with a message or without.
+    /// Sends the peer a packet, with a message or without one.
     pub(crate) fn say(&mut self, world: &mut World, to: PeerId, message: Option<&PeerControl>) {
         if let Some(message) = message {
             let mut bytes = vec![1];

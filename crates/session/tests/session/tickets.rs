@@ -1,4 +1,4 @@
-//! Tickets and seats when their hosts change, or are themselves asked for theirs (PROTOCOL §4.4).
+//! Tickets and seats when the host changes, or when a newcomer asks for the host's own seat (PROTOCOL §4.4).
 
 use crate::world::{TEAPOT, World, world_of};
 use samovar_session::{Cause, EndReason, Event, Rules};
@@ -7,7 +7,8 @@ use samovar_wire::{Duration, PeerId, Term, Ticket};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Runs on. A page that is told that it was removed comes back by its ticket: who that is; one whose seat was taken does not.
+/// Runs on. A page that was removed comes back by its ticket; one whose seat was taken does not. Returns the peer that
+/// came back.
 fn play_on(world: &mut World, page: PeerId, ms: u64) -> Option<PeerId> {
     let mut second = None;
     for _ in 0..ms {
@@ -23,7 +24,7 @@ fn play_on(world: &mut World, page: PeerId, ms: u64) -> Option<PeerId> {
 }
 
 #[test]
-fn a_host_whose_seat_is_asked_for_hands_over_and_knows_why_it_ends() {
+fn host_whose_seat_is_asked_for_hands_over_and_ends() {
     for (members, slow) in [(3, 0), (3, 100), (2, 0)] {
         let (mut world, host, others) = world_of(41, 0, members);
         let pot = world.create(host, TEAPOT, &[b"the score"]);
@@ -64,7 +65,7 @@ fn a_lone_host_gives_its_seat_and_then_its_office() {
             assert_eq!(world.peers[&again].view().members().count(), 1);
         } else {
             let watching = world.peers[&again].seat_of(host).map(|record| record.attributes & SPECTATOR);
-            assert_eq!(watching, Some(SPECTATOR), "nobody may succeed it");
+            assert_eq!(watching, Some(SPECTATOR), "the rules allow no successor");
         }
     }
 }
@@ -87,7 +88,7 @@ fn a_lone_host_takes_its_seat_back_from_a_lost_newcomer() {
     assert_eq!(world.peers[&host].seat_of(host).map(|record| record.attributes & SPECTATOR), Some(0));
 }
 
-/// A member that hosts before it had an answer about the time; the host before it is about to die.
+/// A member that has no answer about the time yet and will host next, and a host that is about to die.
 fn host_without_time(rules: Rules) -> (World, PeerId, PeerId, Option<Ticket>, PeerId) {
     let mut world = World::with_rules(13, 0, rules);
     let host = *world.peers.keys().next().unwrap();
@@ -100,7 +101,7 @@ fn host_without_time(rules: Rules) -> (World, PeerId, PeerId, Option<Ticket>, Pe
 }
 
 #[test]
-fn the_seat_of_a_lost_host_waits_though_its_successor_did_not_know_the_time() {
+fn lost_hosts_seat_is_kept_by_a_successor_without_time() {
     let rules = Rules { grace: Duration::from_millis(30_000), ..Rules::default() };
     let (mut world, host, late, ..) = host_without_time(rules);
     let (seat, ticket) = (world.peers[&host].seat().unwrap(), world.peers[&host].ticket());
@@ -113,7 +114,7 @@ fn the_seat_of_a_lost_host_waits_though_its_successor_did_not_know_the_time() {
 }
 
 #[test]
-fn inputs_of_who_came_back_to_a_host_without_time_are_numbered_above_those_before() {
+fn inputs_stay_in_order_at_a_host_without_session_time() {
     let (mut world, host, late, ticket, guest) = host_without_time(Rules::default());
     let now = world.now;
     let before = world.peer(guest).submit(now, b"before").unwrap();
@@ -128,7 +129,7 @@ fn inputs_of_who_came_back_to_a_host_without_time_are_numbered_above_those_befor
 }
 
 #[test]
-fn who_missed_that_its_seat_was_taken_hears_it_all_the_same() {
+fn cut_off_member_hears_later_that_its_seat_was_taken() {
     let mut world = World::new(93, 0);
     let host = *world.peers.keys().next().unwrap();
     let (a, b) = (world.join(None), world.join(None));
@@ -146,7 +147,7 @@ fn who_missed_that_its_seat_was_taken_hears_it_all_the_same() {
 }
 
 #[test]
-fn who_comes_back_is_known_as_such_to_those_who_joined_meanwhile() {
+fn returning_member_is_known_as_such_to_late_joiners() {
     let (mut world, host, others) = world_of(94, 0, 3);
     let (guest, stays) = (others[0], others[1]);
     let ticket = world.peers[&guest].ticket();

@@ -1,4 +1,4 @@
-//! When updates are sent.
+//! The times at which updates are sent.
 
 use crate::world::{Craft, World};
 use samovar_session::{Target, Traits};
@@ -8,19 +8,19 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const CRAFT: Traits = Traits::of(Kind(7));
 
-/// Two of whom one plays, over paths of a length and, from the one that plays, of a breadth.
+/// Two peers, one of which plays. Paths take [`LENGTH`], and the player's path has a byte rate of `breadth`.
 struct Play {
     world: World,
-    /// Who plays, and who looks on.
+    /// The player and the spectator.
     peers: [PeerId; 2],
-    /// Bytes a second that pass.
+    /// How many bytes a second pass on the player's path.
     breadth: u64,
     free: Time,
     wire: Vec<(Time, PeerId, PeerId, Mode, Vec<u8>)>,
     dice: Entropy,
 }
 
-/// How long a path is.
+/// How long a packet takes on a path.
 const LENGTH: Duration = Duration::from_millis(20);
 
 impl Play {
@@ -33,8 +33,8 @@ impl Play {
         Self { world, peers: [host, member], breadth, free, wire: Vec::new(), dice: Entropy::new([3; 32]) }
     }
 
-    /// Lets what arrived by the moment at which something is due next be heard, and time pass. Of one moment the session's
-    /// timers come first, as they may in a browser.
+    /// Lets time pass until the next moment at which something is due, and hands over the packets that arrived by then.
+    /// At one moment the session's timers come before frames, as they may in a browser.
     fn pass(&mut self, frame: Time) {
         let due = self.peers.map(|peer| self.world.peer(peer).poll_timeout().unwrap_or(Time::FAR));
         let arrival = self.wire.iter().map(|packet| packet.0).min().unwrap_or(Time::FAR);
@@ -48,7 +48,7 @@ impl Play {
                 self.world.peer(peer).handle_timeout(now);
             }
         }
-        // A driver whose frame is due plays it before it sends.
+        // A driver whose frame is due plays the frame before it sends.
         if now < frame {
             self.send();
         }
@@ -69,8 +69,8 @@ impl Play {
         }
     }
 
-    /// Plays frames of a length, each up to `jitter` late, which say so many bytes besides; how long after each its state is
-    /// seen, less the path, on average over the last of them.
+    /// Plays frames of this length, each up to `jitter` late, which send `bytes` besides. Returns how long after each
+    /// frame the other peer sees its state, less the path: an average over the last frames.
     fn play(&mut self, frame: Duration, jitter: u64, bytes: usize, frames: u64) -> Duration {
         let [me, other] = self.peers;
         let start = self.world.now;
@@ -104,11 +104,11 @@ impl Play {
 }
 
 #[test]
-fn a_game_whose_frames_are_as_long_as_the_interval_is_seen_as_it_is_and_not_as_it_was_a_frame_ago() {
+fn updates_show_the_latest_frame_of_a_game() {
     let frame = Duration::from_micros(33_333);
     for jitter in [0, 300, 1_000, 4_000] {
         let mut play = Play::new(1_000_000);
-        // Something happens between two frames, so that updates are not due when frames are.
+        // The frames begin between two updates, so updates are not due when frames are.
         play.world.run(13);
         let age = play.play(frame, jitter, 0, 900).as_micros();
         assert!(age < 1_000 + jitter, "{age} µs old with {jitter} µs of jitter");
@@ -116,7 +116,7 @@ fn a_game_whose_frames_are_as_long_as_the_interval_is_seen_as_it_is_and_not_as_i
 }
 
 #[test]
-fn what_a_path_can_take_is_found_out_however_often_a_game_draws() {
+fn link_finds_the_rate_of_its_path_at_any_frame_rate() {
     for (frame, jitter) in [(4_167, 0), (6_944, 0), (6_944, 1_000), (16_667, 0), (16_667, 1_000)] {
         let mut play = Play::new(30_000);
         let bytes = (45_000 * frame / 1_000_000 - 75) as usize;

@@ -9,7 +9,7 @@ use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::relay::Denial;
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
 
-/// A relay reduced to its witness: one warrant per term, given to the first who claims it while the host is dead.
+/// A relay reduced to its witness: it grants one warrant per term.
 pub(crate) struct Witness {
     signatory: Signatory,
     pub(crate) warrant: Warrant,
@@ -26,17 +26,17 @@ pub(crate) struct World {
     pub(crate) said: u64,
     /// All that was sent, and between whom, when a test wants it.
     pub(crate) record: Option<Vec<(PeerId, PeerId, Vec<u8>)>>,
-    /// What came in this step for somebody who is no session.
+    /// Packets that came in this step for peers without a session.
     pub(crate) strays: Vec<(PeerId, PeerId, Mode, Vec<u8>)>,
     dice: Entropy,
     pub(crate) loss_percent: u64,
-    /// What a directed pair takes longer than others.
+    /// How much longer the packets of a directed pair take.
     pub(crate) delays: BTreeMap<(PeerId, PeerId), Duration>,
     /// How far each peer's clock has leapt ahead.
     pub(crate) leaps: BTreeMap<PeerId, Duration>,
     /// Directed pairs that nothing passes.
     pub(crate) cuts: Vec<(PeerId, PeerId)>,
-    /// Peers whose games ask for no events.
+    /// Peers whose games poll no events.
     pub(crate) still: Vec<PeerId>,
     pub(crate) next_peer: u32,
     /// When each peer last claimed.
@@ -49,7 +49,7 @@ const END: Time = Time::from_micros(600_000_000);
 pub(crate) const TEAPOT: Traits = Traits::of(Kind(1));
 pub(crate) const CUBE: Traits = Traits { orphan: Orphan::Destroy, ..Traits::of(Kind(2)) };
 
-/// Something that is somewhere.
+/// An object with a place.
 #[derive(Clone, Debug, PartialEq, samovar_session::objects::Replicate)]
 #[replicate(kind = 7, crate = samovar_session::objects)]
 pub(crate) struct Craft {
@@ -65,7 +65,7 @@ impl Craft {
     }
 }
 
-/// A world of a host and others, in which everybody has settled.
+/// A world of a host and others, in which all are members.
 pub(crate) fn world_of(seed: u8, loss: u64, members: usize) -> (World, PeerId, Vec<PeerId>) {
     let mut world = World::new(seed, loss);
     let host = *world.peers.keys().next().unwrap();
@@ -155,7 +155,8 @@ impl World {
         me
     }
 
-    /// Somebody joins and has no answer about session time yet: the host's first packet is lost, and the answer in it.
+    /// A newcomer joins without an answer about session time yet: the host's first packet is lost, and the answer with
+    /// it.
     pub(crate) fn join_without_time(&mut self, host: PeerId) -> PeerId {
         let late = self.join(None);
         self.cuts.push((host, late));
@@ -234,7 +235,8 @@ impl World {
         self.check_promises();
     }
 
-    /// The witness knows who lives; what a host claims itself, it gets; and so does who most claim for (PROTOCOL §5.5).
+    /// The witness knows which peers live. It grants a term when the host is dead or claims it itself, or when most
+    /// peers claim it within half a second (PROTOCOL §5.5).
     fn claim(&mut self, by: PeerId, term: Term, candidate: PeerId) {
         let warrant = self.witness.warrant;
         let is_up = self.witness_alive && self.peers.contains_key(&candidate);
@@ -260,7 +262,7 @@ impl World {
         self.grant(term, candidate);
     }
 
-    /// The witness makes a peer host, whatever anybody claims.
+    /// The witness makes a peer host, whatever peers claim.
     pub(crate) fn grant(&mut self, term: Term, host: PeerId) {
         let warrant = self.sign(term, host);
         let ids: Vec<_> = self.peers.keys().copied().collect();
@@ -270,7 +272,7 @@ impl World {
         }
     }
 
-    /// The same, and has told nobody yet.
+    /// The same, but the witness has told no peer yet.
     pub(crate) fn sign(&mut self, term: Term, host: PeerId) -> Warrant {
         let session = self.witness.warrant.session;
         self.claims.clear();
@@ -312,7 +314,7 @@ impl World {
         self.peer(peer).edit(now)
     }
 
-    /// Whether this peer wants its host asked whether it lives.
+    /// Whether this peer wants the relay to ask the host whether it lives.
     pub(crate) fn doubts(&mut self, peer: PeerId) -> bool {
         let now = self.now;
         self.peer(peer).witness(now).poll_doubt()
@@ -332,7 +334,7 @@ impl World {
         self.peers[&id].objects().map(object).collect()
     }
 
-    /// As [`World::assert_agreed`], and their host is the witness's.
+    /// As [`World::assert_agreed`], and their host is the one of the witness.
     pub(crate) fn assert_converged(&self) {
         self.assert_agreed();
         for (id, session) in &self.peers {

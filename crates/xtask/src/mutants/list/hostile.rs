@@ -41,12 +41,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "let _ = session;\n        ShownTicket(self.secret)",
         breaks: "whoever founds another session under the code of a game learns what opens the seats of its members",
         guards: Promise::UntrustedBytes,
-        finder: Test(&[
-            "-p",
-            "samovar-session",
-            "--lib",
-            "another_session_of_the_code_learns_nothing_of_use",
-        ]),
+        finder: Test(&["-p", "samovar-session", "--lib", "hash_shown_to_another_session_opens_no_seat"]),
     },
     Mutant {
         name: "ticket-of-another-drawn",
@@ -84,7 +79,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "who_is_put_out_ends_and_its_ticket_opens_nothing",
+            "member_that_is_put_out_ends_and_its_ticket_is_void",
         ]),
     },
     Mutant {
@@ -124,13 +119,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if false {",
         breaks: "each HELLO of a member changes the view of everybody",
         guards: Promise::UntrustedBytes,
-        finder: Test(&[
-            "-p",
-            "samovar-session",
-            "--test",
-            "session",
-            "who_says_hello_again_and_again_changes_nothing",
-        ]),
+        finder: Test(&["-p", "samovar-session", "--test", "session", "repeated_hello_changes_nothing"]),
     },
     Mutant {
         name: "liar-sets-the-time",
@@ -143,7 +132,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-session",
             "--lib",
-            "a_member_that_lies_sets_a_host_in_doubt_no_further_than_its_own_answers_allow",
+            "lying_member_sets_time_within_the_hosts_own_bounds",
         ]),
     },
     Mutant {
@@ -153,7 +142,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if true {\n                    $.take_ticket(",
         breaks: "a member's word replaces another's ticket by one that opens nothing",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-session", "--test", "session", "nobody_but_the_host_gives_tickets"]),
+        finder: Test(&["-p", "samovar-session", "--test", "session", "only_the_host_confirms_tickets"]),
     },
     Mutant {
         name: "false-owner-is-believed",

@@ -210,7 +210,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_asks_when_it_is_back",
+            "member_excluded_without_the_relay_waits_for_it",
         ]),
     },
     Mutant {
@@ -462,7 +462,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "a_host_that_is_not_back_yet_when_its_member_is_has_as_long_to_speak_as_any",
+            "old_news_of_a_closed_connection_hurries_no_election",
         ]),
     },
     Mutant {

@@ -16,7 +16,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "whoever_was_made_host_when_it_was_no_member_any_more_takes_nobody_with_it",
+            "removed_peer_that_is_made_host_takes_no_member_with_it",
         ]),
     },
     Mutant {
@@ -31,7 +31,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "whoever_turned_from_a_host_to_the_next_is_linked_to_both",
+            "newcomer_that_turned_to_the_next_host_is_linked_to_both",
         ]),
     },
     Mutant {
@@ -61,7 +61,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "whoever_never_stays_as_it_is_keeps_nobody_out",
+            "changing_standing_of_a_member_keeps_no_newcomer_out",
         ]),
     },
     Mutant {
@@ -94,7 +94,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "whose_ticket_died_with_the_host_gets_one_of_the_next_who_knows_the_seat",
+            "next_host_confirms_a_ticket_that_the_last_did_not",
         ]),
     },
     Mutant {
@@ -136,7 +136,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "a_state_that_was_not_sent_yet_is_reported_though_later_messages_have_arrived",
+            "unsent_state_is_reported_despite_later_acked_messages",
         ]),
     },
     Mutant {
@@ -151,7 +151,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "what_had_no_room_yet_is_reported_though_what_came_before_has_arrived",
+            "objects_without_room_in_the_lane_are_reported",
         ]),
     },
     Mutant {
@@ -166,7 +166,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "who_is_told_of_more_than_its_queue_takes_is_not_taken_for_deaf",
+            "overfull_queue_of_objects_does_not_end_a_link",
         ]),
     },
     Mutant {
@@ -185,12 +185,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "$.middle()",
         breaks: "a sample of the clock that had waited for its path throws session time ahead",
         guards: Promise::Order,
-        finder: Test(&[
-            "-p",
-            "samovar-session",
-            "--lib",
-            "a_sample_that_waited_for_its_path_throws_time_ahead_by_no_more_than_a_step",
-        ]),
+        finder: Test(&["-p", "samovar-session", "--lib", "delayed_sample_sets_time_ahead_by_a_step_at_most"]),
     },
     Mutant {
         name: "doubtful-host-learns-nothing",
@@ -204,7 +199,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "a_host_whose_answers_had_waited_for_seconds_learns_the_time_from_those_who_know_it",
+            "host_with_delayed_answers_learns_time_from_members",
         ]),
     },
     Mutant {
@@ -218,7 +213,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-session",
             "--lib",
-            "a_host_that_shows_a_later_time_than_it_heard_of_does_not_go_back_to_that_while_others_follow_it",
+            "host_ahead_of_the_time_it_heard_does_not_slow_down",
         ]),
     },
     Mutant {
@@ -232,7 +227,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-session",
             "--lib",
-            "who_asked_in_vain_until_its_host_was_lost_learns_all_that_passed_since_it_began_to_ask",
+            "new_host_without_answers_takes_time_from_a_member",
         ]),
     },
     Mutant {
@@ -247,7 +242,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "what_a_host_did_alone_is_reported_also_when_its_session_time_is_set_forwards_meanwhile",
+            "divergence_is_reported_across_a_step_of_session_time",
         ]),
     },
     Mutant {
@@ -262,7 +257,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "who_has_waited_for_long_is_not_late_when_it_joins",
+            "newcomer_that_waited_for_long_is_not_late_when_it_joins",
         ]),
     },
     Mutant {
@@ -277,7 +272,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "who_has_waited_for_long_is_not_late_when_it_joins",
+            "newcomer_that_waited_for_long_is_not_late_when_it_joins",
         ]),
     },
     Mutant {
@@ -325,7 +320,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "what_a_backup_held_under_a_former_term_does_not_count_under_the_next",
+            "held_of_a_former_term_does_not_count_under_the_next",
         ]),
     },
     Mutant {
@@ -340,7 +335,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "the_game_of_a_new_host_waits_until_all_have_passed_on_what_they_hold",
+            "new_hosts_game_waits_until_all_have_passed_their_inputs",
         ]),
     },
     Mutant {
@@ -355,7 +350,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "a_new_host_passes_what_it_was_passed_to_a_backup_that_lacks_it",
+            "new_host_passes_collected_inputs_to_its_backup",
         ]),
     },
     Mutant {
@@ -370,7 +365,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "a_lone_host_stops_after_four_seconds_however_bad_its_paths_were",
+            "lone_host_on_bad_paths_stops_after_four_seconds",
         ]),
     },
     Mutant {
@@ -385,7 +380,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "who_is_far_away_has_twenty_round_trips_to_answer_to_views_that_come_faster_than_its_answers",
+            "far_member_has_twenty_round_trips_to_answer_views",
         ]),
     },
     Mutant {
@@ -400,7 +395,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "an_heir_that_leaves_while_it_is_voted_for_takes_nobody_with_it",
+            "heir_that_leaves_during_its_vote_takes_no_member_with_it",
         ]),
     },
     Mutant {
@@ -415,7 +410,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "what_was_submitted_to_a_host_that_was_suspended_for_long_is_given_to_its_game",
+            "inputs_to_a_long_suspended_host_reach_its_game",
         ]),
     },
     Mutant {
@@ -430,7 +425,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "a_host_whose_seat_is_asked_for_hands_over_and_knows_why_it_ends",
+            "host_whose_seat_is_asked_for_hands_over_and_ends",
         ]),
     },
     Mutant {
@@ -445,7 +440,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "who_slept_and_hears_first_that_it_hosts_does_not_act_at_once_nor_alone",
+            "sleeper_made_host_does_not_act_at_once",
         ]),
     },
     Mutant {
@@ -460,7 +455,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "who_misses_the_host_and_is_away_for_a_moment_has_not_heard_it",
+            "short_absence_does_not_count_as_hearing_the_host",
         ]),
     },
     Mutant {
@@ -475,7 +470,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "the_seat_of_a_lost_host_waits_though_its_successor_did_not_know_the_time",
+            "lost_hosts_seat_is_kept_by_a_successor_without_time",
         ]),
     },
     Mutant {
@@ -490,7 +485,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "who_missed_that_its_seat_was_taken_hears_it_all_the_same",
+            "cut_off_member_hears_later_that_its_seat_was_taken",
         ]),
     },
     Mutant {
@@ -505,7 +500,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "who_comes_back_is_known_as_such_to_those_who_joined_meanwhile",
+            "returning_member_is_known_as_such_to_late_joiners",
         ]),
     },
     Mutant {
