@@ -91,6 +91,7 @@ async fn back_leads_to_the_lobby_and_forward_to_the_seat() {
     bob.hands().click(JOIN).await;
     bob.wait("it sits", SETTLE_WITHIN, both).await;
     ann.wait("both sit", SETTLE_WITHIN, both).await;
+    bob.notes_its_table().await;
     bob.go(-1).await;
     bob.wait_text("games", "TEA").await;
     ann.wait("it is away", SETTLE_WITHIN, |status| status.others().count() == 0).await;

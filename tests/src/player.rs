@@ -364,6 +364,19 @@ impl Player {
         self.tab.ask("Page.navigateToHistoryEntry", json!({ "entryId": entry })).await;
     }
 
+    /// Waits until the address names the table, which the page notes with its next frame: before that, *Back* leads
+    /// elsewhere.
+    ///
+    /// # Panics
+    /// It does not.
+    pub async fn notes_its_table(&self) {
+        wait::until("the address names the table", SETTLE_WITHIN, async || {
+            let address = self.tab.try_evaluate("location.search").await?.to_string();
+            if address.contains("game=") { Ok(()) } else { Err(address) }
+        })
+        .await;
+    }
+
     /// The text that a person can see in the element with this id, without the marks that isolate names; empty when it
     /// is hidden.
     ///
