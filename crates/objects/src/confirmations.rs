@@ -1,16 +1,16 @@
-//! What a member knows of the host's word for changes of owner, and what it holds back until that comes (PROTOCOL
-//! §4.2, rules 13 to 16).
+//! A member's knowledge of the host's word for changes of owner, and the announcements that it holds back until that
+//! word comes (PROTOCOL §4.2, rules 13 to 16).
 
 use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
 
 use crate::object::Object;
 
-/// What a member, not the host, knows of grants to others.
+/// A member's knowledge of grants to others; empty at the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Confirmations {
     /// Grants that the host told of, above the stamps that are known here.
     pub(crate) granted: SortedMap<(ObjectId, Stamp), PeerId>,
-    /// What the host has not told of, by whoever said it.
+    /// Ownerships that the host has not told of, by the peer that claims them.
     pub(crate) held: SortedMap<(PeerId, ObjectId), Held>,
 }
 

@@ -263,7 +263,7 @@ pub enum Event {
         /// All objects that were created, changed, destroyed or given to another owner here since this peer's messages
         /// last reached the members that went on. Some of these changes they may know, since this peer cannot tell
         /// which members went on, or what arrived last. All of this peer's own objects, if it has never met their host.
-        /// Of ends and changes of owner, the latest 512.
+        /// The latest 512 ends and changes of owner are remembered; earlier ones may be missing.
         objects: Vec<ObjectId>,
         /// The first of this peer's inputs that was accepted here since then, within the last ten seconds. The members
         /// that went on may not have it, nor any later one.

@@ -23,7 +23,7 @@ use crate::plan::Plan;
 pub struct Scenario {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What happens in it.
+    /// A line about its events.
     pub about: &'static str,
     /// Whether a soak of all scenarios includes it. The others run only by name.
     pub is_soaked: bool,

@@ -231,14 +231,14 @@ fn code_is_taken(kills_host: bool) -> (World, Vec<Process>, Process) {
 }
 
 #[test]
-fn a_member_without_host_takes_a_seat_in_the_game_that_has_its_code() {
+fn hostless_member_sits_in_the_game_that_took_its_code() {
     let (world, left, other) = code_is_taken(true);
     assert!(world.session(other).view().has(world.session(left[0]).me()));
     world.assert_converged();
 }
 
 #[test]
-fn members_with_a_host_play_on_while_another_game_has_their_code() {
+fn members_with_a_host_play_on_though_their_code_is_taken() {
     let (world, pair, other) = code_is_taken(false);
     assert_eq!(world.session(other).view().members().count(), 1);
     for process in pair {

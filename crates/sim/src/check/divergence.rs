@@ -11,7 +11,7 @@ use samovar_wire::{Duration, ObjectId, PeerId, SessionId, Time};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// What a process has seen and owned since it became a member.
+/// The life of a process since it became a member: whom it met, and its objects.
 #[derive(Debug)]
 struct Life {
     member: (SessionId, PeerId),

@@ -15,7 +15,7 @@ const ACTS_ON_MAX: Duration = Duration::from_millis(4_500);
 /// A process that did not run for longer than this can know it.
 pub(crate) const SLEPT: Duration = Duration::from_millis(2_000);
 
-/// What a process believes of its office.
+/// A process's belief about its office.
 #[derive(Clone, Copy, Debug)]
 struct Saying {
     session: SessionId,

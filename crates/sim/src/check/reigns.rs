@@ -16,7 +16,7 @@ pub(crate) struct Reigns {
     last: BTreeMap<ProcessId, Saying>,
 }
 
-/// What a look at a process's term found.
+/// The result of a look at a process's term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// Nothing new.

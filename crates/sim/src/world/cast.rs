@@ -25,7 +25,7 @@ pub(super) struct Player {
     pub(super) is_starting: bool,
     /// The next process founds the game, because the relay knows none under this code.
     pub(super) founds: bool,
-    /// What its page kept for a reload, and the seat that it had then.
+    /// The state that its page kept for a reload; `seat` is where it sat then.
     pub(super) kept: Option<(PeerPass, Kept)>,
     pub(super) seat: Option<SeatId>,
     /// The seat that it has kept since the beginning, by its tickets alone. `None` once a process ended before its

@@ -18,7 +18,7 @@ const KEPT_MAX: usize = 32;
 /// A stamp this far above the known one was granted to nobody: no host draws so many in one term.
 const FAR: u32 = 1_000;
 
-/// What a liar has forged.
+/// The messages that a liar has forged.
 #[derive(Debug, Default)]
 pub(super) struct Forger {
     /// The messages as its session sent them, and their kinds as they go out.

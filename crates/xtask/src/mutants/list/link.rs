@@ -199,6 +199,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "",
         breaks: "a member without a host asks for ever for a game whose code another session has",
         guards: Promise::Survival,
-        finder: Test(&["-p", "samovar-peer", "--test", "peer", "a_member_without_host_takes_a_seat"]),
+        finder: Test(&[
+            "-p",
+            "samovar-peer",
+            "--test",
+            "peer",
+            "hostless_member_sits_in_the_game_that_took_its_code",
+        ]),
     },
 ];
