@@ -23,25 +23,26 @@ fn measure(scenario: &str, seeds: u64) -> Summary {
     summary
 }
 
-/// The median and the worst standstill, in milliseconds. Standstills of one run depend on each other, and over streams
-/// they are as often 100 ms as 200, so it takes many runs.
+/// The standstills that a half and 95 of 100 do not exceed, in milliseconds. Standstills of one run depend on each
+/// other, and over streams they are as often 100 ms as 200, so it takes many runs. The longest depends on a
+/// single seed, so no test bounds it.
 fn holes(scenario: &str, runs: u64) -> [f64; 2] {
     let mut summary = measure(scenario, runs);
-    [0.5, 1.0].map(|share| summary.standstills.percentile(share))
+    [0.5, 0.95].map(|share| summary.standstills.percentile(share))
 }
 
 #[test]
 fn a_step_up_leaves_no_hole() {
-    let [median, worst] = holes("hole-up", runs(10, 30));
-    assert!(median <= 50.0 && worst <= 90.0, "{median} and {worst} ms");
+    let [median, most] = holes("hole-up", runs(10, 30));
+    assert!(median <= 50.0 && most <= 70.0, "{median} and {most} ms");
 }
 
 #[test]
 fn a_path_that_dies_leaves_a_hole_of_a_doubt_and_a_trip_by_the_relay() {
-    let [median, worst] = holes("hole-down", runs(10, 30));
-    assert!(median <= 125.0 && worst <= 180.0, "{median} and {worst} ms");
-    let [median, worst] = holes("hole-one-way", runs(10, 30));
-    assert!(median <= 170.0 && worst <= 230.0, "{median} and {worst} ms");
+    let [median, most] = holes("hole-down", runs(10, 30));
+    assert!(median <= 125.0 && most <= 150.0, "{median} and {most} ms");
+    let [median, most] = holes("hole-one-way", runs(10, 30));
+    assert!(median <= 170.0 && most <= 215.0, "{median} and {most} ms");
     let [median, _] = holes("hole-stream-down", runs(60, 200));
     assert!(median <= 165.0, "{median} ms");
 }
