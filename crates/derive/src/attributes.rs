@@ -1,26 +1,46 @@
 //! The `#[replicate(…)]` attributes, as they are written.
 
 use proc_macro2::Span;
-use syn::{Attribute, Expr, Ident, LitInt, Member, Path, Result, meta::ParseNestedMeta, spanned::Spanned};
+use syn::{
+    Attribute, Expr, Ident, LitInt, LitStr, Member, Path, Result, meta::ParseNestedMeta, spanned::Spanned,
+};
+
+/// The names of our attributes: `replicate` of `Replicate`, the others of the derives of `samovar`.
+const NAMES: [&str; 3] = ["replicate", "object", "field"];
 
 /// The attributes of a struct or an enum.
 #[derive(Default)]
 pub(crate) struct OfType {
     /// The kind of its objects.
     pub(crate) kind: Option<Expr>,
-    /// Where `samovar_objects` is found.
+    /// Where `samovar_objects` is found; for the derives of `samovar`, where that crate is.
     pub(crate) krate: Option<Path>,
+    /// What becomes of an object when its owner goes.
+    pub(crate) orphan: Option<LitStr>,
+    /// Which members may ask for an object.
+    pub(crate) access: Option<LitStr>,
+    /// Whether changes travel on the reliable lane.
+    pub(crate) reliable: Option<Span>,
 }
 
 impl OfType {
     pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
         let mut all = Self::default();
         for attribute in ours(attributes) {
+            let is_object = attribute.path().is_ident("object");
             attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("kind") {
+                if !is_object && meta.path.is_ident("kind") {
                     once(&mut all.kind, &meta, |meta| meta.value()?.parse())
                 } else if meta.path.is_ident("crate") {
                     once(&mut all.krate, &meta, |meta| meta.value()?.call(Path::parse_mod_style))
+                } else if is_object && meta.path.is_ident("orphan") {
+                    once(&mut all.orphan, &meta, |meta| meta.value()?.parse())
+                } else if is_object && meta.path.is_ident("access") {
+                    once(&mut all.access, &meta, |meta| meta.value()?.parse())
+                } else if is_object && meta.path.is_ident("reliable") {
+                    once(&mut all.reliable, &meta, |meta| Ok(meta.path.span()))
+                } else if is_object {
+                    Err(meta.error("an object takes `orphan = …`, `access = …`, `reliable` and `crate = …`"))
                 } else {
                     Err(meta.error("a type takes `kind = …` and `crate = …`; how a value is coded is stated on its field"))
                 }
@@ -89,7 +109,7 @@ impl OfField {
 }
 
 fn ours(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
-    attributes.iter().filter(|attribute| attribute.path().is_ident("replicate"))
+    attributes.iter().filter(|attribute| NAMES.iter().any(|name| attribute.path().is_ident(name)))
 }
 
 fn once<'a, T>(

@@ -12,23 +12,10 @@ use crate::plan::{Planned, Way, plan, refuse_motion};
 
 /// The implementations for one type.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    let OfType { kind, krate } = OfType::parse(&input.attrs)?;
+    let OfType { kind, krate, .. } = OfType::parse(&input.attrs)?;
     let krate = krate.map_or_else(|| parse_quote!(::samovar_objects), at_call);
-    if !input.generics.params.is_empty() {
-        return Err(Error::new(
-            input.generics.span(),
-            "a type with parameters cannot derive `Replicate`; write one type for each use, \
-             or implement `Replicate` and `Pack` by hand",
-        ));
-    }
+    let own = of_type(&krate, input)?;
     let name = &input.ident;
-    let own = match &input.data {
-        Data::Struct(data) => of_struct(&krate, name, &data.fields)?,
-        Data::Enum(data) => of_enum(&krate, name, data)?,
-        Data::Union(data) => {
-            return Err(Error::new(data.union_token.span, "a union cannot be replicated; use an enum"));
-        }
-    };
     let kinded = kind.map(|kind| {
         let span = kind.span().resolved_at(Span::call_site());
         quote_spanned! {span=>
@@ -45,8 +32,27 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote!(#own #kinded))
 }
 
+/// `Replicate` and `Pack` for one type.
+pub(crate) fn of_type(krate: &Path, input: &DeriveInput) -> Result<TokenStream> {
+    if !input.generics.params.is_empty() {
+        return Err(Error::new(
+            input.generics.span(),
+            "a type with parameters cannot derive `Replicate`; write one type for each use, \
+             or implement `Replicate` and `Pack` by hand",
+        ));
+    }
+    let name = &input.ident;
+    match &input.data {
+        Data::Struct(data) => of_struct(krate, name, &data.fields),
+        Data::Enum(data) => of_enum(krate, name, data),
+        Data::Union(data) => {
+            Err(Error::new(data.union_token.span, "a union cannot be replicated; use an enum"))
+        }
+    }
+}
+
 /// The path as if the macro had written it: lints leave it alone, names mean what they mean at the macro's call.
-fn at_call(mut path: Path) -> Path {
+pub(crate) fn at_call(mut path: Path) -> Path {
     for segment in &mut path.segments {
         segment.ident.set_span(segment.ident.span().resolved_at(Span::call_site()));
     }

@@ -1,8 +1,10 @@
-//! The derive macro of `samovar-objects`; see [`macro@Replicate`].
+//! The derive macros of `samovar-objects` ([`macro@Replicate`]) and of `samovar` ([`macro@Object`],
+//! [`macro@Message`], [`macro@Value`]).
 
 mod attributes;
 mod coder;
 mod expand;
+mod facade;
 mod form;
 mod plan;
 #[cfg(test)]
@@ -211,4 +213,41 @@ use syn::{DeriveInput, parse_macro_input};
 pub fn replicate(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a struct an object of a game by the crate `samovar`: every member sees it, one of them owns and changes it.
+///
+/// Fields take the attributes that [`macro@Replicate`] lists, under the name `field`. The struct takes `object`:
+///
+/// | attribute | meaning |
+/// |---|---|
+/// | `orphan = "seat"` | the default: when its owner goes, it waits for the owner's return, and ends when the seat is given up |
+/// | `orphan = "host"` | the host takes it over |
+/// | `orphan = "nearest"` | the member that is nearest to it takes it over; a field is its `place` |
+/// | `orphan = "end"` | it ends when its owner goes |
+/// | `access = "owner"` | the default: no member may ask for it |
+/// | `access = "free"` | members may ask for it while the host owns it |
+/// | `access = "touch"` | the member that touches it first gets it |
+/// | `reliable` | its changes are all delivered, in order; without it the newest one is |
+/// | `crate = path` | where `samovar` is found, when not under its own name |
+#[proc_macro_derive(Object, attributes(object, field))]
+pub fn object(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    facade::expand(&input, facade::Part::Object).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a struct or an enum a message of a game by the crate `samovar`, or what members ask of its host. Fields take the
+/// attributes that [`macro@Replicate`] lists, under the name `field`.
+#[proc_macro_derive(Message, attributes(object, field))]
+pub fn message(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    facade::expand(&input, facade::Part::Message).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a struct or an enum a part of objects and messages of a game by the crate `samovar`. Fields take the attributes
+/// that [`macro@Replicate`] lists, under the name `field`.
+#[proc_macro_derive(Value, attributes(object, field))]
+pub fn value(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    facade::expand(&input, facade::Part::Value).unwrap_or_else(syn::Error::into_compile_error).into()
 }

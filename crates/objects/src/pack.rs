@@ -127,6 +127,16 @@ impl Pack for SeatId {
     }
 }
 
+impl Pack for () {
+    const BITS_MAX: usize = 0;
+
+    fn pack(&self, _bits: &mut BitWriter) {}
+
+    fn unpack(_bits: &mut BitReader<'_>) -> Result<Self, StateError> {
+        Ok(())
+    }
+}
+
 impl<T: Pack> Pack for Option<T> {
     const BITS_MAX: usize = 1 + T::BITS_MAX;
 

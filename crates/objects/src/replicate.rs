@@ -104,6 +104,19 @@ impl Replicate for SeatId {
     }
 }
 
+/// Nothing: for a game that keeps no state of a certain sort.
+impl Replicate for () {
+    const FIELDS: usize = 0;
+
+    fn describe(_schema: &mut SchemaBuilder, _name: &'static str) {}
+
+    fn write(&self, _state: &mut State) {}
+
+    fn read(_state: &mut StateReader<'_>) -> Result<Self, StateError> {
+        Ok(())
+    }
+}
+
 impl<T: Pack> Replicate for Option<T> {
     const FIELDS: usize = 1;
 

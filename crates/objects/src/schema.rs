@@ -301,6 +301,17 @@ impl Schema {
         Some(place)
     }
 
+    /// The rate of a field that moves by another: where the rate's first number is among the numbers of the object, and
+    /// the steps of this field per second for one step of the rate. `None` for other fields, and for rotations.
+    #[must_use]
+    pub const fn rate_of(&self, field: &Field) -> Option<(usize, f64)> {
+        match field.coding {
+            Coding::Grid { motion: Motion::Rated(_), .. }
+            | Coding::Angle { motion: Motion::Rated(_), .. } => Some((field.rate.at, field.rate.scale)),
+            _ => None,
+        }
+    }
+
     /// How many numbers an object has.
     #[must_use]
     pub const fn numbers(&self) -> usize {

@@ -192,7 +192,12 @@ impl<G: Game> Driver<G> {
                 self.drain();
             }
         };
-        let _ = timeout(LEAVE_WITHIN, goodbye).await;
+        if timeout(LEAVE_WITHIN, goodbye).await.is_err() {
+            // Nobody takes the office over, for example because all leave at once. The relay is told all the same:
+            // otherwise it would wait for this peer to come back.
+            self.peer.leave_at_once(self.now());
+            self.drain();
+        }
         let Self {
             game, relays, connections, inputs: mut rest, to_relay_events, to_connection_events, ..
         } = self;

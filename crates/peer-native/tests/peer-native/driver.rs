@@ -134,3 +134,19 @@ async fn a_peer_without_a_relay_keeps_ticking_and_stops_at_once() {
     assert!(before.elapsed() < Duration::from_secs(5), "stopping took {:?}", before.elapsed());
     assert!(!diary.events.iter().any(|event| matches!(event, PeerEvent::Entered(_))));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_code_is_free_when_all_have_left_at_once() {
+    let relay = Relay::start().await;
+    let (founder, guest) = two(&relay, PathPolicy::Relayed).await;
+    let third = start(&relay.url, Purpose::Join(code()), PathPolicy::Relayed);
+    until(&third, "the third is a member", |_, peer, _| peer.session().is_some_and(|s| s.is_member())).await;
+    let _ = tokio::join!(founder.stop(), guest.stop(), third.stop());
+    let next = start(&relay.url, Purpose::Create(Some(code())), PathPolicy::Relayed);
+    until(&next, "the relay's answer", |_, _, diary| {
+        diary.events.iter().any(|event| matches!(event, PeerEvent::Entered(_) | PeerEvent::Refused(_)))
+    })
+    .await;
+    let diary = next.stop().await.expect("the game did not panic");
+    assert!(matches!(diary.events[0], PeerEvent::Entered(_)), "{:?}", diary.events);
+}

@@ -108,9 +108,9 @@ pub(super) fn end_to_end(repo: &Repo, toolbox: &Toolbox<'_>, targets: &[&str]) -
 /// # Errors
 /// A target is missing, or a test fails: then after the other targets have been run as well.
 pub(crate) fn run(repo: &Repo, targets: &[&str], variables: &[(&str, OsString)]) -> Result<()> {
-    let existing = repo.package("samovar-tests").map_or(&[][..], |package| &package.tests);
-    if let Some(missing) = targets.iter().find(|&&target| existing.iter().all(|name| name != target)) {
-        return Err(Failure::new(format!("samovar-tests has no test target {missing:?}")));
+    let existing = || repo.packages.iter().flat_map(|package| &package.tests);
+    if let Some(missing) = targets.iter().find(|&&target| existing().all(|name| name != target)) {
+        return Err(Failure::new(format!("there is no test target {missing:?}")));
     }
     let mut test = repo.cargo("test");
     test.args(NATIVE).arg("--locked");

@@ -26,7 +26,7 @@ const fn tool(name: &'static str, floor: u8) -> Room {
 }
 
 /// All crates, from the lowest floor up.
-const HOUSE: [Room; 17] = [
+const HOUSE: [Room; 19] = [
     core("samovar-wire", 0),
     tool("samovar-derive", 0),
     core("samovar-link", 1),
@@ -40,10 +40,12 @@ const HOUSE: [Room; 17] = [
     core("samovar-sim", 4),
     driver("samovar-peer-web", 4),
     driver("samovar-peer-native", 4),
-    driver("samovar-web", 5),
-    driver("samovar-relay", 5),
-    driver("samovar-tests", 6),
-    driver("samovar-xtask", 6),
+    driver("samovar", 5),
+    driver("samovar-web", 6),
+    driver("samovar-relay", 6),
+    driver("samovar-tests", 7),
+    driver("samovar-xtask", 7),
+    driver("samovar-examples", 8),
 ];
 
 /// The directory needs the rules of warrants, and no other crate of the floor below.

@@ -47,7 +47,7 @@ pub(super) const STEPS: [Step; 14] = [
 ];
 
 /// The tests that drive real browsers and processes; they are a step of their own.
-const END_TO_END: [&str; 3] = ["browser", "process", "netns"];
+const END_TO_END: [&str; 4] = ["browser", "process", "netns", "examples"];
 
 /// Tests of `prove`: they measure the machine, or depend on a seed.
 pub(super) const OF_PROVE: [&str; 4] = ["figures", "person", "picture", "serve"];

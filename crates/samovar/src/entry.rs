@@ -1,0 +1,354 @@
+//! The way into a game: what a program says before it runs.
+
+use std::path::PathBuf;
+
+use samovar_peer::{PathPolicy, PeerConfig, Purpose};
+use samovar_session::EndReason;
+use samovar_wire::limits::MEMBERS_MAX;
+use samovar_wire::relay::Refusal;
+use samovar_wire::{CloseCode, GameCode};
+
+use crate::error::Error;
+use crate::game::{Game, params};
+use crate::hosted::Hosted;
+use crate::keeper::{End, OnStatus, may_come_back};
+use crate::memory::Memory;
+use crate::status::Status;
+
+/// Times in a row that a program tries anew without having been a member.
+const TRIES: u32 = 20;
+
+/// Joins the game with this code, and makes it when there is none. `url` is the relay's address
+/// (`ws://host:port/ws`, or `wss:`), `code` has 3 to 12 letters, digits and `-`.
+///
+/// Nothing happens before [`Entry::run`], which also tells what is wrong with the address or the code.
+pub fn join_or_create(url: &str, code: &str, name: &str) -> Entry {
+    Entry::new(url, Some(code), name, Way::JoinOrCreate)
+}
+
+/// Joins the game with this code; an error if there is none. See [`join_or_create`].
+pub fn join(url: &str, code: &str, name: &str) -> Entry {
+    Entry::new(url, Some(code), name, Way::Join)
+}
+
+/// Makes a game; the relay draws its code ([`Room::code`](crate::Room::code)). See [`join_or_create`].
+pub fn create(url: &str, name: &str) -> Entry {
+    Entry::new(url, None, name, Way::Create)
+}
+
+/// A way into a game, and the settings for it.
+#[must_use = "nothing happens before it runs"]
+pub struct Entry {
+    pub(crate) url: String,
+    code: Option<String>,
+    name: String,
+    way: Way,
+    capacity: usize,
+    paths: PathPolicy,
+    pub(crate) seat_file: Option<PathBuf>,
+    on_status: Option<OnStatus>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Join,
+    Create,
+    JoinOrCreate,
+}
+
+impl core::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Entry")
+            .field("url", &self.url)
+            .field("code", &self.code)
+            .field("name", &self.name)
+            .finish()
+    }
+}
+
+impl Entry {
+    fn new(url: &str, code: Option<&str>, name: &str, way: Way) -> Self {
+        Self {
+            url: url.to_owned(),
+            code: code.map(str::to_owned),
+            name: name.to_owned(),
+            way,
+            capacity: 8,
+            paths: PathPolicy::Auto,
+            seat_file: None,
+            on_status: None,
+        }
+    }
+
+    /// The most members, if this program makes the game: 1 to 32, 8 unless set.
+    pub const fn capacity(mut self, members: usize) -> Self {
+        self.capacity = members;
+        self
+    }
+
+    /// Which paths packets may take: direct ones and the relay's unless set.
+    pub const fn paths(mut self, paths: PathPolicy) -> Self {
+        self.paths = paths;
+        self
+    }
+
+    /// Keeps the seat in a file, so that a program that is started again has it back, with its object. Each program that
+    /// runs at a time needs a file of its own. The file is secret: whoever has it is this player.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn seat_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.seat_file = Some(path.into());
+        self
+    }
+
+    /// Calls this function when the connection changes. Without one, nothing is told.
+    pub fn on_status(mut self, listener: impl FnMut(&Status) + Send + 'static) -> Self {
+        self.on_status = Some(Box::new(listener));
+        self
+    }
+
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// `BadAddress`, `BadCode`, `BadCapacity`.
+    pub(crate) fn attempts<G: Game>(mut self) -> Result<Attempts, Error> {
+        check_address(&self.url)?;
+        let code = match &self.code {
+            Some(text) => Some(GameCode::parse(text).ok_or_else(|| Error::BadCode(text.clone()))?),
+            None => None,
+        };
+        if !(1..=MEMBERS_MAX).contains(&self.capacity) {
+            return Err(Error::BadCapacity(self.capacity));
+        }
+        let schemas = G::schemas().with(Hosted::<G::State>::schema());
+        let config = PeerConfig {
+            entropy: [0; 32],
+            purpose: Purpose::Create(None),
+            ticket: None,
+            kept: None,
+            name: self.name,
+            attributes: 0,
+            params: params::<G>(&schemas),
+            schemas,
+            paths: self.paths,
+            capacity: self.capacity as u8,
+            rules: G::rules(),
+        };
+        let creates = self.way == Way::Create;
+        let listener = self.on_status.take();
+        Ok(Attempts {
+            config,
+            way: self.way,
+            code,
+            creates,
+            shows_pass: true,
+            tries: 0,
+            memory: Memory::default(),
+            on_status: listener.unwrap_or_else(|| Box::new(|_| ())),
+        })
+    }
+}
+
+/// # Errors
+/// `BadAddress`.
+fn check_address(url: &str) -> Result<(), Error> {
+    let bad = |why| Err(Error::BadAddress(url.to_owned(), why));
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return bad("it begins with ws:// or wss://");
+    };
+    if !["ws", "wss"].contains(&scheme) {
+        return bad("it begins with ws:// or wss://, as in ws://127.0.0.1:8080/ws");
+    }
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    if host.is_empty() || host.contains(char::is_whitespace) {
+        return bad("it names no host");
+    }
+    if path.is_empty() {
+        return bad("it lacks the path, which is /ws unless the operator says otherwise");
+    }
+    Ok(())
+}
+
+/// The runs of a program: each is a peer's, and the next begins where one was not let in.
+pub(crate) struct Attempts {
+    config: PeerConfig,
+    way: Way,
+    code: Option<GameCode>,
+    /// Whether the next run makes the game.
+    creates: bool,
+    /// Whether the next run shows to the relay that this player was a member.
+    shows_pass: bool,
+    /// Runs in a row that did not become members.
+    tries: u32,
+    pub(crate) memory: Memory,
+    pub(crate) on_status: OnStatus,
+}
+
+impl Attempts {
+    /// The code, if the program named one.
+    pub(crate) const fn code(&self) -> Option<&GameCode> {
+        self.code.as_ref()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// The configuration of the next run.
+    pub(crate) fn config(&self, entropy: [u8; 32]) -> PeerConfig {
+        let purpose = match (&self.code, self.memory.pass.filter(|_| self.shows_pass), self.creates) {
+            (Some(code), Some(pass), _) => Purpose::Rejoin(code.clone(), pass),
+            (Some(code), None, false) => Purpose::Join(code.clone()),
+            (code, _, _) => Purpose::Create(code.clone()),
+        };
+        let (ticket, kept) = (self.memory.ticket, self.memory.kept.clone());
+        PeerConfig { entropy, purpose, ticket, kept, ..self.config.clone() }
+    }
+
+    /// A run ended. Whether another one begins, after so many milliseconds.
+    ///
+    /// # Errors
+    /// The reason why none does.
+    pub(crate) fn next(&mut self, end: End, was_member: bool) -> Result<Option<u64>, Error> {
+        self.tries = if was_member { 1 } else { self.tries + 1 };
+        let code = || self.code.as_ref().map_or_else(String::new, |code| code.as_str().to_owned());
+        let error = match &end {
+            End::Left => return Ok(None),
+            End::Unreachable(why) => return Err(Error::Unreachable(why.clone())),
+            End::Failed(what) => return Err(Error::Misbehaved(what.clone())),
+            End::Refused(refusal) => of_refusal(*refusal, code()),
+            End::Session(reason) => of_session(*reason),
+        };
+        if self.tries > TRIES {
+            return Err(error);
+        }
+        let pause = 100 * u64::from(self.tries);
+        match end {
+            // The relay has another key, or has forgotten the session.
+            End::Refused(Refusal::BadPass) if self.shows_pass => self.shows_pass = false,
+            End::Refused(Refusal::UnknownGame) if self.way == Way::JoinOrCreate => {
+                (self.shows_pass, self.creates) = (false, true);
+            }
+            // Another program was faster.
+            End::Refused(Refusal::CodeTaken) if self.way == Way::JoinOrCreate => self.creates = false,
+            End::Refused(Refusal::Draining) => return Ok(Some(1_000)),
+            End::Session(reason) if may_come_back(reason) => {}
+            _ => return Err(error),
+        }
+        Ok(Some(pause))
+    }
+}
+
+fn of_refusal(refusal: Refusal, code: String) -> Error {
+    match refusal {
+        Refusal::UnknownGame => Error::NoSuchGame(code),
+        Refusal::CodeTaken => Error::CodeTaken(code),
+        Refusal::Full => Error::Full,
+        Refusal::Closed => Error::Closed,
+        Refusal::Version(_) => Error::OtherVersion,
+        Refusal::Parameters => Error::OtherGame,
+        Refusal::Busy | Refusal::Draining => Error::Busy,
+        Refusal::Barred => Error::PutOut,
+        Refusal::Reserved => Error::Reserved,
+        Refusal::BadPass => Error::Misbehaved("the relay does not know this player's pass".to_owned()),
+        Refusal::Misbehaved => Error::Misbehaved("the relay says that this program did".to_owned()),
+    }
+}
+
+fn of_session(reason: EndReason) -> Error {
+    match reason {
+        EndReason::SeatTaken => Error::SeatTaken,
+        EndReason::HostLost => Error::HostLost,
+        EndReason::Removed => Error::Misbehaved("the others went on without this program".to_owned()),
+        EndReason::Misbehaviour(code) => Error::Misbehaved(code.to_string()),
+        EndReason::Refused(code) => match code {
+            CloseCode::Full => Error::Full,
+            CloseCode::Closed => Error::Closed,
+            CloseCode::PutOut => Error::PutOut,
+            CloseCode::VersionMismatch => Error::OtherVersion,
+            CloseCode::ParameterMismatch => Error::OtherGame,
+            code => Error::Misbehaved(code.to_string()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samovar_wire::{PeerId, PeerPass, SessionId, Signature};
+
+    use super::*;
+    use crate::room::Room;
+
+    struct Idle;
+
+    crate::game! { Idle: name = "idle", version = 1 }
+
+    impl Game for Idle {
+        fn joined(_room: &mut Room<'_, Self>) -> Self {
+            Self
+        }
+
+        fn frame(&mut self, _room: &mut Room<'_, Self>, _time: f64) {}
+    }
+
+    fn attempts(entry: Entry) -> Attempts {
+        entry.attempts::<Idle>().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn settings_that_cannot_work_fail_at_the_start_and_say_why() {
+        let said = |entry: Entry| entry.attempts::<Idle>().err().map(|error| error.to_string()).unwrap();
+        for (url, why) in [
+            ("http://tea.example/ws", "begins with ws:// or wss://"),
+            ("tea.example", "begins with ws:// or wss://"),
+            ("ws:///ws", "names no host"),
+            ("ws://tea.example", "lacks the path"),
+            ("wss://tea.example/", "lacks the path"),
+        ] {
+            assert!(said(join(url, "TEA", "Ann")).contains(why), "{url}: {}", said(join(url, "TEA", "Ann")));
+        }
+        let url = "ws://tea.example/ws";
+        assert!(said(join(url, "T E A", "Ann")).contains("3 to 12 letters"));
+        for capacity in [0, 33, 200] {
+            assert!(said(create(url, "Ann").capacity(capacity)).contains("1 to 32 members"));
+        }
+    }
+
+    #[test]
+    fn game_that_is_not_there_is_made_and_one_that_is_taken_is_joined() {
+        let mut attempts = attempts(join_or_create("ws://a/ws", "tea-4", "Ann"));
+        let code = GameCode::parse("TEA-4").unwrap();
+        assert_eq!(attempts.config([0; 32]).purpose, Purpose::Join(code.clone()));
+        assert!(attempts.next(End::Refused(Refusal::UnknownGame), false).unwrap().is_some());
+        assert_eq!(attempts.config([0; 32]).purpose, Purpose::Create(Some(code.clone())));
+        assert!(attempts.next(End::Refused(Refusal::CodeTaken), false).unwrap().is_some());
+        assert_eq!(attempts.config([0; 32]).purpose, Purpose::Join(code));
+        assert_eq!(attempts.next(End::Refused(Refusal::Full), false), Err(Error::Full));
+        assert_eq!(attempts.next(End::Left, true), Ok(None));
+    }
+
+    #[test]
+    fn two_refusals_in_turn_do_not_go_on_for_ever() {
+        let mut attempts = attempts(join_or_create("ws://a/ws", "tea-4", "Ann"));
+        let mut turns = [Refusal::UnknownGame, Refusal::CodeTaken].into_iter().cycle();
+        let ended = (0..100).find_map(|_| attempts.next(End::Refused(turns.next()?), false).err());
+        assert!(ended.is_some());
+    }
+
+    #[test]
+    fn player_shows_its_pass_until_the_relay_does_not_know_it() {
+        let mut attempts = attempts(join_or_create("ws://a/ws", "tea-4", "Ann"));
+        let pass = PeerPass { session: SessionId(1), peer: PeerId(2), signature: Signature([0; 64]) };
+        attempts.memory.pass = Some(pass);
+        assert!(matches!(attempts.config([0; 32]).purpose, Purpose::Rejoin(..)));
+        attempts.next(End::Refused(Refusal::BadPass), false).unwrap();
+        assert!(matches!(attempts.config([0; 32]).purpose, Purpose::Join(_)));
+    }
+
+    #[test]
+    fn other_game_has_other_params() {
+        struct Other;
+        crate::game! { Other: name = "idle", version = 2 }
+        let schemas = samovar_session::Schemas::new();
+        assert_ne!(params::<Idle>(&schemas), params::<Other>(&schemas));
+    }
+}

@@ -1,0 +1,199 @@
+//! What can go wrong, in words for the person who must do something about it.
+
+use core::fmt;
+
+use samovar_session::objects::{CreateError, ObjectError};
+use samovar_session::{SendError, SubmitError, WishError};
+use samovar_wire::limits::MEMBERS_MAX;
+
+/// Why a game did not begin, or ended other than by leaving it.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program was started with other words than it takes: those that it takes.
+    Usage(String),
+    /// The relay's address is none: what it is, and what is wrong with it.
+    BadAddress(String, &'static str),
+    /// This is no code of a game.
+    BadCode(String),
+    /// A game cannot have so many members.
+    BadCapacity(usize),
+    /// The file of the seat cannot be read or written.
+    SeatFile(String),
+    /// The relay was never reached, and another attempt would end alike. The text says why.
+    Unreachable(String),
+    /// No game has this code.
+    NoSuchGame(String),
+    /// Another game has this code.
+    CodeTaken(String),
+    /// No seat is free.
+    Full,
+    /// The host admits nobody any more.
+    Closed,
+    /// The host has put this player out.
+    PutOut,
+    /// The relay or the host speaks another version of the protocol.
+    OtherVersion,
+    /// The others play another game, or another version of it.
+    OtherGame,
+    /// The relay has as many games or players as it takes, or is about to stop.
+    Busy,
+    /// The code is kept for the relay's own games.
+    Reserved,
+    /// Another program, or another tab, took the seat.
+    SeatTaken,
+    /// The host is lost, and the rules of this game allow no other.
+    HostLost,
+    /// This program, the host or the relay broke the rules: which, and how.
+    Misbehaved(String),
+    /// The game panicked.
+    Panicked,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadAddress(url, why) => write!(f, "`{url}` is no address of a relay: {why}"),
+            Self::BadCode(code) => {
+                write!(f, "`{code}` is no code of a game: it has 3 to 12 letters, digits and `-`")
+            }
+            Self::BadCapacity(count) => {
+                write!(f, "a game has 1 to {MEMBERS_MAX} members, and not {count}")
+            }
+            Self::Usage(text) | Self::SeatFile(text) => f.write_str(text),
+            Self::Unreachable(why) => f.write_str(why),
+            Self::NoSuchGame(code) => write!(f, "no game has the code {code}"),
+            Self::CodeTaken(code) => write!(f, "another game has the code {code}"),
+            Self::Full => f.write_str("the game is full"),
+            Self::Closed => f.write_str("the host admits nobody any more"),
+            Self::PutOut => f.write_str("the host has put you out"),
+            Self::OtherVersion => {
+                f.write_str("the relay or the host has another version of Samovar; update the older one")
+            }
+            Self::OtherGame => {
+                f.write_str("the others play another game, or another version of it; update the older one")
+            }
+            Self::Busy => f.write_str("the relay takes no more games or players now; try again later"),
+            Self::Reserved => f.write_str("the code is kept for the relay's own games"),
+            Self::SeatTaken => f.write_str("another program or tab of yours took the seat"),
+            Self::HostLost => f.write_str("the host is lost, and this game allows no other"),
+            Self::Misbehaved(what) => write!(f, "the rules were broken: {what}"),
+            Self::Panicked => f.write_str("the game panicked"),
+        }
+    }
+}
+
+/// The same words as [`Display`](fmt::Display): a `main` that returns this error shows them.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// Why a call of a [`Room`](crate::Room) was refused. Then it has changed nothing, and told nobody anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RoomError {
+    /// This program is no member now.
+    NotJoined,
+    /// There is no such member, or it is away.
+    NoSuchMember,
+    /// There is no such object any more.
+    NoSuchObject,
+    /// Another member owns the object.
+    NotYours,
+    /// Only the host may do this.
+    NotHost,
+    /// No member may ask for this object, or not now.
+    NotAvailable,
+    /// Too much waits to be sent. Try again later.
+    WouldBlock,
+    /// It is larger than allowed.
+    TooLarge,
+    /// This program owns as many objects as it may.
+    TooManyObjects,
+    /// The rules of the game do not name this.
+    NotInTheRules,
+}
+
+impl fmt::Display for RoomError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotJoined => "this program is no member now",
+            Self::NoSuchMember => "there is no such member, or it is away",
+            Self::NoSuchObject => "there is no such object any more",
+            Self::NotYours => "another member owns the object",
+            Self::NotHost => "only the host may do this",
+            Self::NotAvailable => "the object cannot be asked for, or not now",
+            Self::WouldBlock => "too much waits to be sent; try again later",
+            Self::TooLarge => "it is larger than allowed",
+            Self::TooManyObjects => "this program owns as many objects as it may",
+            Self::NotInTheRules => "the rules of the game do not name this",
+        })
+    }
+}
+
+impl core::error::Error for RoomError {}
+
+impl From<ObjectError> for RoomError {
+    fn from(error: ObjectError) -> Self {
+        match error {
+            ObjectError::NotOwner => Self::NotYours,
+            ObjectError::NotHost => Self::NotHost,
+            ObjectError::NotAMember => Self::NoSuchMember,
+            ObjectError::BadField => Self::TooLarge,
+            _ => Self::NoSuchObject,
+        }
+    }
+}
+
+impl From<CreateError> for RoomError {
+    fn from(error: CreateError) -> Self {
+        match error {
+            CreateError::TooMany => Self::TooManyObjects,
+            _ => Self::TooLarge,
+        }
+    }
+}
+
+impl From<SendError> for RoomError {
+    fn from(error: SendError) -> Self {
+        match error {
+            SendError::TooLarge => Self::TooLarge,
+            SendError::WouldBlock => Self::WouldBlock,
+            _ => Self::NotInTheRules,
+        }
+    }
+}
+
+impl From<SubmitError> for RoomError {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::NotAMember => Self::NotJoined,
+            SubmitError::TooLarge => Self::TooLarge,
+            _ => Self::WouldBlock,
+        }
+    }
+}
+
+impl From<WishError> for RoomError {
+    fn from(_: WishError) -> Self {
+        Self::NotAvailable
+    }
+}
+
+/// For results that a game can do nothing about.
+pub trait OrLog<T> {
+    /// The value; `None` after telling the error to the terminal or the browser's console.
+    fn or_log(self) -> Option<T>;
+}
+
+impl<T, E: fmt::Display> OrLog<T> for Result<T, E> {
+    #[track_caller]
+    fn or_log(self) -> Option<T> {
+        self.map_err(|error| crate::log(&format!("samovar: {error} ({})", core::panic::Location::caller())))
+            .ok()
+    }
+}

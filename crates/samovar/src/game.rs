@@ -1,0 +1,173 @@
+//! The trait that a game implements, and what it agrees on with the other members.
+
+use samovar_session::Rules;
+use samovar_session::objects::{Pack, Replicate, Schemas};
+use samovar_wire::digest;
+
+use crate::member::{Change, Member};
+use crate::room::{Hosting, Room};
+
+/// Natively a game moves to a task of its own, so it must be `Send`. In a page every type is fine.
+#[cfg(not(target_arch = "wasm32"))]
+pub trait MaybeSend: Send {}
+#[cfg(not(target_arch = "wasm32"))]
+impl<T: Send> MaybeSend for T {}
+
+/// Natively a game moves to a task of its own, so it must be `Send`. In a page every type is fine.
+#[cfg(target_arch = "wasm32")]
+pub trait MaybeSend {}
+#[cfg(target_arch = "wasm32")]
+impl<T> MaybeSend for T {}
+
+/// A message between the members of a game, or what they ask of the host. Derive it with `#[derive(Message)]`.
+pub trait Message: Pack {
+    /// Differs for types that are written differently.
+    const SHAPE: u64;
+}
+
+impl Message for () {
+    const SHAPE: u64 = 0;
+}
+
+/// What the members of a game must agree on. [`game!`](crate::game) implements it.
+pub trait Agreed: Sized + 'static {
+    /// The game's name. Programs of another name are refused.
+    const NAME: &'static str;
+    /// The version of its rules. Programs of another version are refused.
+    const VERSION: u32;
+    /// What the host keeps for all: see [`Room::state`].
+    type State: Replicate + Default + Clone + MaybeSend;
+    /// What members tell each other: see [`Room::tell`].
+    type Message: Message + MaybeSend;
+    /// What members ask of the host: see [`Room::ask`].
+    type Ask: Message + MaybeSend;
+
+    /// The schemas of its objects.
+    fn schemas() -> Schemas;
+
+    /// How the session is kept alive.
+    #[must_use]
+    fn rules() -> Rules {
+        Rules::default()
+    }
+}
+
+/// A game. The same implementation runs natively and in a page.
+///
+/// The calls come from one task, and must not block: during a call this program sends nothing, and the others soon take
+/// it for lost.
+pub trait Game: Agreed + MaybeSend {
+    /// Frames a second in a native program. A page has those of its browser.
+    const FRAMES_PER_SECOND: f64 = 30.0;
+
+    /// This program is a member. It is called again, for a game that begins anew, when the program has lost its seat and
+    /// taken it back: [`Room::own_or`] then finds the object that the player had.
+    fn joined(room: &mut Room<'_, Self>) -> Self;
+
+    /// A frame. `time` is the session's time in seconds, nearly the same at all members, whatever the hosts.
+    fn frame(&mut self, room: &mut Room<'_, Self>, time: f64);
+
+    /// The host carries out what a member asked for by [`Room::ask`]. It changes [`Hosting::state`], and that change
+    /// happens exactly once for each ask, whatever host is lost meanwhile. What else it does (messages, objects) may
+    /// happen twice or be lost in a change of host.
+    fn decide(host: &mut Hosting<'_, '_, Self>, from: &Member, ask: Self::Ask) {
+        let _ = (host, from, ask);
+    }
+
+    /// A message from another member, or one to the host from the host itself.
+    fn message(&mut self, room: &mut Room<'_, Self>, from: &Member, message: Self::Message) {
+        let _ = (room, from, message);
+    }
+
+    /// Something happened to another member.
+    fn member(&mut self, room: &mut Room<'_, Self>, member: &Member, change: Change) {
+        let _ = (room, member, change);
+    }
+}
+
+/// The hash of all that members must agree on, by which programs that differ refuse each other.
+pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
+    let Rules { migrates, backups, forks, grace, steps_within, orders, by_host: _ } = G::rules();
+    let timestamp = orders.timestamp.unwrap_or_default();
+    let flags = [
+        u8::from(migrates),
+        u8::from(forks),
+        backups,
+        orders.causal.map_or(0, |causality| 1 + causality as u8),
+        u8::from(orders.total),
+        u8::from(orders.timestamp.is_some()),
+        u8::from(steps_within.is_some()),
+    ];
+    let times = [grace, steps_within.unwrap_or_default(), timestamp.lookahead, timestamp.patience];
+    let times = times.map(|time| time.as_micros().to_le_bytes()).concat();
+    let shapes = [schemas.hash(), G::Message::SHAPE, G::Ask::SHAPE].map(u64::to_le_bytes).concat();
+    let version = G::VERSION.to_le_bytes();
+    let [a, b, c, d, e, f, g, h, ..] =
+        digest(&[b"samovar game", G::NAME.as_bytes(), &version, &shapes, &flags, &times]);
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// Says what the members of a game agree on: its name, its version, and the types that they share.
+///
+/// ```
+/// # use samovar::prelude::*;
+/// # #[derive(Object)] struct Cursor { #[field(range = 100.0, precision = 0.01)] position: [f32; 2] }
+/// # #[derive(Value, Clone, Default)] struct Score { points: u32 }
+/// # #[derive(Message)] struct Chat { #[field(bound = 200)] text: String }
+/// # #[derive(Message)] enum Ask { Point }
+/// struct Cursors;
+///
+/// samovar::game! {
+///     Cursors: name = "cursors", version = 1,
+///     objects = (Cursor), state = Score, messages = Chat, asks = Ask
+/// }
+/// ```
+///
+/// Each part after the version may be left out; they stand in this order. A last part `rules = …` states
+/// [`Rules`](crate::Rules).
+#[macro_export]
+macro_rules! game {
+    ($game:ty: name = $name:expr, version = $version:expr $(, objects = ($($object:ty),* $(,)?))?
+        $(, state = $state:ty)? $(, messages = $message:ty)? $(, asks = $ask:ty)? $(, rules = $rules:expr)? $(,)?
+    ) => {
+        impl $crate::Agreed for $game {
+            const NAME: &'static str = $name;
+            const VERSION: u32 = $version;
+            type State = $crate::__or_none!($($state)?);
+            type Message = $crate::__or_none!($($message)?);
+            type Ask = $crate::__or_none!($($ask)?);
+
+            fn schemas() -> $crate::Schemas {
+                $crate::Schemas::new()$($(.with($crate::schema_of::<Self, $object>()))*)?
+            }
+
+            $(fn rules() -> $crate::Rules {
+                $rules
+            })?
+        }
+        $($crate::__kinds!($game, 1; $($object,)*);)?
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __or_none {
+    () => {
+        ()
+    };
+    ($type:ty) => {
+        $type
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __kinds {
+    ($game:ty, $kind:expr;) => {};
+    ($game:ty, $kind:expr; $first:ty, $($rest:ty,)*) => {
+        impl $crate::ObjectOf<$game> for $first {
+            const KIND: u8 = $kind;
+        }
+        $crate::__kinds!($game, $kind + 1; $($rest,)*);
+    };
+}

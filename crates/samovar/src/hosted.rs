@@ -1,0 +1,147 @@
+//! The state that the host keeps for all: one object that goes with the host. Beside the game's own fields it holds,
+//! for each seat, the number of the last ask that changed them. Both change in one update, so a new host knows which
+//! asks have had their effect.
+
+use samovar_session::objects::{Coding, Replicate, Schema, SchemaBuilder, State, StateError, StateReader};
+use samovar_session::{Access, Orphan};
+use samovar_wire::limits::SEATS_MAX;
+use samovar_wire::object::Traits;
+use samovar_wire::{Kind, SeatId};
+
+/// The kind of the object; a game's own kinds begin at 1.
+pub(crate) const KIND: Kind = Kind(255);
+
+/// One ask changes one field of this many, so that an update costs few bytes.
+const GROUPS: usize = 8;
+const OF_GROUP: usize = SEATS_MAX / GROUPS;
+/// A seat in 2 bytes, a number in 7.
+const ENTRY: usize = 9;
+/// Numbers stay below the session's time in microseconds, which takes 53 bits after 285 years.
+const NUMBER_MAX: u64 = (1 << 56) - 1;
+
+pub(crate) const TRAITS: Traits = Traits {
+    kind: KIND,
+    reliable: true,
+    orphan: Orphan::ToHost,
+    access: Access::Exclusive,
+    balanced: false,
+    with_host: true,
+};
+
+/// The number of the last ask of each seat.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ledger([Vec<(SeatId, u64)>; GROUPS]);
+
+impl Ledger {
+    /// The number of the last ask of this seat that was carried out; zero if none was.
+    pub(crate) fn last(&self, seat: SeatId) -> u64 {
+        self.0.iter().flatten().find(|entry| entry.0 == seat).map_or(0, |entry| entry.1)
+    }
+
+    /// Notes that an ask was carried out. Entries of seats that `is_kept` denies make room.
+    pub(crate) fn note(&mut self, seat: SeatId, number: u64, is_kept: impl Fn(SeatId) -> bool) {
+        let number = number.min(NUMBER_MAX);
+        if let Some(entry) = self.0.iter_mut().flatten().find(|entry| entry.0 == seat) {
+            entry.1 = number;
+            return;
+        }
+        if self.0.iter().all(|group| group.len() == OF_GROUP) {
+            self.0.iter_mut().for_each(|group| group.retain(|entry| is_kept(entry.0)));
+        }
+        // There are no more seats than entries, so a group has room.
+        if let Some(group) = self.0.iter_mut().find(|group| group.len() < OF_GROUP) {
+            group.push((seat, number));
+        }
+    }
+
+    fn write(&self, state: &mut State) {
+        for group in &self.0 {
+            let entry = |&(seat, number): &(SeatId, u64)| {
+                let [a, b] = seat.0.to_le_bytes();
+                let [c, d, e, f, g, h, i, _] = number.to_le_bytes();
+                [a, b, c, d, e, f, g, h, i]
+            };
+            state.text(&group.iter().flat_map(entry).collect::<Vec<_>>());
+        }
+    }
+
+    fn read(state: &mut StateReader<'_>) -> Result<Self, StateError> {
+        let mut ledger = Self::default();
+        for group in &mut ledger.0 {
+            let text = state.text()?;
+            if text.len() > OF_GROUP * ENTRY || !text.len().is_multiple_of(ENTRY) {
+                return Err(StateError::Invalid);
+            }
+            for entry in text.chunks_exact(ENTRY) {
+                let (seat, number) = entry.split_at(2);
+                let mut bytes = [0; 8];
+                bytes[..7].copy_from_slice(number);
+                group.push((SeatId(u16::from_le_bytes([seat[0], seat[1]])), u64::from_le_bytes(bytes)));
+            }
+        }
+        Ok(ledger)
+    }
+}
+
+/// The game's state and the ledger.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Hosted<T> {
+    pub(crate) value: T,
+    pub(crate) ledger: Ledger,
+}
+
+impl<T: Replicate> Hosted<T> {
+    pub(crate) fn schema() -> Schema {
+        let mut fields = SchemaBuilder::default();
+        T::describe(&mut fields, "state");
+        (0..GROUPS).for_each(|_| fields.field("asks", Coding::Text { max: (OF_GROUP * ENTRY) as u8 }));
+        fields.build(KIND)
+    }
+
+    pub(crate) fn write(&self) -> State {
+        let mut state = State::default();
+        self.value.write(&mut state);
+        self.ledger.write(&mut state);
+        state
+    }
+
+    pub(crate) fn read(reader: &mut StateReader<'_>) -> Result<Self, StateError> {
+        Ok(Self { value: T::read(reader)?, ledger: Ledger::read(reader)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ledger_of_all_seats_survives_its_encoding() {
+        let mut hosted = Hosted { value: 7_u32, ledger: Ledger::default() };
+        for seat in 0..SEATS_MAX as u16 {
+            hosted.ledger.note(SeatId(seat), 1_000_000 + u64::from(seat), |_| true);
+        }
+        hosted.ledger.note(SeatId(3), NUMBER_MAX, |_| true);
+        let state = hosted.write();
+        assert_eq!(Hosted::read(&mut state.reader()), Ok(hosted.clone()));
+        assert_eq!((hosted.ledger.last(SeatId(3)), hosted.ledger.last(SeatId(47))), (NUMBER_MAX, 1_000_047));
+        assert_eq!(state.texts().len(), Hosted::<u32>::schema().texts());
+    }
+
+    #[test]
+    fn new_seat_takes_the_place_of_one_that_was_given_up() {
+        let mut ledger = Ledger::default();
+        (0..SEATS_MAX as u16).for_each(|seat| ledger.note(SeatId(seat), 5, |_| true));
+        ledger.note(SeatId(900), 6, |seat| seat.0 != 17);
+        assert_eq!([900, 17, 16].map(|seat| ledger.last(SeatId(seat))), [6, 0, 5]);
+    }
+
+    #[test]
+    fn damaged_ledger_is_an_error() {
+        let mut state = State::default();
+        for _ in 0..GROUPS {
+            state.text(&[0; ENTRY + 1]);
+        }
+        assert_eq!(Ledger::read(&mut state.reader()), Err(StateError::Invalid));
+        assert_eq!(Ledger::read(&mut State::default().reader()), Err(StateError::Missing));
+    }
+}

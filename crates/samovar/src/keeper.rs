@@ -1,0 +1,362 @@
+//! Runs a game on a peer: turns the peer's events into the game's calls, and does what every game needs. It keeps the
+//! host's state, carries out each ask once, and remembers what takes the seat back.
+
+use std::collections::VecDeque;
+
+use samovar_peer::{Peer, PeerEvent};
+use samovar_session::{Cause, Departure, EndReason, Event, Session};
+use samovar_wire::object::Orphan;
+use samovar_wire::relay::Refusal;
+use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, SeatId, Time};
+
+use crate::game::Game;
+use crate::hosted::{self, Hosted};
+use crate::member::{Change, Member};
+use crate::memory::Memory;
+use crate::room::{Hosting, Inner, Room, unpack};
+use crate::status::Status;
+
+/// For how long a player who comes back waits for the objects that it had.
+const OBJECTS_WITHIN: Duration = Duration::from_millis(500);
+/// For how long a new host waits for the state that the former one kept, before it makes one.
+const STATE_WITHIN: Duration = Duration::from_millis(1_500);
+/// The time between two memories, and between two looks for objects of players who have left.
+const TENDS_EVERY: Duration = Duration::from_millis(500);
+/// Messages that wait for the game to begin; the oldest go.
+const UNREAD_MAX: usize = 1_024;
+
+/// Tells the program how the connection stands.
+pub(crate) type OnStatus = Box<dyn FnMut(&Status) + Send>;
+
+/// How a peer's run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It left.
+    Left,
+    /// The relay did not let it in.
+    Refused(Refusal),
+    /// The session ended.
+    Session(EndReason),
+    /// The relay or the configuration is at fault.
+    Failed(String),
+    /// The relay was never reached, and another attempt would end alike.
+    Unreachable(String),
+}
+
+/// One peer's run of a game.
+pub(crate) struct Keeper<G: Game> {
+    game: Option<G>,
+    inner: Inner<G>,
+    memory: Memory,
+    /// Whether the memory changed since it was last taken.
+    is_new: bool,
+    /// Since when this program is a member.
+    joined: Option<Time>,
+    /// Whether it had a seat before.
+    is_back: bool,
+    hosts_since: Option<Time>,
+    asks: VecDeque<(SeatId, u64, Vec<u8>)>,
+    unread: VecDeque<(PeerId, G::Message)>,
+    tended: Time,
+    /// Whether the relay has let it in.
+    was_in: bool,
+    end: Option<End>,
+    on_status: OnStatus,
+}
+
+impl<G: Game> Keeper<G> {
+    pub(crate) fn new(name: String, memory: Memory, on_status: OnStatus) -> Self {
+        let schemas = G::schemas().with(Hosted::<G::State>::schema());
+        let hosted = memory.hosted();
+        Self {
+            game: None,
+            inner: Inner::new(name, schemas, hosted),
+            is_back: memory.ticket.is_some(),
+            memory,
+            is_new: false,
+            joined: None,
+            hosts_since: None,
+            asks: VecDeque::new(),
+            unread: VecDeque::new(),
+            tended: Time::ZERO,
+            was_in: false,
+            end: None,
+            on_status,
+        }
+    }
+
+    /// The memory and the listener, for the next run.
+    pub(crate) fn into_parts(self) -> (Memory, OnStatus) {
+        (self.memory, self.on_status)
+    }
+
+    /// The memory, if it changed since the last call; with the code.
+    pub(crate) fn take_memory(&mut self) -> Option<(&Memory, &str)> {
+        core::mem::replace(&mut self.is_new, false).then_some((&self.memory, &*self.inner.code))
+    }
+
+    /// How the run ended; `None` while it goes on.
+    pub(crate) fn end(&self, peer: &Peer) -> Option<End> {
+        let is_final = peer.is_over() || matches!(self.end, Some(End::Unreachable(_)));
+        is_final.then(|| self.end.clone().unwrap_or(End::Left))
+    }
+
+    fn tell(&mut self, status: &Status) {
+        (self.on_status)(status);
+    }
+
+    /// The relay did not open. An error is final before the relay was ever reached; later the program tries again.
+    pub(crate) fn on_unreachable(&mut self, why: String, is_final: bool) {
+        if is_final && !self.was_in {
+            self.end = Some(End::Unreachable(why));
+        } else {
+            self.tell(&Status::Unreachable(why));
+        }
+    }
+
+    pub(crate) fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent) {
+        match event {
+            PeerEvent::Entered(code) => {
+                code.as_str().clone_into(&mut self.inner.code);
+                self.was_in = true;
+                self.tell(&Status::Entered(code.as_str().to_owned()));
+            }
+            PeerEvent::Refused(refusal) => self.end = Some(End::Refused(refusal)),
+            PeerEvent::Failed(fault) => self.end = Some(End::Failed(format!("{fault:?}"))),
+            PeerEvent::NoSession(error) => self.end = Some(End::Failed(error.to_string())),
+            // Before that, the program hears why the relay cannot be reached.
+            PeerEvent::RelayLost if self.was_in => self.tell(&Status::RelayLost),
+            PeerEvent::RelayRestored => self.tell(&Status::RelayBack),
+            PeerEvent::RelayDraining(within) => {
+                self.tell(&Status::RelayStops(within.as_micros() as f64 / 1e6));
+            }
+            PeerEvent::Rejoining { has_diverged } => {
+                (self.game, self.joined, self.hosts_since, self.is_back) = (None, None, None, true);
+                self.asks.clear();
+                self.unread.clear();
+                self.tell(&Status::Away { has_diverged });
+            }
+            PeerEvent::Session(event) => self.on_session_event(now, peer, event),
+            _ => {}
+        }
+    }
+
+    fn on_session_event(&mut self, now: Time, peer: &mut Peer, event: Event) {
+        let Some(session) = peer.session() else { return };
+        match event {
+            Event::Joined => {
+                self.joined = Some(now);
+                if !session.is_host() {
+                    // It belongs to another session, or comes with the objects.
+                    self.inner.hosted = Hosted::default();
+                }
+                let host = Member::of_peer(session, session.host()).name;
+                self.tell(&Status::Joined(host));
+            }
+            Event::Ticket(ticket) => {
+                self.memory.ticket = Some(ticket);
+                self.remember(now, peer);
+            }
+            Event::MemberJoined { member, resumed } => {
+                let change = if resumed { Change::CameBack } else { Change::Came };
+                let member = Member::of_seat(session, member.seat);
+                self.tell_change(now, peer, &member, change);
+            }
+            Event::MemberLeft { member, departure } => {
+                let change = match departure {
+                    Departure::Left => Change::Left,
+                    Departure::PutOut => Change::PutOut,
+                    // A newer program sits on the seat: the player came back.
+                    Departure::Replaced => return,
+                    Departure::Gone => Change::Away,
+                };
+                let gone =
+                    Member { is_here: false, name: member.name, ..Member::of_seat(session, member.seat) };
+                self.tell_change(now, peer, &gone, change);
+            }
+            Event::HostChanged(migration) => {
+                let host = Member::of_peer(session, migration.to);
+                if migration.cause != Cause::HandedOver || migration.from != migration.to {
+                    self.tell(&Status::HostIs(host.name.clone()));
+                    self.tell_change(now, peer, &host, Change::Hosts);
+                }
+            }
+            Event::Message { from, bytes, .. } => {
+                if let Some(message) = unpack(&bytes) {
+                    if self.unread.len() == UNREAD_MAX {
+                        self.unread.pop_front();
+                    }
+                    self.unread.push_back((from, message));
+                    self.hear(now, peer);
+                }
+            }
+            Event::Input { seat, number, bytes } => {
+                self.asks.push_back((seat, number, bytes));
+                self.decide(now, peer);
+            }
+            Event::Ended(reason) => self.end = Some(End::Session(reason)),
+            _ => {}
+        }
+    }
+
+    fn tell_change(&mut self, now: Time, peer: &mut Peer, member: &Member, change: Change) {
+        self.play(now, peer, |game, room| game.member(room, member, change));
+    }
+
+    /// Calls the game, if it has begun.
+    fn play(&mut self, now: Time, peer: &mut Peer, call: impl FnOnce(&mut G, &mut Room<'_, G>)) {
+        // The game is no part of the room.
+        if let Some(mut game) = self.game.take() {
+            call(&mut game, &mut Room { now, peer, inner: &mut self.inner });
+            self.game = Some(game);
+        }
+    }
+
+    /// A frame of the game.
+    pub(crate) fn frame(&mut self, now: Time, peer: &mut Peer) {
+        let Some(session) = peer.session_mut().filter(|session| session.is_member()) else { return };
+        session.stepped(now);
+        self.inner.look(session, now);
+        self.host(now, peer);
+        self.begin(now, peer);
+        self.hear(now, peer);
+        let time = self.inner.time;
+        self.play(now, peer, |game, room| game.frame(room, time));
+        self.hear(now, peer);
+        if core::mem::replace(&mut self.inner.leaves, false) {
+            peer.leave(now);
+        }
+        if self.tended + TENDS_EVERY <= now {
+            self.tended = now;
+            self.remember(now, peer);
+            end_left_behind(now, peer);
+        }
+    }
+
+    /// Begins the game. A player who comes back first gets its objects.
+    fn begin(&mut self, now: Time, peer: &mut Peer) {
+        let (None, Some(joined), Some(session)) = (&self.game, self.joined, peer.session()) else { return };
+        let has_objects = || {
+            let own = |id: ObjectId| session.object(id).is_some_and(|object| object.owner() == session.me());
+            session.objects().any(|object| {
+                own(object.id()) && object.traits().kind != hosted::KIND && object.id() != ObjectId::SESSION
+            })
+        };
+        // Until then nobody knows the state that the host keeps, either.
+        let has_state = || Inner::<G>::holder(session).is_some();
+        let waits = (self.is_back && !has_objects()) || !has_state();
+        if waits && now < joined + OBJECTS_WITHIN {
+            return;
+        }
+        self.game = Some(G::joined(&mut Room { now, peer, inner: &mut self.inner }));
+    }
+
+    /// Gives the game its messages.
+    fn hear(&mut self, now: Time, peer: &mut Peer) {
+        if self.game.is_none() {
+            return;
+        }
+        while let Some((from, message)) = self.unread.pop_front() {
+            let Some(session) = peer.session() else { return };
+            let from = Member::of_peer(session, from);
+            self.play(now, peer, |game, room| game.message(room, &from, message));
+        }
+        // What the game tells itself while it hears this waits for the next frame.
+        for _ in 0..self.inner.to_self.len() {
+            let Some((session, message)) = peer.session().zip(self.inner.to_self.pop_front()) else { return };
+            let from = Member::of_peer(session, session.me());
+            self.play(now, peer, |game, room| game.message(room, &from, message));
+        }
+    }
+
+    /// The host's duties: it keeps the state, and carries out asks.
+    fn host(&mut self, now: Time, peer: &mut Peer) {
+        let Some(session) = peer.session_mut() else { return };
+        if !session.is_host() {
+            self.hosts_since = None;
+            // The next host has them, too.
+            self.asks.clear();
+            return;
+        }
+        let since = *self.hosts_since.get_or_insert(now);
+        let me = session.me();
+        let states = session.objects().filter(|object| object.traits().kind == hosted::KIND);
+        let (mine, others): (Vec<_>, Vec<_>) =
+            states.map(|object| (object.id(), object.owner())).partition(|&(_, owner)| owner == me);
+        let is_alone = session.view().members().count() == 1;
+        if mine.is_empty() && others.is_empty() && (is_alone || since + STATE_WITHIN <= now) {
+            let state = self.inner.hosted.write();
+            if let Err(error) = session.edit(now).create_state(hosted::TRAITS, &state) {
+                crate::log(&format!("samovar: the game's state cannot be kept: {error}"));
+            }
+        }
+        // A former host made another one before it heard of the first.
+        for &(id, _) in mine.iter().skip(1) {
+            let _ = session.edit(now).destroy(id);
+        }
+        self.decide(now, peer);
+    }
+
+    /// Carries out what members asked for, each ask once.
+    fn decide(&mut self, now: Time, peer: &mut Peer) {
+        while let Some((seat, number, bytes)) = self.asks.pop_front() {
+            let Some(session) = peer.session().filter(|session| session.is_host()) else { return };
+            let holder = Inner::<G>::holder(session).filter(|object| object.owner() == session.me());
+            let Some((id, Ok(mut hosted))) =
+                holder.map(|object| (object.id(), Hosted::<G::State>::read(&mut object.reader())))
+            else {
+                // The state is on its way.
+                self.asks.push_front((seat, number, bytes));
+                return;
+            };
+            if number <= hosted.ledger.last(seat) {
+                continue;
+            }
+            let from = Member::of_seat(session, seat);
+            let seats: Vec<_> = session.view().seats().map(|record| record.seat).collect();
+            if let Some(ask) = unpack::<G::Ask>(&bytes) {
+                let room = Room { now, peer: &mut *peer, inner: &mut self.inner };
+                G::decide(&mut Hosting { room, state: &mut hosted.value }, &from, ask);
+            }
+            hosted.ledger.note(seat, number, |seat| seats.contains(&seat));
+            let Some(session) = peer.session_mut() else { return };
+            if let Err(error) = session.edit(now).set_state(id, &hosted.write()) {
+                crate::log(&format!("samovar: the game's state cannot be kept: {error}"));
+            }
+            self.inner.look_at_state(session);
+        }
+    }
+
+    /// Remembers what takes the seat back.
+    fn remember(&mut self, now: Time, peer: &Peer) {
+        let Some(session) = peer.session().filter(|session| session.is_member()) else { return };
+        let before = self.memory.clone();
+        self.memory.pass = peer.pass().or(self.memory.pass);
+        self.memory.kept = session.kept(now).or_else(|| self.memory.kept.take());
+        self.memory.keep_state(&self.inner.hosted);
+        self.is_new |= before != self.memory;
+    }
+}
+
+/// As the host, ends the objects of players who have left for good, or whose seats were given up.
+fn end_left_behind(now: Time, peer: &mut Peer) {
+    let Some(session) = peer.session_mut().filter(|session| session.is_host()) else { return };
+    let me = session.me();
+    let is_kept = |session: &Session, seat: i32| {
+        session.view().seats().any(|record| i32::from(record.seat.0) == seat && !record.has_left())
+    };
+    let left: Vec<_> = session
+        .objects()
+        .filter(|object| object.owner() == me && object.traits().orphan == Orphan::Freeze)
+        .filter(|object| object.numbers().first().is_some_and(|&seat| !is_kept(session, seat)))
+        .map(|object| object.id())
+        .collect();
+    for id in left {
+        let _ = session.edit(now).destroy(id);
+    }
+}
+
+/// Whether a session's end is of the sort that a new run may mend.
+pub(crate) const fn may_come_back(reason: EndReason) -> bool {
+    matches!(reason, EndReason::Removed | EndReason::Refused(CloseCode::NotAMember))
+}

@@ -1,0 +1,92 @@
+//! A multiplayer game that survives everybody: a player who reloads, the host, its backup, the relay.
+//!
+//! A game implements [`Game`] and names what its members share in [`game!`]. [`join_or_create`] opens the door. Four
+//! sorts of things are shared:
+//!
+//! | what | how | what happens when somebody is lost |
+//! |---|---|---|
+//! | an *object*: one member owns and changes it, all see it | [`Room::create`], [`Room::edit`], [`Room::all`] | its type says: it waits for its player, goes to the host, or ends ([`macro@Object`]) |
+//! | the *state*: the host keeps it for all | [`Room::state`], changed in [`Game::decide`] | the next host has it |
+//! | an *ask*: a member wants the host to change the state | [`Room::ask`], carried out in [`Game::decide`] | it is carried out exactly once, by whichever host |
+//! | a *message* | [`Room::tell`], heard in [`Game::message`] | messages under way are lost with a member |
+//!
+//! ```no_run
+//! use samovar::prelude::*;
+//!
+//! #[derive(Object)]
+//! struct Cursor {
+//!     #[field(range = 100.0, precision = 0.01, smooth)]
+//!     position: [f32; 2],
+//! }
+//!
+//! struct Cursors {
+//!     mine: Id<Cursor>,
+//! }
+//!
+//! samovar::game! { Cursors: name = "cursors", version = 1, objects = (Cursor) }
+//!
+//! impl Game for Cursors {
+//!     fn joined(room: &mut Room<Self>) -> Self {
+//!         Self { mine: room.own_or(|_| Cursor { position: [0.0; 2] }) }
+//!     }
+//!
+//!     fn frame(&mut self, room: &mut Room<Self>, time: f64) {
+//!         let (sin, cos) = (time as f32).sin_cos();
+//!         room.edit(self.mine, |cursor| cursor.position = [50.0 * cos, 50.0 * sin]).or_log();
+//!         for cursor in room.all::<Cursor>() {
+//!             println!("{} is at {:?}", cursor.owner.name, cursor.position);
+//!         }
+//!     }
+//! }
+//!
+//! # #[cfg(not(target_arch = "wasm32"))]
+//! #[tokio::main]
+//! async fn main() -> Result<(), samovar::Error> {
+//!     samovar::join_or_create("ws://127.0.0.1:8080/ws", "TEA-4", "Ann").run::<Cursors>().await
+//! }
+//! # #[cfg(target_arch = "wasm32")]
+//! # fn main() {}
+//! ```
+
+mod entry;
+mod error;
+mod game;
+mod hosted;
+mod keeper;
+mod member;
+mod memory;
+#[cfg(not(target_arch = "wasm32"))]
+mod native;
+mod object;
+mod room;
+mod smooth;
+mod status;
+
+pub use entry::{Entry, create, join, join_or_create};
+pub use error::{Error, OrLog, RoomError};
+pub use game::{Agreed, Game, MaybeSend, Message};
+pub use member::{Change, Member};
+#[cfg(not(target_arch = "wasm32"))]
+pub use native::args;
+pub use object::{Id, Object, ObjectOf, Orphaned, Seen, Sharing, schema_of};
+pub use room::{Hosting, Room, To};
+pub use samovar_derive::{Message, Object, Value};
+pub use samovar_peer::PathPolicy;
+pub use samovar_session::objects::{self, Schemas};
+pub use samovar_session::{Access, Rules};
+pub use samovar_wire::SeatId;
+pub use status::Status;
+
+/// All that most games need: `use samovar::prelude::*`.
+pub mod prelude {
+    pub use crate::{
+        Change, Error, Game, Hosting, Id, Member, Message, Object, OrLog, Room, RoomError, SeatId, Seen,
+        Status, To, Value,
+    };
+}
+
+/// Tells the person at the terminal, or at the browser's console.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn log(text: &str) {
+    eprintln!("{text}");
+}

@@ -1,0 +1,69 @@
+//! A member of the game, as a game sees it.
+
+use samovar_session::Session;
+use samovar_wire::view::SeatRecord;
+use samovar_wire::{PeerId, SeatId};
+
+/// A player of the game. Its seat stays the same when the player's page is loaded again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its seat.
+    pub seat: SeatId,
+    /// Its name.
+    pub name: String,
+    /// Whether it is this program.
+    pub is_me: bool,
+    /// Whether it hosts.
+    pub is_host: bool,
+    /// Whether it is connected. The seat of one that is away waits for it.
+    pub is_here: bool,
+    pub(crate) peer: Option<PeerId>,
+}
+
+impl Member {
+    pub(crate) fn of(session: &Session, record: &SeatRecord) -> Self {
+        Self {
+            seat: record.seat,
+            name: record.name.clone(),
+            is_me: record.peer == Some(session.me()),
+            is_host: record.peer == Some(session.host()),
+            is_here: record.peer.is_some(),
+            peer: record.peer,
+        }
+    }
+
+    /// The member that a peer is; without a name if it is none any more.
+    pub(crate) fn of_peer(session: &Session, peer: PeerId) -> Self {
+        session.seat_of(peer).map_or_else(|| Self::gone(SeatId(0)), |record| Self::of(session, record))
+    }
+
+    /// The member on a seat; without a name if the seat was given up.
+    pub(crate) fn of_seat(session: &Session, seat: SeatId) -> Self {
+        let mut seats = session.view().seats();
+        seats
+            .find(|record| record.seat == seat)
+            .map_or_else(|| Self::gone(seat), |record| Self::of(session, record))
+    }
+
+    const fn gone(seat: SeatId) -> Self {
+        Self { seat, name: String::new(), is_me: false, is_host: false, is_here: false, peer: None }
+    }
+}
+
+/// What happened to a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// It is a new player.
+    Came,
+    /// It came back to its seat.
+    CameBack,
+    /// It is away, and may come back.
+    Away,
+    /// It left for good.
+    Left,
+    /// The host put it out.
+    PutOut,
+    /// It hosts now.
+    Hosts,
+}

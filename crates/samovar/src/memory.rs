@@ -1,0 +1,140 @@
+//! What takes a player's seat back after a reload, or founds the game anew when all have gone: kept in a file or in the
+//! browser's storage, and secret, since whoever has it is this player.
+
+use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
+use bincode::{Decode, Encode};
+use samovar_session::Kept;
+use samovar_session::objects::{Replicate, State};
+use samovar_wire::{GameCode, PeerId, PeerPass, SessionId, Signature, Ticket};
+
+use crate::hosted::Hosted;
+
+/// The layout of the kept bytes.
+const VERSION: u8 = 1;
+/// No honest memory is larger.
+pub(crate) const BYTES_MAX: usize = 64 * 1024;
+
+const CONFIG: Configuration<LittleEndian, Fixint, Limit<BYTES_MAX>> =
+    bincode::config::standard().with_fixed_int_encoding().with_limit::<BYTES_MAX>();
+
+/// A player's memory of a game.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Memory {
+    /// Takes the seat back.
+    pub(crate) ticket: Option<Ticket>,
+    /// Shows to the relay that this player was a member.
+    pub(crate) pass: Option<PeerPass>,
+    /// The seats.
+    pub(crate) kept: Option<Kept>,
+    /// The state that the host kept for all: its numbers and texts.
+    pub(crate) state: Option<(Vec<i32>, Vec<Vec<u8>>)>,
+}
+
+#[derive(Encode, Decode)]
+struct Stored {
+    version: u8,
+    code: String,
+    ticket: Option<[u8; 24]>,
+    pass: Option<(u64, u32, [u8; 64])>,
+    kept: Option<Vec<u8>>,
+    state: Option<(Vec<i32>, Vec<Vec<u8>>)>,
+}
+
+impl Memory {
+    pub(crate) fn to_bytes(&self, code: &str) -> Vec<u8> {
+        let stored = Stored {
+            version: VERSION,
+            code: code.to_owned(),
+            ticket: self.ticket.map(|ticket| ticket.to_bytes()),
+            pass: self.pass.map(|pass| (pass.session.0, pass.peer.0, pass.signature.0)),
+            kept: self.kept.as_ref().map(Kept::to_bytes),
+            state: self.state.clone(),
+        };
+        // A memory that is too large is none.
+        bincode::encode_to_vec(stored, CONFIG).unwrap_or_default()
+    }
+
+    /// The memory of the game with this code, or `None` when the bytes are of another game.
+    ///
+    /// # Errors
+    /// The bytes are damaged, or of another version.
+    pub(crate) fn from_bytes(bytes: &[u8], code: &GameCode) -> Result<Option<Self>, &'static str> {
+        let (stored, length): (Stored, usize) =
+            bincode::decode_from_slice(bytes, CONFIG).map_err(|_| "it is damaged")?;
+        if stored.version != VERSION {
+            return Err("it is of another version of Samovar");
+        }
+        if length != bytes.len() {
+            return Err("it is damaged");
+        }
+        if stored.code != code.as_str() {
+            return Ok(None);
+        }
+        let kept =
+            stored.kept.map(|bytes| Kept::from_bytes(&bytes)).transpose().map_err(|_| "it is damaged")?;
+        let pass = stored.pass.map(|(session, peer, signature)| PeerPass {
+            session: SessionId(session),
+            peer: PeerId(peer),
+            signature: Signature(signature),
+        });
+        let ticket = stored.ticket.as_ref().map(Ticket::from_bytes);
+        Ok(Some(Self { ticket, pass, kept, state: stored.state }))
+    }
+
+    /// The state that the host kept for all; the default if none is known.
+    pub(crate) fn hosted<T: Replicate + Default>(&self) -> Hosted<T> {
+        let read = |(numbers, texts): &(Vec<i32>, Vec<Vec<u8>>)| {
+            let mut state = State::default();
+            numbers.iter().for_each(|&number| state.number(number));
+            texts.iter().for_each(|text| state.text(text));
+            Hosted::read(&mut state.reader()).ok()
+        };
+        self.state.as_ref().and_then(read).unwrap_or_default()
+    }
+
+    pub(crate) fn keep_state<T: Replicate>(&mut self, hosted: &Hosted<T>) {
+        let state = hosted.write();
+        self.state = Some((state.numbers().to_vec(), state.texts().map(<[u8]>::to_vec).collect()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> Memory {
+        let mut memory = Memory {
+            ticket: Some(Ticket { session: SessionId(7), secret: [3; 16] }),
+            pass: Some(PeerPass { session: SessionId(7), peer: PeerId(9), signature: Signature([5; 64]) }),
+            ..Memory::default()
+        };
+        let mut hosted = Hosted { value: 41_u32, ..Hosted::default() };
+        hosted.ledger.note(samovar_wire::SeatId(2), 99, |_| true);
+        memory.keep_state(&hosted);
+        memory
+    }
+
+    #[test]
+    fn memory_survives_its_encoding_and_is_of_one_game() {
+        let bytes = memory().to_bytes("TEA-4");
+        let (same, other) = (GameCode::parse("TEA-4").unwrap(), GameCode::parse("TEA-5").unwrap());
+        let back = Memory::from_bytes(&bytes, &same).unwrap().unwrap();
+        assert_eq!(back, memory());
+        assert_eq!(back.hosted::<u32>().ledger.last(samovar_wire::SeatId(2)), 99);
+        assert_eq!(Memory::from_bytes(&bytes, &other), Ok(None));
+    }
+
+    #[test]
+    fn damaged_bytes_are_an_error_and_no_panic() {
+        let (bytes, code) = (memory().to_bytes("TEA-4"), GameCode::parse("TEA-4").unwrap());
+        for length in 0..bytes.len() {
+            assert!(Memory::from_bytes(&bytes[..length], &code).is_err(), "{length} bytes");
+        }
+        for place in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 0x55;
+            let _ = Memory::from_bytes(&damaged, &code);
+        }
+        assert!(Memory::from_bytes(&[0xff; 400], &code).is_err());
+    }
+}

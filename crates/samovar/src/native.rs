@@ -1,0 +1,170 @@
+//! Runs a game in a native program.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use samovar_peer::{Peer, PeerEvent};
+use samovar_peer_native::{self as driver, NativeConfig, NativePeer, OpenError, entropy, fit_name};
+use samovar_wire::{GameCode, Time};
+use tokio::sync::oneshot;
+
+use crate::entry::Entry;
+use crate::error::Error;
+use crate::game::Game;
+use crate::keeper::{End, Keeper};
+use crate::memory::{BYTES_MAX, Memory};
+use crate::status::Status;
+
+impl Entry {
+    /// Runs the game until it is over: until it leaves, is refused, or the program is interrupted (Ctrl-C), which
+    /// leaves, too. The caller must be within a tokio runtime. A future that is dropped leaves the game at once.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn run<G: Game + Send>(self) -> Result<(), Error> {
+        let (url, file) = (self.url.clone(), self.seat_file.clone());
+        let mut attempts = self.attempts::<G>()?;
+        if let (Some(path), Some(code)) = (&file, attempts.code()) {
+            attempts.memory = read(path, code)?;
+        }
+        (attempts.on_status)(&Status::Connecting);
+        loop {
+            let config = attempts.config(entropy());
+            let name = fit_name(attempts.name());
+            let listener = core::mem::replace(&mut attempts.on_status, Box::new(|_| ()));
+            let keeper = Keeper::new(name, core::mem::take(&mut attempts.memory), listener);
+            let (over, is_over) = oneshot::channel();
+            let runner = Runner::<G> { keeper, file: file.clone(), was_member: false, over: Some(over) };
+            let peer = NativePeer::start(url.clone(), config, NativeConfig::default(), runner);
+            let end = tokio::select! {
+                end = is_over => end.map_err(|_| Error::Panicked)?,
+                _ = tokio::signal::ctrl_c() => End::Left,
+            };
+            let Some(runner) = peer.stop().await else { return Err(Error::Panicked) };
+            let was_member = runner.was_member;
+            (attempts.memory, attempts.on_status) = runner.keeper.into_parts();
+            match attempts.next(end, was_member)? {
+                Some(pause) => tokio::time::sleep(Duration::from_millis(pause)).await,
+                None => {
+                    // A player who left for good has no seat to come back to.
+                    if let Some(path) = &file {
+                        let _ = std::fs::remove_file(path);
+                    }
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// The words behind the program's name, as many as there are names for them.
+///
+/// # Errors
+/// `Usage` when there are more or fewer; it names them all.
+pub fn args<const N: usize>(names: [&str; N]) -> Result<[String; N], Error> {
+    let words: Vec<_> = std::env::args().collect();
+    let usage =
+        || Error::Usage(format!("usage: {} {}", words.first().map_or("game", |own| own), names.join(" ")));
+    words.get(1..).and_then(|words| words.to_vec().try_into().ok()).ok_or_else(usage)
+}
+
+/// The keeper as a native peer's game.
+struct Runner<G: Game> {
+    keeper: Keeper<G>,
+    file: Option<std::path::PathBuf>,
+    was_member: bool,
+    over: Option<oneshot::Sender<End>>,
+}
+
+impl<G: Game> Runner<G> {
+    fn after(&mut self, peer: &Peer) {
+        self.was_member |= peer.session().is_some_and(|session| session.is_member());
+        if let Some((path, (memory, code))) = self.file.as_ref().zip(self.keeper.take_memory())
+            && let Err(error) = write(path, &memory.to_bytes(code))
+        {
+            crate::log(&format!("samovar: the seat cannot be kept in {}: {error}", path.display()));
+            self.file = None;
+        }
+        if let Some(end) = self.keeper.end(peer)
+            && let Some(over) = self.over.take()
+        {
+            // The program may have stopped waiting.
+            let _ = over.send(end);
+        }
+    }
+}
+
+impl<G: Game + Send> driver::Game for Runner<G> {
+    fn tick(&self) -> Duration {
+        let rate = G::FRAMES_PER_SECOND;
+        Duration::try_from_secs_f64(1.0 / rate).unwrap_or(Duration::from_millis(33))
+    }
+
+    fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent) {
+        self.keeper.on_event(now, peer, event);
+        self.after(peer);
+    }
+
+    fn on_unreachable(&mut self, _now: Time, peer: &mut Peer, error: OpenError) {
+        self.keeper.on_unreachable(error.to_string(), error.is_final());
+        self.after(peer);
+    }
+
+    fn on_tick(&mut self, now: Time, peer: &mut Peer) {
+        self.keeper.frame(now, peer);
+        self.after(peer);
+    }
+}
+
+/// # Errors
+/// The file is there and cannot be read, or holds no seat.
+fn read(path: &Path, code: &GameCode) -> Result<Memory, Error> {
+    let wrong = |why: &dyn core::fmt::Display| {
+        Error::SeatFile(format!(
+            "the file of the seat, {}, cannot be used: {why}; without it you join as a new player",
+            path.display()
+        ))
+    };
+    let length = match std::fs::metadata(path) {
+        Ok(about) => about.len(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Memory::default()),
+        Err(error) => return Err(wrong(&error)),
+    };
+    if length > BYTES_MAX as u64 {
+        return Err(wrong(&"it is too large"));
+    }
+    let bytes = std::fs::read(path).map_err(|error| wrong(&error))?;
+    Ok(Memory::from_bytes(&bytes, code).map_err(|why| wrong(&why))?.unwrap_or_default())
+}
+
+/// Replaces the file as a whole, so that a program which is killed meanwhile leaves the former one. Only the file's
+/// owner may read it.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".new");
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&aside)?.write_all(bytes)?;
+    std::fs::rename(&aside, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seat_file_is_replaced_as_a_whole_and_a_damaged_one_is_an_error() {
+        let path = std::env::temp_dir().join(format!("samovar-seat-{}", std::process::id()));
+        let code = GameCode::parse("TEA-4").unwrap();
+        assert_eq!(read(&path, &code), Ok(Memory::default()), "no file is no seat");
+        write(&path, &Memory::default().to_bytes("TEA-4")).unwrap();
+        assert_eq!(read(&path, &code), Ok(Memory::default()));
+        write(&path, b"tea").unwrap();
+        let said = read(&path, &code).unwrap_err().to_string();
+        std::fs::remove_file(&path).unwrap();
+        assert!(said.contains("damaged") && said.contains("as a new player"), "{said}");
+    }
+}

@@ -1,0 +1,161 @@
+//! The objects of a game: how a type is shared, and the handles of objects.
+
+use core::marker::PhantomData;
+
+use samovar_session::objects::{
+    Coding, Motion, Replicate, Schema, SchemaBuilder, State, StateError, StateReader,
+};
+use samovar_session::{Access, Orphan};
+use samovar_wire::object::Traits;
+use samovar_wire::{Kind, ObjectId, SeatId};
+
+use crate::member::Member;
+
+/// What becomes of an object when its owner goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Orphaned {
+    /// It stays as it is and waits for its player, who has it back after a reload. It ends when the player has left for
+    /// good, or when the player's seat is given up.
+    #[default]
+    WithSeat,
+    /// The host takes it over.
+    ToHost,
+    /// The member that is nearest to it takes it over, judged by the objects that have a `place`.
+    ToNearest,
+    /// It ends at once.
+    Ends,
+}
+
+/// How the objects of a type are shared. The derive of [`Object`] fills it in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sharing {
+    /// What becomes of an object when its owner goes.
+    pub orphan: Orphaned,
+    /// Which members may ask for it.
+    pub access: Access,
+    /// Whether all its changes arrive, in order. Otherwise the newest does, which costs fewer bytes.
+    pub reliable: bool,
+}
+
+impl Sharing {
+    pub(crate) fn traits(self, kind: u8) -> Traits {
+        let orphan = match self.orphan {
+            Orphaned::WithSeat => Orphan::Freeze,
+            Orphaned::ToHost => Orphan::ToHost,
+            Orphaned::ToNearest => Orphan::ToNearest,
+            Orphaned::Ends => Orphan::Destroy,
+        };
+        Traits { reliable: self.reliable, orphan, access: self.access, ..Traits::of(Kind(kind)) }
+    }
+}
+
+/// A struct whose values are objects of a game. Derive it with `#[derive(Object)]`.
+pub trait Object: Replicate {
+    /// How its objects are shared.
+    const SHARING: Sharing;
+}
+
+/// An object type that a game names in [`game!`](crate::game).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not among the objects of `{G}`",
+    label = "the game does not know this object",
+    note = "name it in `samovar::game!`, as in `objects = ({Self})`"
+)]
+pub trait ObjectOf<G>: Object {
+    /// The number of the kind: its place in the list, from 1.
+    const KIND: u8;
+}
+
+/// Names an object of type `T`.
+pub struct Id<T>(pub(crate) ObjectId, pub(crate) PhantomData<fn() -> T>);
+
+impl<T> Id<T> {
+    pub(crate) const fn of(id: ObjectId) -> Self {
+        Self(id, PhantomData)
+    }
+}
+
+impl<T> Clone for Id<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Id<T> {}
+
+impl<T> PartialEq for Id<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<T> Eq for Id<T> {}
+
+impl<T> PartialOrd for Id<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Id<T> {
+    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+impl<T> core::hash::Hash for Id<T> {
+    fn hash<H: core::hash::Hasher>(&self, hasher: &mut H) {
+        self.0.hash(hasher);
+    }
+}
+
+impl<T> core::fmt::Debug for Id<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Id({})", self.0)
+    }
+}
+
+/// An object as this program sees it now. It stands for its value: `cursor.position` is the field.
+#[derive(Clone, Debug)]
+pub struct Seen<T> {
+    /// Its name.
+    pub id: Id<T>,
+    /// The member that owns it.
+    pub owner: Member,
+    /// The seat of the player that made it, who has it back after a reload.
+    pub seat: SeatId,
+    /// Its value. Fields of another member's object that are `smooth` or have a `rate` are shown for the present frame.
+    pub value: T,
+}
+
+impl<T> core::ops::Deref for Seen<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// The schema of a type's objects: the seat of the player that made it, and the fields.
+#[must_use]
+pub fn schema_of<G, T: ObjectOf<G>>() -> Schema {
+    let mut fields = SchemaBuilder::default();
+    fields.field("seat", Coding::Grid { width: 1, min: 0, max: 0xffff, step: 1.0, motion: Motion::Held });
+    T::describe(&mut fields, "value");
+    fields.build(Kind(T::KIND))
+}
+
+pub(crate) fn write<T: Replicate>(seat: SeatId, value: &T) -> State {
+    let mut state = State::default();
+    state.number(i32::from(seat.0));
+    value.write(&mut state);
+    state
+}
+
+/// # Errors
+/// The state is of another type, or its owner broke the rules.
+pub(crate) fn read<T: Replicate>(reader: &mut StateReader<'_>) -> Result<(SeatId, T), StateError> {
+    let seat = u16::try_from(reader.number()?).map_err(|_| StateError::Invalid)?;
+    Ok((SeatId(seat), T::read(reader)?))
+}

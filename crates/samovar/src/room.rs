@@ -1,0 +1,427 @@
+//! The room: what a game can see and do.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use samovar_peer::Peer;
+use samovar_session::objects::pack::{BitReader, BitWriter, Pack};
+use samovar_session::objects::{Schemas, State};
+use samovar_session::{Lane, Object as Raw, Session, Target};
+use samovar_wire::{ObjectId, SeatId, Time};
+
+use crate::error::RoomError;
+use crate::game::Agreed;
+use crate::hosted::{self, Hosted};
+use crate::member::Member;
+use crate::object::{Id, ObjectOf, Seen, read, write};
+use crate::smooth::{self, Track};
+
+/// Who gets a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// Every other member.
+    All,
+    /// The host, which may be this program.
+    Host,
+    /// The member on this seat.
+    Seat(SeatId),
+}
+
+/// The game as this program sees it, and what it can do there.
+pub struct Room<'a, G: Agreed> {
+    pub(crate) now: Time,
+    pub(crate) peer: &'a mut Peer,
+    pub(crate) inner: &'a mut Inner<G>,
+}
+
+/// The room at the host, while it carries out what a member asked for.
+pub struct Hosting<'a, 'b, G: Agreed> {
+    /// The room.
+    pub room: Room<'a, G>,
+    /// What the host keeps for all. All members have the changes.
+    pub state: &'b mut G::State,
+}
+
+/// What the facade knows beside the peer.
+pub(crate) struct Inner<G: Agreed> {
+    pub(crate) schemas: Schemas,
+    pub(crate) name: String,
+    pub(crate) code: String,
+    /// Session time in seconds at the present frame, and at the one before.
+    pub(crate) time: f64,
+    before: f64,
+    /// What the host keeps for all, as last heard of.
+    pub(crate) hosted: Hosted<G::State>,
+    /// The object that holds it, and its revision then.
+    held_by: Option<(ObjectId, u64)>,
+    tracks: BTreeMap<ObjectId, Track>,
+    /// Messages of this program to itself as the host.
+    pub(crate) to_self: VecDeque<G::Message>,
+    pub(crate) leaves: bool,
+}
+
+impl<G: Agreed> Inner<G> {
+    pub(crate) fn new(name: String, schemas: Schemas, hosted: Hosted<G::State>) -> Self {
+        Self {
+            schemas,
+            name,
+            code: String::new(),
+            time: 0.0,
+            before: 0.0,
+            hosted,
+            held_by: None,
+            tracks: BTreeMap::new(),
+            to_self: VecDeque::new(),
+            leaves: false,
+        }
+    }
+
+    /// A frame begins: takes what arrived.
+    pub(crate) fn look(&mut self, session: &Session, now: Time) {
+        self.before = self.time;
+        self.time = session.session_time(now).as_micros() as f64 / 1e6;
+        self.look_at_state(session);
+        let Self { schemas, tracks, time, .. } = self;
+        let others = |object: &&Raw| object.owner() != session.me() && !object.is_claimed();
+        tracks.retain(|&id, _| session.object(id).as_ref().is_some_and(others));
+        for object in session.objects().filter(others) {
+            let Some(schema) = schemas.of(object.traits().kind).filter(|schema| smooth::moves(schema)) else {
+                continue;
+            };
+            tracks
+                .entry(object.id())
+                .or_insert_with(|| Track::new(schema, object, *time))
+                .accept(schema, object, *time);
+        }
+    }
+
+    /// The object that holds the state. There are two only while a host that was replaced has not heard of it.
+    pub(crate) fn holder(session: &Session) -> Option<&Raw> {
+        let all = || session.objects().filter(|object| object.traits().kind == hosted::KIND);
+        all().find(|object| object.owner() == session.host()).or_else(|| all().next())
+    }
+
+    pub(crate) fn look_at_state(&mut self, session: &Session) {
+        let Some(object) = Self::holder(session) else { return };
+        let found = Some((object.id(), object.revision()));
+        if self.held_by != found
+            && let Ok(hosted) = Hosted::read(&mut object.reader())
+        {
+            (self.hosted, self.held_by) = (hosted, found);
+        }
+    }
+
+    fn see<T: ObjectOf<G>>(&self, session: &Session, object: &Raw) -> Option<Seen<T>> {
+        let shown = self.tracks.get(&object.id()).zip(self.schemas.of(object.traits().kind));
+        let (seat, value) = match shown {
+            Some((track, schema)) => {
+                let mut state = State::default();
+                for number in track.show(schema, self.time) {
+                    state.number(number.round() as i32);
+                }
+                (0..object.field_count()).for_each(|text| state.text(object.field(text)));
+                read(&mut state.reader())
+            }
+            None => read(&mut object.reader()),
+        }
+        .ok()?;
+        Some(Seen { id: Id::of(object.id()), owner: Member::of_peer(session, object.owner()), seat, value })
+    }
+}
+
+impl<G: Agreed> Room<'_, G> {
+    /// The session's time in seconds: nearly the same at all members, and it goes on under each new host.
+    #[must_use]
+    pub const fn time(&self) -> f64 {
+        self.inner.time
+    }
+
+    /// Whether the session's time has passed a multiple of so many seconds since the last frame. It does so at all members
+    /// at about the same time.
+    #[must_use]
+    pub fn every(&self, seconds: f64) -> bool {
+        (self.inner.time / seconds).floor() > (self.inner.before / seconds).floor()
+    }
+
+    /// The code by which others join.
+    #[must_use]
+    pub fn code(&self) -> &str {
+        &self.inner.code
+    }
+
+    /// The name of this player.
+    #[must_use]
+    pub fn my_name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// This player.
+    #[must_use]
+    pub fn me(&self) -> Option<Member> {
+        let session = self.session().ok()?;
+        Some(Member::of_peer(session, session.me()))
+    }
+
+    /// All players that are here, this one included.
+    #[must_use]
+    pub fn members(&self) -> Vec<Member> {
+        self.session().map_or_else(
+            |_| Vec::new(),
+            |session| session.view().members().map(|member| Member::of(session, member.record)).collect(),
+        )
+    }
+
+    /// The player on a seat; `None` when the seat was given up.
+    #[must_use]
+    pub fn member(&self, seat: SeatId) -> Option<Member> {
+        let session = self.session().ok()?;
+        session.view().seats().find(|record| record.seat == seat).map(|record| Member::of(session, record))
+    }
+
+    /// The player that hosts; `None` when it is not known.
+    #[must_use]
+    pub fn host(&self) -> Option<Member> {
+        let session = self.session().ok()?;
+        session.seat_of(session.host()).map(|record| Member::of(session, record))
+    }
+
+    /// Whether this program hosts now.
+    #[must_use]
+    pub fn is_host(&self) -> bool {
+        self.session().is_ok_and(Session::is_host)
+    }
+
+    /// The number of the host's term. It grows with each change of host.
+    #[must_use]
+    pub fn term(&self) -> u64 {
+        self.session().map_or(0, |session| session.term().0)
+    }
+
+    /// The round trip to a member, in seconds, without the time that either end was busy; `None` before the first.
+    #[must_use]
+    pub fn round_trip(&self, seat: SeatId) -> Option<f64> {
+        let session = self.session().ok()?;
+        let peer = Member::of_seat(session, seat).peer?;
+        Some(session.link(peer)?.round_trip()?.as_micros() as f64 / 1e6)
+    }
+
+    /// What the host keeps for all, as last heard of.
+    #[must_use]
+    pub const fn state(&self) -> &G::State {
+        &self.inner.hosted.value
+    }
+
+    /// Makes an object that this program owns.
+    ///
+    /// # Errors
+    /// `NotJoined`, `TooManyObjects`; `TooLarge` when its texts are.
+    pub fn create<T: ObjectOf<G>>(&mut self, value: &T) -> Result<Id<T>, RoomError> {
+        let seat = self.session()?.seat().ok_or(RoomError::NotJoined)?;
+        let now = self.now;
+        let state = write(seat, value);
+        let id = self.session_mut()?.edit(now).create_state(T::SHARING.traits(T::KIND), &state)?;
+        Ok(Id::of(id))
+    }
+
+    /// The object of this type that this player had before a reload, or else the one that `make` describes.
+    ///
+    /// It returns a name in any case. If the object could not be made, each change of it is an error.
+    pub fn own_or<T: ObjectOf<G>>(&mut self, make: impl FnOnce(&Self) -> T) -> Id<T> {
+        let seat = self.me().map(|me| me.seat);
+        if let Some(own) = self.mine::<T>().into_iter().find(|own| Some(own.seat) == seat) {
+            return own.id;
+        }
+        let value = make(self);
+        self.create(&value).unwrap_or(Id::of(ObjectId::SESSION))
+    }
+
+    /// Changes an object that this program owns, or has asked for. Only what differs is sent.
+    ///
+    /// # Errors
+    /// `NotJoined`, `NoSuchObject`, `NotYours`; `TooLarge` when its texts are.
+    pub fn edit<T: ObjectOf<G>>(&mut self, id: Id<T>, change: impl FnOnce(&mut T)) -> Result<(), RoomError> {
+        let now = self.now;
+        let session = self.session_mut()?;
+        let (me, object) = (session.me(), session.object(id.0).ok_or(RoomError::NoSuchObject)?);
+        if object.traits().kind.0 != T::KIND {
+            return Err(RoomError::NoSuchObject);
+        }
+        if object.owner() != me && !object.is_claimed() {
+            return Err(RoomError::NotYours);
+        }
+        let (seat, mut value) = read::<T>(&mut object.reader()).map_err(|_| RoomError::NoSuchObject)?;
+        change(&mut value);
+        session.edit(now).set_state(id.0, &write(seat, &value))?;
+        Ok(())
+    }
+
+    /// Ends an object that this program owns.
+    ///
+    /// # Errors
+    /// `NotJoined`, `NoSuchObject`, `NotYours`.
+    pub fn destroy<T>(&mut self, id: Id<T>) -> Result<(), RoomError> {
+        let now = self.now;
+        Ok(self.session_mut()?.edit(now).destroy(id.0)?)
+    }
+
+    /// One object; `None` when there is none any more.
+    #[must_use]
+    pub fn get<T: ObjectOf<G>>(&self, id: Id<T>) -> Option<Seen<T>> {
+        let session = self.session().ok()?;
+        let object = session.object(id.0).filter(|object| object.traits().kind.0 == T::KIND)?;
+        self.inner.see(session, object)
+    }
+
+    /// All objects of a type.
+    #[must_use]
+    pub fn all<T: ObjectOf<G>>(&self) -> Vec<Seen<T>> {
+        let Ok(session) = self.session() else { return Vec::new() };
+        let of_type = session.objects().filter(|object| object.traits().kind.0 == T::KIND);
+        of_type.filter_map(|object| self.inner.see(session, object)).collect()
+    }
+
+    /// The objects of a type that this program owns.
+    #[must_use]
+    pub fn mine<T: ObjectOf<G>>(&self) -> Vec<Seen<T>> {
+        self.all::<T>().into_iter().filter(|seen| seen.owner.is_me).collect()
+    }
+
+    /// Asks for an object that this player touches. This program may change it at once; the others see that when it has
+    /// the object. Of all members that touch it at about the same time, the first gets it. A game may call this for as
+    /// long as the touch lasts.
+    ///
+    /// # Errors
+    /// `NotJoined`, `NotAvailable`.
+    pub fn touch<T: ObjectOf<G>>(&mut self, id: Id<T>) -> Result<(), RoomError> {
+        let now = self.now;
+        Ok(self.session_mut()?.ownership(now).touch(id.0)?)
+    }
+
+    /// Asks the host for an object, as [`Room::touch`] does, for as long as this program wants it.
+    ///
+    /// # Errors
+    /// `NotJoined`, `NotAvailable`.
+    pub fn request<T: ObjectOf<G>>(&mut self, id: Id<T>) -> Result<(), RoomError> {
+        let now = self.now;
+        Ok(self.session_mut()?.ownership(now).request(id.0)?)
+    }
+
+    /// Gives an object to the host.
+    ///
+    /// # Errors
+    /// `NotJoined`, `NotAvailable`.
+    pub fn release<T: ObjectOf<G>>(&mut self, id: Id<T>) -> Result<(), RoomError> {
+        let now = self.now;
+        Ok(self.session_mut()?.ownership(now).release(id.0)?)
+    }
+
+    /// Gives an object to another player.
+    ///
+    /// # Errors
+    /// `NotJoined`, `NoSuchMember`, `NotAvailable`.
+    pub fn give<T: ObjectOf<G>>(&mut self, id: Id<T>, to: SeatId) -> Result<(), RoomError> {
+        let now = self.now;
+        let to = Member::of_seat(self.session()?, to).peer.ok_or(RoomError::NoSuchMember)?;
+        Ok(self.session_mut()?.ownership(now).transfer(id.0, to)?)
+    }
+
+    /// Tells others something. The messages of a member arrive in order, none twice; those under way are lost with a
+    /// member.
+    ///
+    /// # Errors
+    /// `NotJoined`, `NoSuchMember`, `WouldBlock`.
+    pub fn tell(&mut self, to: To, message: G::Message) -> Result<(), RoomError> {
+        self.send(to, Lane::GAME, message)
+    }
+
+    /// Tells others something that is not worth sending twice: it may be lost.
+    ///
+    /// # Errors
+    /// `NotJoined`, `NoSuchMember`; `TooLarge` when it does not fit a packet.
+    pub fn cast(&mut self, to: To, message: G::Message) -> Result<(), RoomError> {
+        self.send(to, Lane::Unreliable, message)
+    }
+
+    fn send(&mut self, to: To, lane: Lane, message: G::Message) -> Result<(), RoomError> {
+        let session = self.session()?;
+        let target = match to {
+            To::All => Target::All,
+            To::Host if session.host() == session.me() => {
+                self.inner.to_self.push_back(message);
+                return Ok(());
+            }
+            To::Host => Target::Host,
+            To::Seat(seat) if session.seat() == Some(seat) => {
+                self.inner.to_self.push_back(message);
+                return Ok(());
+            }
+            To::Seat(seat) => {
+                Target::Peer(Member::of_seat(session, seat).peer.ok_or(RoomError::NoSuchMember)?)
+            }
+        };
+        let bytes = pack(&message);
+        Ok(self.session_mut()?.send(target, lane, &bytes)?)
+    }
+
+    /// Asks the host for something: the game of whichever host carries it out, exactly once
+    /// ([`Game::decide`](crate::Game::decide)). Asks of one player are carried out in order. 256 asks in ten seconds are
+    /// taken.
+    ///
+    /// # Errors
+    /// `NotJoined`; `WouldBlock` when there are too many.
+    pub fn ask(&mut self, ask: G::Ask) -> Result<(), RoomError> {
+        let now = self.now;
+        self.session_mut()?.submit(now, &pack(&ask))?;
+        Ok(())
+    }
+
+    /// Leaves the game for good. A host hands over first; frames go on until it has.
+    pub const fn leave(&mut self) {
+        self.inner.leaves = true;
+    }
+
+    /// As the host, puts a player out of the game. Its seat is given up.
+    ///
+    /// # Errors
+    /// `NotJoined`, `NotHost`, `NoSuchMember`.
+    pub fn put_out(&mut self, seat: SeatId) -> Result<(), RoomError> {
+        let now = self.now;
+        if !self.is_host() {
+            return Err(if self.session().is_ok() { RoomError::NotHost } else { RoomError::NotJoined });
+        }
+        let peer = Member::of_seat(self.session()?, seat).peer.ok_or(RoomError::NoSuchMember)?;
+        if self.session_mut()?.put_out(now, peer) { Ok(()) } else { Err(RoomError::NoSuchMember) }
+    }
+
+    /// As the host, lets another member host.
+    ///
+    /// # Errors
+    /// `NotJoined`; `NotHost` when this program is not the host, or nobody else can be.
+    pub fn hand_over(&mut self) -> Result<(), RoomError> {
+        let now = self.now;
+        if self.session_mut()?.hand_over(now) { Ok(()) } else { Err(RoomError::NotHost) }
+    }
+
+    fn session(&self) -> Result<&Session, RoomError> {
+        self.peer.session().filter(|session| session.is_member()).ok_or(RoomError::NotJoined)
+    }
+
+    fn session_mut(&mut self) -> Result<&mut Session, RoomError> {
+        self.peer.session_mut().filter(|session| session.is_member()).ok_or(RoomError::NotJoined)
+    }
+}
+
+pub(crate) fn pack<T: Pack>(value: &T) -> Vec<u8> {
+    // The largest that any lane takes; what is asked of the host is checked when it is submitted.
+    const { assert!(T::BITS_MAX / 8 < 16_000, "a message takes less than 16,000 bytes: lower its bounds") };
+    let mut bits = BitWriter::default();
+    value.pack(&mut bits);
+    bits.bytes().to_vec()
+}
+
+/// `None` for bytes that [`pack`] does not write.
+pub(crate) fn unpack<T: Pack>(bytes: &[u8]) -> Option<T> {
+    let mut bits = BitReader::new(bytes);
+    let value = T::unpack(&mut bits).ok()?;
+    bits.finish().ok()?;
+    Some(value)
+}

@@ -1,0 +1,168 @@
+//! How objects of others are shown between two updates (docs/sources.md, "Teapots"): the newest sample is extrapolated
+//! by its rates, and what the last sample got wrong shrinks away instead of jumping.
+
+use samovar_session::Object;
+use samovar_session::objects::{Coding, Field, Motion, Schema};
+
+/// How long what was shown wrongly takes to shrink to 37 %, in seconds.
+const TIME_CONSTANT: f64 = 0.1;
+/// For how long a sample is extrapolated at full speed, in seconds.
+const FULL: f64 = 0.6;
+/// How long the extrapolated speed then takes to fade to nothing, in seconds.
+const FADE: f64 = 0.3;
+/// How far back a sample from the future is extrapolated, in seconds: the members' clocks differ a little.
+const LEAD: f64 = 0.25;
+/// A number that was shown wrongly by more than this part of its range jumps.
+const JUMP: f64 = 0.125;
+
+/// The numbers of an object of another member, as they are shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Track {
+    revision: u64,
+    sampled: f64,
+    numbers: Vec<f64>,
+    /// Steps a second.
+    rates: Vec<f64>,
+    /// What is shown, less what the sample says, at `shown`.
+    offsets: Vec<f64>,
+    shown: f64,
+}
+
+/// Whether a field of the schema moves between two updates.
+pub(crate) fn moves(schema: &Schema) -> bool {
+    schema.fields().iter().any(is_moving)
+}
+
+const fn is_moving(field: &Field) -> bool {
+    !matches!(field.coding.motion(), Motion::Held) && !matches!(field.coding, Coding::Rotation { .. })
+}
+
+/// For how many seconds of its speed something goes on that was sampled so long ago.
+fn carried(age: f64) -> f64 {
+    let age = age.max(-LEAD);
+    let faded = (age - FULL).clamp(0.0, FADE);
+    age.min(FULL) + faded - faded * faded / (2.0 * FADE)
+}
+
+/// The shorter way around for an angle; the difference itself for others.
+fn difference(field: &Field, from: f64, to: f64) -> f64 {
+    let plain = to - from;
+    match field.coding {
+        Coding::Angle { turn, .. } => {
+            let turn = f64::from(turn);
+            plain - (plain / turn).round() * turn
+        }
+        _ => plain,
+    }
+}
+
+impl Track {
+    pub(crate) fn new(schema: &Schema, object: &Object, now: f64) -> Self {
+        let numbers: Vec<_> = object.numbers().iter().map(|&number| f64::from(number)).collect();
+        let rates = vec![0.0; numbers.len()];
+        let mut track = Self {
+            revision: object.revision(),
+            sampled: seconds(object),
+            offsets: rates.clone(),
+            numbers,
+            rates,
+            shown: now,
+        };
+        track.take_rates(schema, None);
+        track
+    }
+
+    /// Takes a newer sample, if there is one.
+    pub(crate) fn accept(&mut self, schema: &Schema, object: &Object, now: f64) {
+        if self.revision == object.revision() {
+            return;
+        }
+        let before = self.show(schema, now);
+        let (sampled, numbers) = (self.sampled, core::mem::take(&mut self.numbers));
+        self.revision = object.revision();
+        self.sampled = seconds(object);
+        self.numbers = object.numbers().iter().map(|&number| f64::from(number)).collect();
+        self.take_rates(schema, Some((sampled, &numbers)));
+        self.offsets.fill(0.0);
+        self.shown = now;
+        let after = self.show(schema, now);
+        for field in schema.fields().iter().filter(|field| is_moving(field)) {
+            let (least, most) = field.coding.range(0);
+            let jump = JUMP * (f64::from(most) - f64::from(least));
+            let places = field.at..field.at + field.coding.width();
+            let offsets: Vec<_> = places.clone().map(|at| difference(field, after[at], before[at])).collect();
+            if offsets.iter().all(|offset| offset.abs() <= jump) {
+                self.offsets[places].copy_from_slice(&offsets);
+            }
+        }
+    }
+
+    fn take_rates(&mut self, schema: &Schema, former: Option<(f64, &[f64])>) {
+        for field in schema.fields().iter().filter(|field| is_moving(field)) {
+            for place in 0..field.coding.width() {
+                let at = field.at + place;
+                self.rates[at] = match (schema.rate_of(field), former) {
+                    (Some((rate_at, scale)), _) => self.numbers[rate_at + place] * scale,
+                    (None, Some((sampled, numbers))) if self.sampled > sampled => {
+                        // A former sample that is old says little about the speed now.
+                        let span = (self.sampled - sampled).max(0.02);
+                        if span > FULL {
+                            0.0
+                        } else {
+                            difference(field, numbers[at], self.numbers[at]) / span
+                        }
+                    }
+                    _ => 0.0,
+                };
+            }
+        }
+    }
+
+    /// The numbers to show at session time `now`, in steps.
+    pub(crate) fn show(&self, schema: &Schema, now: f64) -> Vec<f64> {
+        let mut shown = self.numbers.clone();
+        let ahead = carried(now - self.sampled);
+        let left = (-(now - self.shown).max(0.0) / TIME_CONSTANT).exp();
+        for field in schema.fields().iter().filter(|field| is_moving(field)) {
+            for place in 0..field.coding.width() {
+                let at = field.at + place;
+                let value = shown[at] + self.rates[at] * ahead + self.offsets[at] * left;
+                let (least, most) = field.coding.range(place);
+                shown[at] = match field.coding {
+                    Coding::Angle { turn, .. } => value.rem_euclid(f64::from(turn)),
+                    _ => value.clamp(f64::from(least), f64::from(most)),
+                };
+            }
+        }
+        shown
+    }
+}
+
+fn seconds(object: &Object) -> f64 {
+    object.sampled().as_micros() as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extrapolated_speed_fades_to_nothing() {
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        assert!(close(carried(0.3), 0.3) && close(carried(0.6), 0.6));
+        assert!(close(carried(0.9), 0.75) && close(carried(60.0), 0.75));
+        assert!(close(carried(-60.0), -LEAD));
+    }
+
+    #[test]
+    fn angles_go_the_shorter_way() {
+        let coding = Coding::Angle { turn: 100, motion: Motion::Smooth };
+        let mut fields = samovar_session::objects::SchemaBuilder::default();
+        fields.field("heading", coding);
+        let schema = fields.build(samovar_wire::Kind(1));
+        let field = &schema.fields()[0];
+        assert_eq!(difference(field, 95.0, 5.0), 10.0);
+        assert_eq!(difference(field, 5.0, 95.0), -10.0);
+        assert!(moves(&schema));
+    }
+}

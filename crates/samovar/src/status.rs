@@ -1,0 +1,51 @@
+//! How the connection stands, in words for a player.
+
+use core::fmt;
+
+/// A change of how this program is connected. Print it, or show it to the player.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Status {
+    /// The relay is asked to let this program in.
+    Connecting,
+    /// The relay cannot be reached; the program tries again by itself. The text says why.
+    Unreachable(String),
+    /// The relay knows this program. The code lets others join.
+    Entered(String),
+    /// This program is a member. The name is the host's.
+    Joined(String),
+    /// Another member hosts now. The name is that member's.
+    HostIs(String),
+    /// The relay is lost. The game goes on by direct paths where it can; the program tries again by itself.
+    RelayLost,
+    /// The relay is back.
+    RelayBack,
+    /// The relay stops in so many seconds.
+    RelayStops(f64),
+    /// The others went on without this program. It takes its seat back by itself.
+    Away {
+        /// What changed here meanwhile is lost.
+        has_diverged: bool,
+    },
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connecting => f.write_str("connecting"),
+            Self::Unreachable(why) => write!(f, "{why}; trying again"),
+            Self::Entered(code) => write!(f, "others join by the code {code}"),
+            Self::Joined(host) => write!(f, "joined; {host} hosts"),
+            Self::HostIs(host) => write!(f, "{host} hosts now"),
+            Self::RelayLost => f.write_str("the relay is lost; trying again"),
+            Self::RelayBack => f.write_str("the relay is back"),
+            Self::RelayStops(seconds) => write!(f, "the relay stops in {seconds:.0} s"),
+            Self::Away { has_diverged: false } => {
+                f.write_str("the others went on without you; taking the seat back")
+            }
+            Self::Away { has_diverged: true } => f.write_str(
+                "the others went on without you; your last changes are lost; taking the seat back",
+            ),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! A running example, and what it has printed.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use samovar_tests::process::Process;
+use samovar_tests::relay::Relay;
+use samovar_tests::scratch::Scratch;
+use samovar_tests::wait;
+
+/// Long enough for every machine: no test says how fast an example is.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// One player. Dropping it kills it.
+pub(crate) struct Program {
+    name: String,
+    process: Process,
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl Program {
+    /// Starts an example as this player. Its files are in `folder`.
+    pub(crate) fn start(
+        path: &str,
+        relay: &Relay,
+        code: &str,
+        name: &str,
+        folder: &Scratch,
+    ) -> Self {
+        let url = format!("ws://{}/ws", relay.address());
+        let mut command = Command::new(path);
+        command
+            .args([&url, code, name])
+            .current_dir(folder.path())
+            .stdout(Stdio::piped());
+        let mut process = Process::start(name, &mut command);
+        let out = process.child().stdout.take().expect("a pipe");
+        let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+        let heard = Arc::clone(&lines);
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                heard.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            }
+        });
+        Self { name: name.to_owned(), process, lines }
+    }
+
+    /// What it has printed so far.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until something that it has printed is right, and returns what `found` makes of that.
+    pub(crate) async fn until<T>(
+        &mut self,
+        what: &str,
+        found: impl Fn(&[String]) -> Option<T>,
+    ) -> T {
+        let what = format!("{}: {what}", self.name);
+        wait::until(&what, PATIENCE, async || {
+            self.process.assert_running();
+            let lines = self.lines();
+            found(&lines).ok_or_else(|| {
+                lines
+                    .iter()
+                    .rev()
+                    .take(8)
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            })
+        })
+        .await
+    }
+
+    /// `SIGKILL`.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill();
+    }
+}
