@@ -1,6 +1,7 @@
 //! The macro's refusals.
 
 use crate::expand::expand;
+use crate::facade::{self, Part};
 
 fn refusal(input: &str) -> String {
     match expand(&syn::parse_str(input).unwrap()) {
@@ -63,4 +64,43 @@ fn types_that_cannot_be_replicated_are_named() {
         let said = refusal(input);
         assert!(said.contains(wanted), "{input}: {said}");
     }
+}
+
+#[test]
+fn objects_of_samovar_are_refused_in_words_of_its_attributes() {
+    let refusal = |input: &str| {
+        let parsed = syn::parse_str(input).unwrap();
+        facade::expand(&parsed, Part::Object).unwrap_err().to_string()
+    };
+    for (input, said) in [
+        ("enum Pot { Full, Empty }", "an object is a struct with fields"),
+        ("struct Pot;", "an object is a struct with fields"),
+        ("#[object(orphan = \"goes\")] struct Pot { a: u8 }", "`orphan` is \"seat\""),
+        ("#[object(access = \"all\")] struct Pot { a: u8 }", "`access` is \"owner\""),
+        ("#[object(kind = 3)] struct Pot { a: u8 }", "an object takes `orphan = …`"),
+        ("struct Pot { #[field(smooth)] a: u8 }", "add `min` and `max`"),
+    ] {
+        let refusal = refusal(input);
+        assert!(refusal.contains(said), "{input}: {refusal}");
+    }
+}
+
+#[test]
+fn messages_that_are_written_differently_have_other_shapes() {
+    let shape = |input: &str| {
+        let tokens = facade::expand(&syn::parse_str(input).unwrap(), Part::Message).unwrap().to_string();
+        let (_, shape) = tokens.split_once("SHAPE : u64 = ").unwrap();
+        shape.split(';').next().unwrap().to_owned()
+    };
+    let one = shape("struct Chat { #[field(bound = 20)] text: String }");
+    assert_eq!(one, shape("struct Chat {\n /// Said.\n #[field(bound = 20)]\n text: String }"));
+    for other in [
+        "struct Chat { #[field(bound = 21)] text: String }",
+        "struct Chat { #[field(bound = 20)] said: String }",
+        "struct Chat { #[field(bound = 20)] text: String, more: u8 }",
+        "enum Chat { A { #[field(bound = 20)] text: String }, B }",
+    ] {
+        assert_ne!(one, shape(other), "{other}");
+    }
+    assert_ne!(shape("enum Ask { A, B(u8) }"), shape("enum Ask { B(u8), A }"));
 }

@@ -20,8 +20,10 @@ use crate::status::Status;
 const OBJECTS_WITHIN: Duration = Duration::from_millis(500);
 /// For how long a new host waits for the state that the former one kept, before it makes one.
 const STATE_WITHIN: Duration = Duration::from_millis(1_500);
-/// The time between two memories, and between two looks for objects of players who have left.
+/// The time between two looks for objects of players who have left.
 const TENDS_EVERY: Duration = Duration::from_millis(500);
+/// The time between two memories.
+const REMEMBERS_EVERY: Duration = Duration::from_millis(1_000);
 /// Messages that wait for the game to begin; the oldest go.
 const UNREAD_MAX: usize = 1_024;
 
@@ -58,6 +60,7 @@ pub(crate) struct Keeper<G: Game> {
     asks: VecDeque<(SeatId, u64, Vec<u8>)>,
     unread: VecDeque<(PeerId, G::Message)>,
     tended: Time,
+    remembered: Time,
     /// Whether the relay has let it in.
     was_in: bool,
     end: Option<End>,
@@ -79,6 +82,7 @@ impl<G: Game> Keeper<G> {
             asks: VecDeque::new(),
             unread: VecDeque::new(),
             tended: Time::ZERO,
+            remembered: Time::ZERO,
             was_in: false,
             end: None,
             on_status,
@@ -131,18 +135,30 @@ impl<G: Game> Keeper<G> {
                 self.tell(&Status::RelayStops(within.as_micros() as f64 / 1e6));
             }
             PeerEvent::Rejoining { has_diverged } => {
-                (self.game, self.joined, self.hosts_since, self.is_back) = (None, None, None, true);
-                self.asks.clear();
-                self.unread.clear();
+                self.begin_anew();
                 self.tell(&Status::Away { has_diverged });
             }
-            PeerEvent::Session(event) => self.on_session_event(now, peer, event),
+            PeerEvent::Session(event) => {
+                let is_ticket = matches!(event, Event::Ticket(_));
+                if let Some(session) = peer.session_mut() {
+                    self.on_session_event(now, session, event);
+                }
+                if is_ticket {
+                    self.remember(now, peer);
+                }
+            }
             _ => {}
         }
     }
 
-    fn on_session_event(&mut self, now: Time, peer: &mut Peer, event: Event) {
-        let Some(session) = peer.session() else { return };
+    /// This program is to be a member again: its game begins anew.
+    pub(crate) fn begin_anew(&mut self) {
+        (self.game, self.joined, self.hosts_since, self.is_back) = (None, None, None, true);
+        self.asks.clear();
+        self.unread.clear();
+    }
+
+    pub(crate) fn on_session_event(&mut self, now: Time, session: &mut Session, event: Event) {
         match event {
             Event::Joined => {
                 self.joined = Some(now);
@@ -153,14 +169,11 @@ impl<G: Game> Keeper<G> {
                 let host = Member::of_peer(session, session.host()).name;
                 self.tell(&Status::Joined(host));
             }
-            Event::Ticket(ticket) => {
-                self.memory.ticket = Some(ticket);
-                self.remember(now, peer);
-            }
+            Event::Ticket(ticket) => self.memory.ticket = Some(ticket),
             Event::MemberJoined { member, resumed } => {
                 let change = if resumed { Change::CameBack } else { Change::Came };
                 let member = Member::of_seat(session, member.seat);
-                self.tell_change(now, peer, &member, change);
+                self.tell_change(now, session, &member, change);
             }
             Event::MemberLeft { member, departure } => {
                 let change = match departure {
@@ -172,13 +185,13 @@ impl<G: Game> Keeper<G> {
                 };
                 let gone =
                     Member { is_here: false, name: member.name, ..Member::of_seat(session, member.seat) };
-                self.tell_change(now, peer, &gone, change);
+                self.tell_change(now, session, &gone, change);
             }
             Event::HostChanged(migration) => {
                 let host = Member::of_peer(session, migration.to);
                 if migration.cause != Cause::HandedOver || migration.from != migration.to {
                     self.tell(&Status::HostIs(host.name.clone()));
-                    self.tell_change(now, peer, &host, Change::Hosts);
+                    self.tell_change(now, session, &host, Change::Hosts);
                 }
             }
             Event::Message { from, bytes, .. } => {
@@ -187,55 +200,67 @@ impl<G: Game> Keeper<G> {
                         self.unread.pop_front();
                     }
                     self.unread.push_back((from, message));
-                    self.hear(now, peer);
+                    self.hear(now, session);
                 }
             }
             Event::Input { seat, number, bytes } => {
                 self.asks.push_back((seat, number, bytes));
-                self.decide(now, peer);
+                self.decide(now, session);
             }
             Event::Ended(reason) => self.end = Some(End::Session(reason)),
             _ => {}
         }
     }
 
-    fn tell_change(&mut self, now: Time, peer: &mut Peer, member: &Member, change: Change) {
-        self.play(now, peer, |game, room| game.member(room, member, change));
+    fn tell_change(&mut self, now: Time, session: &mut Session, member: &Member, change: Change) {
+        self.play(now, session, |game, room| game.member(room, member, change));
     }
 
     /// Calls the game, if it has begun.
-    fn play(&mut self, now: Time, peer: &mut Peer, call: impl FnOnce(&mut G, &mut Room<'_, G>)) {
+    fn play(&mut self, now: Time, session: &mut Session, call: impl FnOnce(&mut G, &mut Room<'_, G>)) {
         // The game is no part of the room.
         if let Some(mut game) = self.game.take() {
-            call(&mut game, &mut Room { now, peer, inner: &mut self.inner });
+            call(&mut game, &mut Room { now, session, inner: &mut self.inner });
             self.game = Some(game);
         }
     }
 
-    /// A frame of the game.
+    /// A frame of the peer: one of the game, and what is done now and then.
     pub(crate) fn frame(&mut self, now: Time, peer: &mut Peer) {
         let Some(session) = peer.session_mut().filter(|session| session.is_member()) else { return };
-        session.stepped(now);
-        self.inner.look(session, now);
-        self.host(now, peer);
-        self.begin(now, peer);
-        self.hear(now, peer);
-        let time = self.inner.time;
-        self.play(now, peer, |game, room| game.frame(room, time));
-        self.hear(now, peer);
+        self.frame_of(now, session);
         if core::mem::replace(&mut self.inner.leaves, false) {
             peer.leave(now);
         }
-        if self.tended + TENDS_EVERY <= now {
-            self.tended = now;
+        if self.remembered + REMEMBERS_EVERY <= now {
+            self.remembered = now;
             self.remember(now, peer);
-            end_left_behind(now, peer);
         }
     }
 
+    /// A frame of the game of a member.
+    pub(crate) fn frame_of(&mut self, now: Time, session: &mut Session) {
+        session.stepped(now);
+        self.inner.look(session, now);
+        self.host(now, session);
+        self.begin(now, session);
+        self.hear(now, session);
+        let time = self.inner.time;
+        self.play(now, session, |game, room| game.frame(room, time));
+        self.hear(now, session);
+    }
+
+    /// Does a host's duties without a frame of the game.
+    #[cfg(any(test, feature = "sim"))]
+    pub(crate) fn rest(&mut self, now: Time, session: &mut Session) {
+        self.inner.look(session, now);
+        self.host(now, session);
+        self.begin(now, session);
+    }
+
     /// Begins the game. A player who comes back first gets its objects.
-    fn begin(&mut self, now: Time, peer: &mut Peer) {
-        let (None, Some(joined), Some(session)) = (&self.game, self.joined, peer.session()) else { return };
+    fn begin(&mut self, now: Time, session: &mut Session) {
+        let (None, Some(joined)) = (&self.game, self.joined) else { return };
         let has_objects = || {
             let own = |id: ObjectId| session.object(id).is_some_and(|object| object.owner() == session.me());
             session.objects().any(|object| {
@@ -248,30 +273,28 @@ impl<G: Game> Keeper<G> {
         if waits && now < joined + OBJECTS_WITHIN {
             return;
         }
-        self.game = Some(G::joined(&mut Room { now, peer, inner: &mut self.inner }));
+        self.game = Some(G::joined(&mut Room { now, session, inner: &mut self.inner }));
     }
 
     /// Gives the game its messages.
-    fn hear(&mut self, now: Time, peer: &mut Peer) {
+    fn hear(&mut self, now: Time, session: &mut Session) {
         if self.game.is_none() {
             return;
         }
         while let Some((from, message)) = self.unread.pop_front() {
-            let Some(session) = peer.session() else { return };
             let from = Member::of_peer(session, from);
-            self.play(now, peer, |game, room| game.message(room, &from, message));
+            self.play(now, session, |game, room| game.message(room, &from, message));
         }
         // What the game tells itself while it hears this waits for the next frame.
         for _ in 0..self.inner.to_self.len() {
-            let Some((session, message)) = peer.session().zip(self.inner.to_self.pop_front()) else { return };
+            let Some(message) = self.inner.to_self.pop_front() else { return };
             let from = Member::of_peer(session, session.me());
-            self.play(now, peer, |game, room| game.message(room, &from, message));
+            self.play(now, session, |game, room| game.message(room, &from, message));
         }
     }
 
     /// The host's duties: it keeps the state, and carries out asks.
-    fn host(&mut self, now: Time, peer: &mut Peer) {
-        let Some(session) = peer.session_mut() else { return };
+    fn host(&mut self, now: Time, session: &mut Session) {
         if !session.is_host() {
             self.hosts_since = None;
             // The next host has them, too.
@@ -294,13 +317,18 @@ impl<G: Game> Keeper<G> {
         for &(id, _) in mine.iter().skip(1) {
             let _ = session.edit(now).destroy(id);
         }
-        self.decide(now, peer);
+        if self.tended + TENDS_EVERY <= now {
+            self.tended = now;
+            end_left_behind(now, session);
+        }
+        self.decide(now, session);
     }
 
     /// Carries out what members asked for, each ask once.
-    fn decide(&mut self, now: Time, peer: &mut Peer) {
-        while let Some((seat, number, bytes)) = self.asks.pop_front() {
-            let Some(session) = peer.session().filter(|session| session.is_host()) else { return };
+    fn decide(&mut self, now: Time, session: &mut Session) {
+        while session.is_host()
+            && let Some((seat, number, bytes)) = self.asks.pop_front()
+        {
             let holder = Inner::<G>::holder(session).filter(|object| object.owner() == session.me());
             let Some((id, Ok(mut hosted))) =
                 holder.map(|object| (object.id(), Hosted::<G::State>::read(&mut object.reader())))
@@ -315,11 +343,10 @@ impl<G: Game> Keeper<G> {
             let from = Member::of_seat(session, seat);
             let seats: Vec<_> = session.view().seats().map(|record| record.seat).collect();
             if let Some(ask) = unpack::<G::Ask>(&bytes) {
-                let room = Room { now, peer: &mut *peer, inner: &mut self.inner };
+                let room = Room { now, session: &mut *session, inner: &mut self.inner };
                 G::decide(&mut Hosting { room, state: &mut hosted.value }, &from, ask);
             }
             hosted.ledger.note(seat, number, |seat| seats.contains(&seat));
-            let Some(session) = peer.session_mut() else { return };
             if let Err(error) = session.edit(now).set_state(id, &hosted.write()) {
                 crate::log(&format!("samovar: the game's state cannot be kept: {error}"));
             }
@@ -338,9 +365,31 @@ impl<G: Game> Keeper<G> {
     }
 }
 
+#[cfg(any(test, feature = "sim"))]
+impl<G: Game> Keeper<G> {
+    pub(crate) const fn has_joined(&self) -> bool {
+        self.joined.is_some()
+    }
+
+    pub(crate) const fn game(&self) -> Option<&G> {
+        self.game.as_ref()
+    }
+
+    pub(crate) fn look_at_state(&mut self, session: &Session) {
+        self.inner.look_at_state(session);
+    }
+
+    pub(crate) const fn state(&self) -> &G::State {
+        &self.inner.hosted.value
+    }
+
+    pub(crate) fn written_state(&self) -> samovar_session::objects::State {
+        self.inner.hosted.write()
+    }
+}
+
 /// As the host, ends the objects of players who have left for good, or whose seats were given up.
-fn end_left_behind(now: Time, peer: &mut Peer) {
-    let Some(session) = peer.session_mut().filter(|session| session.is_host()) else { return };
+fn end_left_behind(now: Time, session: &mut Session) {
     let me = session.me();
     let is_kept = |session: &Session, seat: i32| {
         session.view().seats().any(|record| i32::from(record.seat.0) == seat && !record.has_left())

@@ -10,6 +10,8 @@
 //! | an *ask*: a member wants the host to change the state | [`Room::ask`], carried out in [`Game::decide`] | it is carried out exactly once, by whichever host |
 //! | a *message* | [`Room::tell`], heard in [`Game::message`] | messages under way are lost with a member |
 //!
+//! With the feature `sim` a game is played in virtual time, while the simulator kills hosts and cuts networks.
+//!
 //! ```no_run
 //! use samovar::prelude::*;
 //!
@@ -59,6 +61,8 @@ mod memory;
 mod native;
 mod object;
 mod room;
+#[cfg(any(test, feature = "sim"))]
+pub mod sim;
 mod smooth;
 mod status;
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use samovar_peer::Peer;
 use samovar_session::objects::pack::{BitReader, BitWriter, Pack};
 use samovar_session::objects::{Schemas, State};
 use samovar_session::{Lane, Object as Raw, Session, Target};
@@ -29,7 +28,7 @@ pub enum To {
 /// The game as this program sees it, and what it can do there.
 pub struct Room<'a, G: Agreed> {
     pub(crate) now: Time,
-    pub(crate) peer: &'a mut Peer,
+    pub(crate) session: &'a mut Session,
     pub(crate) inner: &'a mut Inner<G>,
 }
 
@@ -41,7 +40,7 @@ pub struct Hosting<'a, 'b, G: Agreed> {
     pub state: &'b mut G::State,
 }
 
-/// What the facade knows beside the peer.
+/// What the facade knows beside the session.
 pub(crate) struct Inner<G: Agreed> {
     pub(crate) schemas: Schemas,
     pub(crate) name: String,
@@ -402,11 +401,11 @@ impl<G: Agreed> Room<'_, G> {
     }
 
     fn session(&self) -> Result<&Session, RoomError> {
-        self.peer.session().filter(|session| session.is_member()).ok_or(RoomError::NotJoined)
+        if self.session.is_member() { Ok(self.session) } else { Err(RoomError::NotJoined) }
     }
 
     fn session_mut(&mut self) -> Result<&mut Session, RoomError> {
-        self.peer.session_mut().filter(|session| session.is_member()).ok_or(RoomError::NotJoined)
+        if self.session.is_member() { Ok(self.session) } else { Err(RoomError::NotJoined) }
     }
 }
 

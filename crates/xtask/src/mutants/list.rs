@@ -7,6 +7,7 @@ mod objects;
 mod order;
 mod relay;
 mod roster;
+mod samovar;
 mod session;
 
 /// One planted bug.
@@ -80,6 +81,7 @@ const ELECTIONS: Finder =
 pub(super) fn all() -> impl Iterator<Item = &'static Mutant> {
     let lists = [
         roster::MUTANTS,
+        samovar::MUTANTS,
         directory::MUTANTS,
         relay::MUTANTS,
         session::MUTANTS,

@@ -1,0 +1,219 @@
+//! Plays a game in the simulator: players come, go and are killed, networks are cut and healed, in virtual time. A run
+//! depends on its seed alone.
+//!
+//! The simulator checks what every session promises, and that all members have the same state in the end. A game adds
+//! its own check.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use samovar_session::objects::Schemas;
+use samovar_session::{Event, Session};
+use samovar_sim::{Broken, ProcessId, Promise, SCENARIOS, Scenario, Turn, run};
+
+use crate::game::Game;
+use crate::hosted::Hosted;
+use crate::keeper::Keeper;
+use crate::member::Member;
+use crate::memory::Memory;
+
+/// What one player has in the end, when changes have stopped and all members agree.
+pub struct Settled<'a, G: Game> {
+    /// The player's game.
+    pub game: &'a G,
+    /// What the host keeps for all.
+    pub state: &'a G::State,
+    /// The player.
+    pub me: Member,
+}
+
+/// Plays the game in each seed of a scenario of the simulator. `samovar-sim soak --help` names them; `host-crash` and
+/// `chaos` are two.
+///
+/// # Errors
+/// The first promise that was broken, with the seed. A scenario that does not exist, with those that do.
+pub fn play<G: Game>(
+    scenario: &str,
+    seeds: Range<u64>,
+    check: impl Fn(&[Settled<'_, G>]) -> Result<(), String>,
+) -> Result<(), String> {
+    let known = || SCENARIOS.iter().map(|scenario| scenario.name).collect::<Vec<_>>().join(", ");
+    let scenario = Scenario::named(scenario)
+        .ok_or_else(|| format!("there is no scenario {scenario:?}; there are {}", known()))?;
+    for seed in seeds {
+        let mut plan = scenario.plan(seed);
+        // It is measured by an object that each host keeps moving, which not every game has.
+        plan.recovers_within = None;
+        let outcome = run(plan, Trial { keepers: BTreeMap::new(), check: &check }, false);
+        if let Some(violation) = outcome.violation {
+            let (name, promise) = (violation.promise.name(), violation.what);
+            return Err(format!("{} {seed}: {name}: {promise}", scenario.name));
+        }
+    }
+    Ok(())
+}
+
+/// All players of a run.
+struct Trial<'a, G: Game, C> {
+    keepers: BTreeMap<ProcessId, Keeper<G>>,
+    check: &'a C,
+}
+
+impl<G, C> samovar_sim::Game for Trial<'_, G, C>
+where
+    G: Game,
+    C: Fn(&[Settled<'_, G>]) -> Result<(), String>,
+{
+    fn schemas(&self) -> Schemas {
+        G::schemas().with(Hosted::<G::State>::schema())
+    }
+
+    fn tick(&mut self, turn: &mut Turn<'_>) {
+        let keeper = keeper(&mut self.keepers, turn.process);
+        if turn.resting {
+            keeper.rest(turn.now, turn.session);
+        } else {
+            keeper.frame_of(turn.now, turn.session);
+        }
+    }
+
+    fn event(&mut self, turn: &mut Turn<'_>, event: &Event) {
+        let keeper = keeper(&mut self.keepers, turn.process);
+        if *event == Event::Joined && keeper.has_joined() {
+            keeper.begin_anew();
+        }
+        keeper.on_session_event(turn.now, turn.session, event.clone());
+    }
+
+    fn check_settled(&mut self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
+        let broken = |text: String| Broken::new(Promise::Game, text);
+        let mut settled = Vec::new();
+        let mut states = Vec::new();
+        for &(process, session) in members {
+            let keeper = keeper(&mut self.keepers, process);
+            keeper.look_at_state(session);
+            states.push(keeper.written_state());
+        }
+        if let Some(place) = states.iter().position(|state| *state != states[0]) {
+            let [(first, _), (other, _)] = [members[0], members[place]];
+            return Err(broken(format!("processes {first} and {other} have different states")));
+        }
+        for &(process, session) in members {
+            let Some(keeper) = self.keepers.get(&process) else { continue };
+            let Some(game) = keeper.game() else {
+                return Err(broken(format!("the game of process {process} has not begun")));
+            };
+            let me = Member::of_peer(session, session.me());
+            settled.push(Settled { game, state: keeper.state(), me });
+        }
+        (self.check)(&settled).map_err(broken)
+    }
+}
+
+fn keeper<G: Game>(keepers: &mut BTreeMap<ProcessId, Keeper<G>>, process: ProcessId) -> &mut Keeper<G> {
+    let new = || Keeper::new(format!("P{process}"), Memory::default(), Box::new(|_| ()));
+    keepers.entry(process).or_insert_with(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::prelude::*;
+    use crate::{Id, Object, Value};
+
+    thread_local! {
+        /// All that the players of each seat have asked for, over all their programs.
+        static ASKED: RefCell<BTreeMap<u16, u32>> = RefCell::default();
+    }
+
+    #[derive(Value, Clone, Default)]
+    #[object(crate = crate)]
+    struct Tally {
+        #[field(bound = 48)]
+        points: Vec<(u16, u16)>,
+    }
+
+    #[derive(Object)]
+    #[object(crate = crate)]
+    struct Cursor {
+        #[field(range = 100.0, precision = 0.1, smooth)]
+        x: f32,
+    }
+
+    struct Player {
+        asked: u32,
+        mine: Id<Cursor>,
+    }
+
+    crate::game! { Player: name = "tally", version = 1, objects = (Cursor), state = Tally, asks = () }
+
+    impl Game for Player {
+        fn joined(room: &mut Room<'_, Self>) -> Self {
+            Self { asked: 0, mine: room.own_or(|_| Cursor { x: 0.0 }) }
+        }
+
+        fn frame(&mut self, room: &mut Room<'_, Self>, time: f64) {
+            let _ = room.edit(self.mine, |cursor| cursor.x = time.sin() as f32);
+            let Some(me) = room.me().filter(|_| room.every(0.2)) else { return };
+            if room.ask(()).is_ok() {
+                self.asked += 1;
+                ASKED.with_borrow_mut(|asked| *asked.entry(me.seat.0).or_default() += 1);
+            }
+        }
+
+        fn decide(host: &mut Hosting<'_, '_, Self>, from: &Member, _: ()) {
+            let points = &mut host.state.points;
+            match points.iter_mut().find(|each| each.0 == from.seat.0) {
+                Some(each) => each.1 += 1,
+                None => points.push((from.seat.0, 1)),
+            }
+        }
+    }
+
+    fn points(state: &Tally, seat: SeatId) -> u32 {
+        state.points.iter().find(|each| each.0 == seat.0).map_or(0, |each| u32::from(each.1))
+    }
+
+    /// Nobody has more points than asks. With `all`, a player whose program has run all the time has as many.
+    fn judge(players: &[Settled<'_, Player>], all: bool) -> Result<(), String> {
+        ASKED.with_borrow(|asked| {
+            for player in players {
+                let (seat, asked) = (player.me.seat, asked.get(&player.me.seat.0).copied().unwrap_or(0));
+                let points = points(player.state, seat);
+                let is_whole = !all || asked != player.game.asked || points == asked;
+                if points > asked || !is_whole {
+                    return Err(format!("seat {} has {points} points for {asked} asks", seat.0));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn play_each(scenario: &str, seeds: Range<u64>, all: bool) {
+        for seed in seeds {
+            ASKED.take();
+            let result = play::<Player>(scenario, seed..seed + 1, |players| judge(players, all));
+            assert_eq!(result, Ok(()));
+        }
+    }
+
+    #[test]
+    fn each_ask_counts_once_when_a_host_is_lost() {
+        play_each("host-crash", 0..8, true);
+        play_each("silent-death", 0..4, true);
+        play_each("hand-over", 0..4, true);
+    }
+
+    #[test]
+    fn no_ask_counts_twice_in_chaos() {
+        play_each("chaos", 0..8, false);
+    }
+
+    #[test]
+    fn unknown_scenario_is_an_error_that_names_the_known_ones() {
+        let error = play::<Player>("rain", 0..1, |_| Ok(())).unwrap_err();
+        assert!(error.contains("host-crash"), "{error}");
+    }
+}

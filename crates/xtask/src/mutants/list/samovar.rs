@@ -1,0 +1,40 @@
+//! Planted bugs of the crate `samovar`, and of the native driver below it.
+
+use super::Finder::Test;
+use super::{Mutant, Promise};
+
+pub(super) const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "asks-carried-out-again",
+        package: "samovar",
+        text: "if number <= hosted.ledger.last(seat)",
+        instead: "if false",
+        breaks: "a new host carries out asks that had their effect under the former one",
+        guards: Promise::Accepted,
+        finder: Test(&["-p", "samovar", "--lib", "each_ask_counts_once_when_a_host_is_lost"]),
+    },
+    Mutant {
+        name: "asks-before-the-state",
+        package: "samovar",
+        text: "self.asks.push_front((seat, number, bytes));",
+        instead: "",
+        breaks: "a new host drops the asks that come before the state is its own",
+        guards: Promise::Accepted,
+        finder: Test(&["-p", "samovar", "--lib", "each_ask_counts_once_when_a_host_is_lost"]),
+    },
+    Mutant {
+        name: "leaver-without-a-word",
+        package: "peer-native",
+        text: "self.peer.leave_at_once(self.now()); self.drain();",
+        instead: "",
+        breaks: "a native host that nobody succeeds leaves without a word, and its code stays taken",
+        guards: Promise::Seat,
+        finder: Test(&[
+            "-p",
+            "samovar-peer-native",
+            "--test",
+            "peer-native",
+            "a_code_is_free_when_all_have_left_at_once",
+        ]),
+    },
+];
