@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use samovar_peer::{Peer, PeerEvent};
-use samovar_session::{Cause, Departure, EndReason, Event, Session};
+use samovar_session::{Departure, EndReason, Event, Object as Raw, Session};
 use samovar_wire::object::Orphan;
 use samovar_wire::relay::Refusal;
 use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, SeatId, Time};
@@ -23,7 +23,7 @@ const STATE_WITHIN: Duration = Duration::from_millis(1_500);
 /// The time between two looks for objects of players who have left.
 const TENDS_EVERY: Duration = Duration::from_millis(500);
 /// The time between two memories.
-const REMEMBERS_EVERY: Duration = Duration::from_millis(1_000);
+const REMEMBERS_EVERY: Duration = Duration::from_millis(2_000);
 /// Messages that wait for the game to begin; the oldest go.
 const UNREAD_MAX: usize = 1_024;
 
@@ -156,6 +156,7 @@ impl<G: Game> Keeper<G> {
         (self.game, self.joined, self.hosts_since, self.is_back) = (None, None, None, true);
         self.asks.clear();
         self.unread.clear();
+        self.inner.to_self.clear();
     }
 
     pub(crate) fn on_session_event(&mut self, now: Time, session: &mut Session, event: Event) {
@@ -189,7 +190,7 @@ impl<G: Game> Keeper<G> {
             }
             Event::HostChanged(migration) => {
                 let host = Member::of_peer(session, migration.to);
-                if migration.cause != Cause::HandedOver || migration.from != migration.to {
+                if migration.from != migration.to {
                     self.tell(&Status::HostIs(host.name.clone()));
                     self.tell_change(now, session, &host, Change::Hosts);
                 }
@@ -268,7 +269,7 @@ impl<G: Game> Keeper<G> {
             })
         };
         // Until then nobody knows the state that the host keeps, either.
-        let has_state = || Inner::<G>::holder(session).is_some();
+        let has_state = || self.inner.holder(session).is_some();
         let waits = (self.is_back && !has_objects()) || !has_state();
         if waits && now < joined + OBJECTS_WITHIN {
             return;
@@ -303,19 +304,25 @@ impl<G: Game> Keeper<G> {
         }
         let since = *self.hosts_since.get_or_insert(now);
         let me = session.me();
-        let states = session.objects().filter(|object| object.traits().kind == hosted::KIND);
-        let (mine, others): (Vec<_>, Vec<_>) =
-            states.map(|object| (object.id(), object.owner())).partition(|&(_, owner)| owner == me);
         let is_alone = session.view().members().count() == 1;
-        if mine.is_empty() && others.is_empty() && (is_alone || since + STATE_WITHIN <= now) {
-            let state = self.inner.hosted.write();
-            if let Err(error) = session.edit(now).create_state(hosted::TRAITS, &state) {
-                crate::log(&format!("samovar: the game's state cannot be kept: {error}"));
+        match self.inner.holder(session).map(Raw::id) {
+            None if is_alone || since + STATE_WITHIN <= now => {
+                let state = self.inner.hosted.write();
+                if let Err(error) = session.edit(now).create_state(hosted::TRAITS, &state) {
+                    crate::log(&format!("samovar: the game's state cannot be kept: {error}"));
+                }
             }
-        }
-        // A former host made another one before it heard of the first.
-        for &(id, _) in mine.iter().skip(1) {
-            let _ = session.edit(now).destroy(id);
+            None => {}
+            Some(holder) => {
+                // A host that was replaced made another one before it heard of that, or a liar did and has gone.
+                let is_other = |object: &&Raw| {
+                    object.owner() == me && object.traits().kind == hosted::KIND && object.id() != holder
+                };
+                let others: Vec<_> = session.objects().filter(is_other).map(Raw::id).collect();
+                for id in others {
+                    let _ = session.edit(now).destroy(id);
+                }
+            }
         }
         if self.tended + TENDS_EVERY <= now {
             self.tended = now;
@@ -329,7 +336,7 @@ impl<G: Game> Keeper<G> {
         while session.is_host()
             && let Some((seat, number, bytes)) = self.asks.pop_front()
         {
-            let holder = Inner::<G>::holder(session).filter(|object| object.owner() == session.me());
+            let holder = self.inner.holder(session);
             let Some((id, Ok(mut hosted))) =
                 holder.map(|object| (object.id(), Hosted::<G::State>::read(&mut object.reader())))
             else {

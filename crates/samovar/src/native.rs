@@ -18,7 +18,8 @@ use crate::status::Status;
 
 impl Entry {
     /// Runs the game until it is over: until it leaves, is refused, or the program is interrupted (Ctrl-C), which
-    /// leaves, too. The caller must be within a tokio runtime. A future that is dropped leaves the game at once.
+    /// leaves, too. The caller must be within a tokio runtime. A future that is dropped leaves the game. After `run` an
+    /// interrupt no longer ends the program by itself, since tokio has taken it over.
     ///
     /// # Errors
     /// See [`Error`].
@@ -144,9 +145,11 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".new");
     let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // One that was left behind may be readable by others.
+    let _ = std::fs::remove_file(&aside);
     options.open(&aside)?.write_all(bytes)?;
     std::fs::rename(&aside, path)
 }

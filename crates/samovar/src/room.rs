@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use samovar_session::objects::pack::{BitReader, BitWriter, Pack};
 use samovar_session::objects::{Schemas, State};
 use samovar_session::{Lane, Object as Raw, Session, Target};
+use samovar_wire::limits::INPUT_MAX;
 use samovar_wire::{ObjectId, SeatId, Time};
 
 use crate::error::RoomError;
@@ -93,14 +94,17 @@ impl<G: Agreed> Inner<G> {
         }
     }
 
-    /// The object that holds the state. There are two only while a host that was replaced has not heard of it.
-    pub(crate) fn holder(session: &Session) -> Option<&Raw> {
-        let all = || session.objects().filter(|object| object.traits().kind == hosted::KIND);
-        all().find(|object| object.owner() == session.host()).or_else(|| all().next())
+    /// The object that holds the state: the host's. Another member's is a lie, and a host that has two keeps the one that
+    /// this program knows.
+    pub(crate) fn holder<'s>(&self, session: &'s Session) -> Option<&'s Raw> {
+        let of_host =
+            |object: &&Raw| object.traits().kind == hosted::KIND && object.owner() == session.host();
+        let known = self.held_by.and_then(|(id, _)| session.object(id)).filter(of_host);
+        known.or_else(|| session.objects().find(of_host))
     }
 
     pub(crate) fn look_at_state(&mut self, session: &Session) {
-        let Some(object) = Self::holder(session) else { return };
+        let Some(object) = self.holder(session) else { return };
         let found = Some((object.id(), object.revision()));
         if self.held_by != found
             && let Ok(hosted) = Hosted::read(&mut object.reader())
@@ -114,9 +118,7 @@ impl<G: Agreed> Inner<G> {
         let (seat, value) = match shown {
             Some((track, schema)) => {
                 let mut state = State::default();
-                for number in track.show(schema, self.time) {
-                    state.number(number.round() as i32);
-                }
+                track.steps(schema, self.time).for_each(|number| state.number(number));
                 (0..object.field_count()).for_each(|text| state.text(object.field(text)));
                 read(&mut state.reader())
             }
@@ -369,6 +371,12 @@ impl<G: Agreed> Room<'_, G> {
     /// `NotJoined`; `WouldBlock` when there are too many.
     pub fn ask(&mut self, ask: G::Ask) -> Result<(), RoomError> {
         let now = self.now;
+        const {
+            assert!(
+                G::Ask::BITS_MAX / 8 < INPUT_MAX,
+                "what is asked takes less than 1,024 bytes: lower its bounds"
+            )
+        };
         self.session_mut()?.submit(now, &pack(&ask))?;
         Ok(())
     }
@@ -410,7 +418,6 @@ impl<G: Agreed> Room<'_, G> {
 }
 
 pub(crate) fn pack<T: Pack>(value: &T) -> Vec<u8> {
-    // The largest that any lane takes; what is asked of the host is checked when it is submitted.
     const { assert!(T::BITS_MAX / 8 < 16_000, "a message takes less than 16,000 bytes: lower its bounds") };
     let mut bits = BitWriter::default();
     value.pack(&mut bits);

@@ -212,6 +212,11 @@ mod tests {
     }
 
     #[test]
+    fn liars_break_no_honest_game() {
+        assert_eq!(play::<Player>("chaos-with-liars", 0..6, |_| Ok(())), Ok(()));
+    }
+
+    #[test]
     fn unknown_scenario_is_an_error_that_names_the_known_ones() {
         let error = play::<Player>("rain", 0..1, |_| Ok(())).unwrap_err();
         assert!(error.contains("host-crash"), "{error}");

@@ -118,8 +118,20 @@ impl Track {
         }
     }
 
-    /// The numbers to show at session time `now`, in steps.
-    pub(crate) fn show(&self, schema: &Schema, now: f64) -> Vec<f64> {
+    /// The numbers to show at session time `now`, as an object holds them.
+    pub(crate) fn steps(&self, schema: &Schema, now: f64) -> impl Iterator<Item = i32> {
+        let mut steps: Vec<_> = self.show(schema, now).into_iter().map(|step| step.round() as i32).collect();
+        for field in schema.fields() {
+            // A whole turn is none.
+            if let Coding::Angle { turn, .. } = field.coding {
+                steps[field.at] = steps[field.at].rem_euclid(turn);
+            }
+        }
+        steps.into_iter()
+    }
+
+    /// The same in parts of a step.
+    fn show(&self, schema: &Schema, now: f64) -> Vec<f64> {
         let mut shown = self.numbers.clone();
         let ahead = carried(now - self.sampled);
         let left = (-(now - self.shown).max(0.0) / TIME_CONSTANT).exp();
@@ -152,6 +164,17 @@ mod tests {
         assert!(close(carried(0.3), 0.3) && close(carried(0.6), 0.6));
         assert!(close(carried(0.9), 0.75) && close(carried(60.0), 0.75));
         assert!(close(carried(-60.0), -LEAD));
+    }
+
+    #[test]
+    fn angle_just_below_a_whole_turn_is_none() {
+        let mut fields = samovar_session::objects::SchemaBuilder::default();
+        fields.field("heading", Coding::Angle { turn: 100, motion: Motion::Smooth });
+        let schema = fields.build(samovar_wire::Kind(1));
+        let numbers = vec![99.8];
+        let track =
+            Track { revision: 0, sampled: 0.0, numbers, rates: vec![0.0], offsets: vec![0.0], shown: 0.0 };
+        assert_eq!(track.steps(&schema, 0.0).collect::<Vec<_>>(), [0]);
     }
 
     #[test]

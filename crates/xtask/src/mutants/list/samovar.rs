@@ -14,15 +14,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         finder: Test(&["-p", "samovar", "--lib", "each_ask_counts_once_when_a_host_is_lost"]),
     },
     Mutant {
-        name: "asks-before-the-state",
-        package: "samovar",
-        text: "self.asks.push_front((seat, number, bytes));",
-        instead: "",
-        breaks: "a new host drops the asks that come before the state is its own",
-        guards: Promise::Accepted,
-        finder: Test(&["-p", "samovar", "--lib", "each_ask_counts_once_when_a_host_is_lost"]),
-    },
-    Mutant {
         name: "leaver-without-a-word",
         package: "peer-native",
         text: "self.peer.leave_at_once(self.now()); self.drain();",
