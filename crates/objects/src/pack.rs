@@ -33,7 +33,7 @@ pub const ITEMS_MAX: usize = 8 * FIELD_MAX;
 /// A type that can be packed without further attributes. `#[derive(Replicate)]` implements it beside `Replicate`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be packed",
-    label = "derive `Replicate` for it, or state `range` and `precision`, `exact`, or a `bound`"
+    label = "derive `Replicate` for it (`Value` of the crate `samovar`), or state `range` and `precision`, `exact`, or a `bound`"
 )]
 pub trait Pack: Sized {
     /// Most bits that a value takes.

@@ -13,7 +13,7 @@ use crate::state::{State, StateError, StateReader};
 /// a field of one that derives it must implement [`Pack`] as well.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be replicated as it is",
-    label = "derive `Replicate` for it, or state how it is coded",
+    label = "derive `Replicate` for it (`Value` of the crate `samovar`), or state how it is coded",
     note = "floats state `range` and `precision`, or `exact`; a String or a Vec states its `bound`"
 )]
 pub trait Replicate: Sized {

@@ -19,7 +19,7 @@ use crate::status::Status;
 const TRIES: u32 = 20;
 
 /// Joins the game with this code, and makes it when there is none. `url` is the relay's address
-/// (`ws://host:port/ws`, or `wss:`), `code` has 3 to 12 letters, digits and `-`.
+/// (`ws://host:port/ws`, or `wss:`), `code` has 3 to 12 letters, digits and `-`; small letters are as good as capitals.
 ///
 /// Nothing happens before [`Entry::run`], which also tells what is wrong with the address or the code.
 pub fn join_or_create(url: &str, code: &str, name: &str) -> Entry {
@@ -92,7 +92,8 @@ impl Entry {
         self
     }
 
-    /// Keeps the seat in a file, so that a program that is started again has it back, with its object. Each program that
+    /// Keeps the seat in a file, so that a program that is started again has it back, with its objects: after it was killed
+    /// or interrupted (Ctrl-C), and not after it left ([`Room::leave`](crate::Room::leave)). Each program that
     /// runs at a time needs a file of its own. The file is secret: whoever has it is this player.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn seat_file(mut self, path: impl Into<PathBuf>) -> Self {
@@ -100,7 +101,8 @@ impl Entry {
         self
     }
 
-    /// Calls this function when the connection changes. Without one, nothing is told.
+    /// Calls this function when the connection changes. Without one, a native program tells it on its error output. A relay
+    /// that cannot be reached is such a change: the program tries again until it is interrupted.
     pub fn on_status(mut self, listener: impl FnMut(&Status) + Send + 'static) -> Self {
         self.on_status = Some(Box::new(listener));
         self
@@ -143,7 +145,7 @@ impl Entry {
             shows_pass: true,
             tries: 0,
             memory: Memory::default(),
-            on_status: listener.unwrap_or_else(|| Box::new(|_| ())),
+            on_status: listener.unwrap_or_else(|| Box::new(|status| crate::log(&status.to_string()))),
         })
     }
 }

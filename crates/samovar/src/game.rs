@@ -30,6 +30,11 @@ impl Message for () {
 }
 
 /// What the members of a game must agree on. [`game!`](crate::game) implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say what its members share",
+    label = "it has no `samovar::game!`",
+    note = "write `samovar::game! {{ {Self}: name = \"…\", version = 1, … }}`"
+)]
 pub trait Agreed: Sized + 'static {
     /// The game's name. Programs of another name are refused.
     const NAME: &'static str;

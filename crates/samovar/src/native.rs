@@ -17,8 +17,8 @@ use crate::memory::{BYTES_MAX, Memory};
 use crate::status::Status;
 
 impl Entry {
-    /// Runs the game until it is over: until it leaves, is refused, or the program is interrupted (Ctrl-C), which
-    /// leaves, too. The caller must be within a tokio runtime. A future that is dropped leaves the game. After `run` an
+    /// Runs the game until it is over: until it leaves, is refused, or the program is interrupted (Ctrl-C). An interrupted
+    /// program leaves the game, or with a [`seat_file`](Entry::seat_file) goes away from its seat. The caller must be within a tokio runtime. A future that is dropped leaves the game. After `run` an
     /// interrupt no longer ends the program by itself, since tokio has taken it over.
     ///
     /// # Errors
@@ -28,6 +28,9 @@ impl Entry {
         let mut attempts = self.attempts::<G>()?;
         if let (Some(path), Some(code)) = (&file, attempts.code()) {
             attempts.memory = read(path, code)?;
+        }
+        if let Some(path) = &file {
+            check(path)?;
         }
         (attempts.on_status)(&Status::Connecting);
         loop {
@@ -40,7 +43,15 @@ impl Entry {
             let peer = NativePeer::start(url.clone(), config, NativeConfig::default(), runner);
             let end = tokio::select! {
                 end = is_over => end.map_err(|_| Error::Panicked)?,
-                _ = tokio::signal::ctrl_c() => End::Left,
+                _ = tokio::signal::ctrl_c() => {
+                    if file.is_some() {
+                        // The player may come back to the seat.
+                        peer.with(|now, peer, _| peer.go_away(now)).await;
+                        peer.stop().await;
+                        return Ok(());
+                    }
+                    End::Left
+                }
             };
             let Some(runner) = peer.stop().await else { return Err(Error::Panicked) };
             let was_member = runner.was_member;
@@ -139,18 +150,38 @@ fn read(path: &Path, code: &GameCode) -> Result<Memory, Error> {
     Ok(Memory::from_bytes(&bytes, code).map_err(|why| wrong(&why))?.unwrap_or_default())
 }
 
-/// Replaces the file as a whole, so that a program which is killed meanwhile leaves the former one. Only the file's
-/// owner may read it.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// # Errors
+/// Nothing can be written there.
+fn check(path: &Path) -> Result<(), Error> {
+    let aside = aside(path);
+    let _ = std::fs::remove_file(&aside);
+    let result = private().open(&aside).and_then(|_| std::fs::remove_file(&aside));
+    result.map_err(|error| {
+        Error::SeatFile(format!("the file of the seat, {}, cannot be written: {error}", path.display()))
+    })
+}
+
+fn aside(path: &Path) -> std::path::PathBuf {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".new");
+    aside.into()
+}
+
+fn private() -> std::fs::OpenOptions {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Replaces the file as a whole, so that a program which is killed meanwhile leaves the former one. Only the file's
+/// owner may read it.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let aside = aside(path);
     // One that was left behind may be readable by others.
     let _ = std::fs::remove_file(&aside);
-    options.open(&aside)?.write_all(bytes)?;
+    private().open(&aside)?.write_all(bytes)?;
     std::fs::rename(&aside, path)
 }
 

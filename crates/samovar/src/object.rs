@@ -121,7 +121,7 @@ impl<T> core::fmt::Debug for Id<T> {
 pub struct Seen<T> {
     /// Its name.
     pub id: Id<T>,
-    /// The member that owns it.
+    /// The member that owns it. If it waits for a player who is away, that player.
     pub owner: Member,
     /// The seat of the player that made it, who has it back after a reload.
     pub seat: SeatId,

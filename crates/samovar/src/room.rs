@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use samovar_session::objects::pack::{BitReader, BitWriter, Pack};
 use samovar_session::objects::{Schemas, State};
-use samovar_session::{Lane, Object as Raw, Session, Target};
+use samovar_session::{Access, Lane, Object as Raw, Orphan, Session, Target};
 use samovar_wire::limits::INPUT_MAX;
 use samovar_wire::{ObjectId, SeatId, Time};
 
@@ -114,7 +114,9 @@ impl<G: Agreed> Inner<G> {
     }
 
     fn see<T: ObjectOf<G>>(&self, session: &Session, object: &Raw) -> Option<Seen<T>> {
-        let shown = self.tracks.get(&object.id()).zip(self.schemas.of(object.traits().kind));
+        let is_others = object.owner() != session.me() && !object.is_claimed();
+        let track = self.tracks.get(&object.id()).filter(|_| is_others);
+        let shown = track.zip(self.schemas.of(object.traits().kind));
         let (seat, value) = match shown {
             Some((track, schema)) => {
                 let mut state = State::default();
@@ -125,8 +127,19 @@ impl<G: Agreed> Inner<G> {
             None => read(&mut object.reader()),
         }
         .ok()?;
-        Some(Seen { id: Id::of(object.id()), owner: Member::of_peer(session, object.owner()), seat, value })
+        let owner = match waits_for(session, object) {
+            Some(away) => Member::of_seat(session, away),
+            None => Member::of_peer(session, object.owner()),
+        };
+        Some(Seen { id: Id::of(object.id()), owner, seat, value })
     }
+}
+
+/// The seat of the player that an object waits for: the host holds it meanwhile.
+fn waits_for(session: &Session, object: &Raw) -> Option<SeatId> {
+    let seat = object.numbers().first().and_then(|&seat| u16::try_from(seat).ok()).map(SeatId)?;
+    let of_owner = session.seat_of(object.owner()).map(|record| record.seat);
+    (object.traits().orphan == Orphan::Freeze && of_owner != Some(seat)).then_some(seat)
 }
 
 impl<G: Agreed> Room<'_, G> {
@@ -162,7 +175,7 @@ impl<G: Agreed> Room<'_, G> {
         Some(Member::of_peer(session, session.me()))
     }
 
-    /// All players that are here, this one included.
+    /// All players that are here, this one included, without those that are away.
     #[must_use]
     pub fn members(&self) -> Vec<Member> {
         self.session().map_or_else(
@@ -171,7 +184,7 @@ impl<G: Agreed> Room<'_, G> {
         )
     }
 
-    /// The player on a seat; `None` when the seat was given up.
+    /// The player on a seat, who may be away or have left; `None` when the seat is kept no longer.
     #[must_use]
     pub fn member(&self, seat: SeatId) -> Option<Member> {
         let session = self.session().ok()?;
@@ -211,10 +224,11 @@ impl<G: Agreed> Room<'_, G> {
         &self.inner.hosted.value
     }
 
-    /// Makes an object that this program owns.
+    /// Makes an object that this program owns. Values out of range become the nearest possible, and texts are cut to their
+    /// bounds, here as in [`Room::edit`] and in messages.
     ///
     /// # Errors
-    /// `NotJoined`, `TooManyObjects`; `TooLarge` when its texts are.
+    /// `NotJoined`; `TooManyObjects` when this program owns some thousands.
     pub fn create<T: ObjectOf<G>>(&mut self, value: &T) -> Result<Id<T>, RoomError> {
         let seat = self.session()?.seat().ok_or(RoomError::NotJoined)?;
         let now = self.now;
@@ -238,7 +252,7 @@ impl<G: Agreed> Room<'_, G> {
     /// Changes an object that this program owns, or has asked for. Only what differs is sent.
     ///
     /// # Errors
-    /// `NotJoined`, `NoSuchObject`, `NotYours`; `TooLarge` when its texts are.
+    /// `NotJoined`, `NoSuchObject`, `NotYours`.
     pub fn edit<T: ObjectOf<G>>(&mut self, id: Id<T>, change: impl FnOnce(&mut T)) -> Result<(), RoomError> {
         let now = self.now;
         let session = self.session_mut()?;
@@ -246,7 +260,8 @@ impl<G: Agreed> Room<'_, G> {
         if object.traits().kind.0 != T::KIND {
             return Err(RoomError::NoSuchObject);
         }
-        if object.owner() != me && !object.is_claimed() {
+        let is_mine = object.owner() == me && waits_for(session, object).is_none();
+        if !is_mine && !object.is_claimed() {
             return Err(RoomError::NotYours);
         }
         let (seat, mut value) = read::<T>(&mut object.reader()).map_err(|_| RoomError::NoSuchObject)?;
@@ -294,6 +309,9 @@ impl<G: Agreed> Room<'_, G> {
     /// `NotJoined`, `NotAvailable`.
     pub fn touch<T: ObjectOf<G>>(&mut self, id: Id<T>) -> Result<(), RoomError> {
         let now = self.now;
+        if T::SHARING.access == Access::Exclusive {
+            return Err(RoomError::NotAvailable);
+        }
         Ok(self.session_mut()?.ownership(now).touch(id.0)?)
     }
 
@@ -326,7 +344,7 @@ impl<G: Agreed> Room<'_, G> {
     }
 
     /// Tells others something. The messages of a member arrive in order, none twice; those under way are lost with a
-    /// member.
+    /// member. Some hundreds may wait to be sent at a time.
     ///
     /// # Errors
     /// `NotJoined`, `NoSuchMember`, `WouldBlock`.
@@ -386,7 +404,7 @@ impl<G: Agreed> Room<'_, G> {
         self.inner.leaves = true;
     }
 
-    /// As the host, puts a player out of the game. Its seat is given up.
+    /// As the host, puts a player out of the game. It cannot take its seat back; it may join as a new player.
     ///
     /// # Errors
     /// `NotJoined`, `NotHost`, `NoSuchMember`.

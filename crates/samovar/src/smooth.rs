@@ -1,15 +1,16 @@
 //! How objects of others are shown between two updates (docs/sources.md, "Teapots"): the newest sample is extrapolated
-//! by its rates, and what the last sample got wrong shrinks away instead of jumping.
+//! by its rates for a moment, and what the last sample got wrong shrinks away instead of jumping.
 
 use samovar_session::Object;
 use samovar_session::objects::{Coding, Field, Motion, Schema};
 
 /// How long what was shown wrongly takes to shrink to 37 %, in seconds.
 const TIME_CONSTANT: f64 = 0.1;
-/// For how long a sample is extrapolated at full speed, in seconds.
-const FULL: f64 = 0.6;
-/// How long the extrapolated speed then takes to fade to nothing, in seconds.
-const FADE: f64 = 0.3;
+/// For how long a sample is extrapolated, in seconds. Owners that move something tell more often.
+const FULL: f64 = 0.3;
+/// How long what is shown then takes to go back to the sample, in seconds: nothing is told of what has come to rest, and
+/// of a lost player's object all members show the same.
+const BACK: f64 = 0.4;
 /// How far back a sample from the future is extrapolated, in seconds: the members' clocks differ a little.
 const LEAD: f64 = 0.25;
 /// A number that was shown wrongly by more than this part of its range jumps.
@@ -39,9 +40,14 @@ const fn is_moving(field: &Field) -> bool {
 
 /// For how many seconds of its speed something goes on that was sampled so long ago.
 fn carried(age: f64) -> f64 {
-    let age = age.max(-LEAD);
-    let faded = (age - FULL).clamp(0.0, FADE);
-    age.min(FULL) + faded - faded * faded / (2.0 * FADE)
+    let back = (age - FULL).clamp(0.0, BACK) / BACK;
+    age.clamp(-LEAD, FULL) * (1.0 - back)
+}
+
+/// The steps beyond which a number jumps.
+fn jump(field: &Field) -> f64 {
+    let (least, most) = field.coding.range(0);
+    JUMP * (f64::from(most) - f64::from(least))
 }
 
 /// The shorter way around for an angle; the difference itself for others.
@@ -87,11 +93,9 @@ impl Track {
         self.shown = now;
         let after = self.show(schema, now);
         for field in schema.fields().iter().filter(|field| is_moving(field)) {
-            let (least, most) = field.coding.range(0);
-            let jump = JUMP * (f64::from(most) - f64::from(least));
             let places = field.at..field.at + field.coding.width();
             let offsets: Vec<_> = places.clone().map(|at| difference(field, after[at], before[at])).collect();
-            if offsets.iter().all(|offset| offset.abs() <= jump) {
+            if offsets.iter().all(|offset| offset.abs() <= jump(field)) {
                 self.offsets[places].copy_from_slice(&offsets);
             }
         }
@@ -159,10 +163,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extrapolated_speed_fades_to_nothing() {
+    fn what_nothing_is_told_of_is_shown_where_it_was_last() {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
-        assert!(close(carried(0.3), 0.3) && close(carried(0.6), 0.6));
-        assert!(close(carried(0.9), 0.75) && close(carried(60.0), 0.75));
+        assert!(close(carried(0.1), 0.1) && close(carried(FULL), FULL));
+        assert!(close(carried(FULL + BACK / 2.0), FULL / 2.0));
+        assert!(close(carried(FULL + BACK), 0.0) && close(carried(60.0), 0.0));
         assert!(close(carried(-60.0), -LEAD));
     }
 

@@ -79,7 +79,8 @@ impl fmt::Display for OpenError {
                     500.. => write!(f, "; does the relay run behind what answers there?")?,
                     _ => {}
                 }
-                if said.is_empty() { Ok(()) } else { write!(f, ". It says: {said}") }
+                let stop = if matches!(status, 404 | 500..) { "" } else { "." };
+                if said.is_empty() { Ok(()) } else { write!(f, "{stop} It says: {said}") }
             }
             Why::Other(why) => write!(f, "what answers is no relay ({why}); are scheme and port right?"),
         }
