@@ -112,6 +112,12 @@ fn refusal(repo: &Repo, programs: &Programs, command: &str) -> Option<String> {
         ["cargo", "run", ..] => match (package, behind("--")) {
             (Some(&"samovar-sim"), Some(rest)) => misreads(&programs.sim, rest),
             (Some(&"samovar-relay"), Some(rest)) => misreads(&programs.relay, rest),
+            // They take a relay, a code and a name; the tests of the examples run them with these.
+            (Some(&"samovar-examples"), Some([_, _, _])) => {
+                let name = behind("--bin")?.first()?;
+                let file = repo.root.join(format!("examples/src/bin/{name}.rs"));
+                (!file.exists()).then(|| format!("there is no example {name}"))
+            }
             _ => Some("nobody checks what it runs".to_owned()),
         },
         ["cargo", "test", ..] => {
