@@ -47,7 +47,7 @@ impl Program {
         Self { name: name.to_owned(), process, lines }
     }
 
-    /// What it has printed so far.
+    /// The lines that it has printed so far.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

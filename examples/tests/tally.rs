@@ -8,7 +8,7 @@ use crate::program::Program;
 const TALLY: &str = env!("CARGO_BIN_EXE_tally");
 const ASKS: u32 = 200;
 
-/// What a player has asked, and its points, as it last told.
+/// A player's asks and points, as it last told.
 fn told(lines: &[String]) -> Option<(u32, u32)> {
     lines.iter().rev().find_map(|line| {
         let (asked, rest) = line.split_once(" asked, ")?;

@@ -15,7 +15,7 @@ pub(crate) struct OfType {
     pub(crate) kind: Option<Expr>,
     /// Where `samovar_objects` is found; for the derives of `samovar`, where that crate is.
     pub(crate) krate: Option<Path>,
-    /// What becomes of an object when its owner goes.
+    /// The fate of an object when its owner goes.
     pub(crate) orphan: Option<LitStr>,
     /// Which members may ask for an object.
     pub(crate) access: Option<LitStr>,

@@ -7,7 +7,7 @@ use syn::{Attribute, Data, DeriveInput, Error, Fields, LitStr, Path, Result, par
 use crate::attributes::OfType;
 use crate::expand::{at_call, of_type};
 
-/// What a type is in a game.
+/// The role of a type in a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Object,

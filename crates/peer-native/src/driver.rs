@@ -193,7 +193,7 @@ impl<G: Game> Driver<G> {
             }
         };
         if timeout(LEAVE_WITHIN, goodbye).await.is_err() {
-            // Nobody takes the office over, for example because all leave at once. The relay is told all the same:
+            // The office has no successor, for example because all leave at once. The relay must hear of this leave:
             // otherwise it would wait for this peer to come back.
             self.peer.leave_at_once(self.now());
             self.drain();

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn game_that_is_not_there_is_made_and_one_that_is_taken_is_joined() {
+    fn missing_game_is_made_and_a_taken_one_is_joined() {
         let mut attempts = attempts(join_or_create("ws://a/ws", "tea-4", "Ann"));
         let code = GameCode::parse("TEA-4").unwrap();
         assert_eq!(attempts.config([0; 32]).purpose, Purpose::Join(code.clone()));

@@ -1,4 +1,4 @@
-//! What can go wrong, in words for the person who must do something about it.
+//! The errors, in words for the person who must do something about them.
 
 use core::fmt;
 

@@ -29,7 +29,7 @@ impl Message for () {
     const SHAPE: u64 = 0;
 }
 
-/// What the members of a game must agree on. [`game!`](crate::game) implements it.
+/// The agreement between the members of a game. [`game!`](crate::game) implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say what its members share",
     label = "it has no `samovar::game!`",
@@ -40,11 +40,11 @@ pub trait Agreed: Sized + 'static {
     const NAME: &'static str;
     /// The version of its rules. Programs of another version are refused.
     const VERSION: u32;
-    /// What the host keeps for all: see [`Room::state`].
+    /// The state that the host keeps for all: see [`Room::state`].
     type State: Replicate + Default + Clone + MaybeSend;
-    /// What members tell each other: see [`Room::tell`].
+    /// A message between members: see [`Room::tell`].
     type Message: Message + MaybeSend;
-    /// What members ask of the host: see [`Room::ask`].
+    /// A member's wish to the host: see [`Room::ask`].
     type Ask: Message + MaybeSend;
 
     /// The schemas of its objects.

@@ -286,7 +286,7 @@ impl<G: Game> Keeper<G> {
             let from = Member::of_peer(session, from);
             self.play(now, session, |game, room| game.message(room, &from, message));
         }
-        // What the game tells itself while it hears this waits for the next frame.
+        // If the game tells itself more meanwhile, that waits for the next call.
         for _ in 0..self.inner.to_self.len() {
             let Some(message) = self.inner.to_self.pop_front() else { return };
             let from = Member::of_peer(session, session.me());

@@ -50,7 +50,7 @@ impl Member {
     }
 }
 
-/// What happened to a member.
+/// A change of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {

@@ -1,4 +1,4 @@
-//! What takes a player's seat back after a reload, or founds the game anew when all have gone: kept in a file or in the
+//! The data that take a player's seat back after a reload, or found the game anew when all have gone: kept in a file or in the
 //! browser's storage, and secret, since whoever has it is this player.
 
 use bincode::config::{Configuration, Fixint, Limit, LittleEndian};

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seat_file_is_replaced_as_a_whole_and_a_damaged_one_is_an_error() {
+    fn damaged_seat_file_is_an_error_and_none_is_no_seat() {
         let path = std::env::temp_dir().join(format!("samovar-seat-{}", std::process::id()));
         let code = GameCode::parse("TEA-4").unwrap();
         assert_eq!(read(&path, &code), Ok(Memory::default()), "no file is no seat");

@@ -15,7 +15,7 @@ use crate::member::Member;
 use crate::object::{Id, ObjectOf, Seen, read, write};
 use crate::smooth::{self, Track};
 
-/// Who gets a message.
+/// The receivers of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
     /// Every other member.
@@ -37,11 +37,11 @@ pub struct Room<'a, G: Agreed> {
 pub struct Hosting<'a, 'b, G: Agreed> {
     /// The room.
     pub room: Room<'a, G>,
-    /// What the host keeps for all. All members have the changes.
+    /// The state that the host keeps for all. All members have the changes.
     pub state: &'b mut G::State,
 }
 
-/// What the facade knows beside the session.
+/// The facade's knowledge beside the session.
 pub(crate) struct Inner<G: Agreed> {
     pub(crate) schemas: Schemas,
     pub(crate) name: String,
@@ -49,7 +49,7 @@ pub(crate) struct Inner<G: Agreed> {
     /// Session time in seconds at the present frame, and at the one before.
     pub(crate) time: f64,
     before: f64,
-    /// What the host keeps for all, as last heard of.
+    /// The state that the host keeps for all, as last heard of.
     pub(crate) hosted: Hosted<G::State>,
     /// The object that holds it, and its revision then.
     held_by: Option<(ObjectId, u64)>,
@@ -218,7 +218,7 @@ impl<G: Agreed> Room<'_, G> {
         Some(session.link(peer)?.round_trip()?.as_micros() as f64 / 1e6)
     }
 
-    /// What the host keeps for all, as last heard of.
+    /// The state that the host keeps for all, as last heard of.
     #[must_use]
     pub const fn state(&self) -> &G::State {
         &self.inner.hosted.value

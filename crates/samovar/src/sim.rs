@@ -17,11 +17,11 @@ use crate::keeper::Keeper;
 use crate::member::Member;
 use crate::memory::Memory;
 
-/// What one player has in the end, when changes have stopped and all members agree.
+/// One player in the end, when changes have stopped and all members agree.
 pub struct Settled<'a, G: Game> {
     /// The player's game.
     pub game: &'a G,
-    /// What the host keeps for all.
+    /// The state that the host keeps for all.
     pub state: &'a G::State,
     /// The player.
     pub me: Member,
@@ -176,7 +176,7 @@ mod tests {
         state.points.iter().find(|each| each.0 == seat.0).map_or(0, |each| u32::from(each.1))
     }
 
-    /// Nobody has more points than asks. With `all`, a player whose program has run all the time has as many.
+    /// No player has more points than asks. With `all`, a player whose program has run all the time has as many.
     fn judge(players: &[Settled<'_, Player>], all: bool) -> Result<(), String> {
         ASKED.with_borrow(|asked| {
             for player in players {

@@ -24,7 +24,7 @@ pub(crate) struct Track {
     numbers: Vec<f64>,
     /// Steps a second.
     rates: Vec<f64>,
-    /// What is shown, less what the sample says, at `shown`.
+    /// The shown numbers less the extrapolated ones, at `shown`.
     offsets: Vec<f64>,
     shown: f64,
 }

@@ -24,7 +24,7 @@ pub enum Status {
     RelayStops(f64),
     /// The others went on without this program. It takes its seat back by itself.
     Away {
-        /// What changed here meanwhile is lost.
+        /// The changes that were made here meanwhile are lost.
         has_diverged: bool,
     },
 }
