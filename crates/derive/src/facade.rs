@@ -37,8 +37,15 @@ pub(crate) fn expand(input: &DeriveInput, part: Part) -> Result<TokenStream> {
                     "an object is a struct with fields; put the enum into one",
                 ));
             }
-            let orphan = orphan_of(&root, orphan.as_ref())?;
-            let access = access_of(&root, access.as_ref())?;
+            let sharing = (orphan_of(&root, orphan.as_ref())?, access_of(&root, access.as_ref())?);
+            let waits = orphan.as_ref().is_none_or(|word| word.value() == "seat");
+            if let Some(word) = access.as_ref().filter(|word| waits && word.value() != "owner") {
+                return Err(Error::new(
+                    word.span(),
+                    "an object that others may have waits for nobody: state `orphan = \"host\"`, \"nearest\" or \"end\"",
+                ));
+            }
+            let (orphan, access) = sharing;
             let reliable = reliable.is_some();
             quote! {
                 #[automatically_derived]

@@ -77,6 +77,7 @@ fn objects_of_samovar_are_refused_in_words_of_its_attributes() {
         ("struct Pot;", "an object is a struct with fields"),
         ("#[object(orphan = \"goes\")] struct Pot { a: u8 }", "`orphan` is \"seat\""),
         ("#[object(access = \"all\")] struct Pot { a: u8 }", "`access` is \"owner\""),
+        ("#[object(access = \"touch\")] struct Pot { a: u8 }", "waits for nobody"),
         ("#[object(kind = 3)] struct Pot { a: u8 }", "an object takes `orphan = …`"),
         ("struct Pot { #[field(smooth)] a: u8 }", "add `min` and `max`"),
     ] {

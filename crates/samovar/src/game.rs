@@ -3,6 +3,7 @@
 use samovar_session::Rules;
 use samovar_session::objects::{Pack, Replicate, Schemas};
 use samovar_wire::digest;
+use samovar_wire::limits::FIELD_MAX;
 
 use crate::member::{Change, Member};
 use crate::room::{Hosting, Room};
@@ -128,6 +129,16 @@ pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
 /// }
 /// ```
 ///
+/// A message, and what is asked, takes at most 255 bytes. A type that may take more does not compile:
+///
+/// ```compile_fail,E0080
+/// # use samovar::prelude::*;
+/// #[derive(Message)]
+/// struct Long([u64; 32]);
+/// struct Talk;
+/// samovar::game! { Talk: name = "talk", version = 1, messages = Long }
+/// ```
+///
 /// Each part after the version may be left out; they stand in this order. A last part `rules = …` states
 /// [`Rules`](crate::Rules).
 #[macro_export]
@@ -135,6 +146,10 @@ macro_rules! game {
     ($game:ty: name = $name:expr, version = $version:expr $(, objects = ($($object:ty),* $(,)?))?
         $(, state = $state:ty)? $(, messages = $message:ty)? $(, asks = $ask:ty)? $(, rules = $rules:expr)? $(,)?
     ) => {
+        const _: () = {
+            $($crate::assert_fits::<$message>();)?
+            $($crate::assert_fits::<$ask>();)?
+        };
         impl $crate::Agreed for $game {
             const NAME: &'static str = $name;
             const VERSION: u32 = $version;
@@ -152,6 +167,15 @@ macro_rules! game {
         }
         $($crate::__kinds!($game, 1; $($object,)*);)?
     };
+}
+
+/// Checks the size of a message.
+///
+/// # Panics
+/// It may take more than 255 bytes. In a `const` that is an error of the compiler.
+#[doc(hidden)]
+pub const fn assert_fits<T: Message>() {
+    assert!(T::BITS_MAX.div_ceil(8) <= FIELD_MAX, "a message takes at most 255 bytes: lower its bounds");
 }
 
 #[doc(hidden)]

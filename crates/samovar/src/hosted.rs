@@ -17,7 +17,7 @@ const OF_GROUP: usize = SEATS_MAX / GROUPS;
 /// A seat in 2 bytes, a number in 7.
 const ENTRY: usize = 9;
 /// Numbers stay below the session's time in microseconds, which takes 53 bits after 285 years.
-const NUMBER_MAX: u64 = (1 << 56) - 1;
+pub(crate) const NUMBER_MAX: u64 = (1 << 56) - 1;
 
 pub(crate) const TRAITS: Traits = Traits {
     kind: KIND,
@@ -79,6 +79,11 @@ impl Ledger {
                 group.push((SeatId(u16::from_le_bytes([seat[0], seat[1]])), u64::from_le_bytes(bytes)));
             }
         }
+        let mut seats: Vec<_> = ledger.0.iter().flatten().map(|entry| entry.0).collect();
+        seats.sort_unstable();
+        if seats.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(StateError::Invalid);
+        }
         Ok(ledger)
     }
 }
@@ -133,6 +138,14 @@ mod tests {
         (0..SEATS_MAX as u16).for_each(|seat| ledger.note(SeatId(seat), 5, |_| true));
         ledger.note(SeatId(900), 6, |seat| seat.0 != 17);
         assert_eq!([900, 17, 16].map(|seat| ledger.last(SeatId(seat))), [6, 0, 5]);
+    }
+
+    #[test]
+    fn ledger_with_a_seat_twice_is_an_error() {
+        let ledger = Ledger([(); GROUPS].map(|()| vec![(SeatId(4), 9)]));
+        let mut state = State::default();
+        ledger.write(&mut state);
+        assert_eq!(Ledger::read(&mut state.reader()), Err(StateError::Invalid));
     }
 
     #[test]

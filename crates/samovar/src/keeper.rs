@@ -24,6 +24,8 @@ const STATE_WITHIN: Duration = Duration::from_millis(1_500);
 const TENDS_EVERY: Duration = Duration::from_millis(500);
 /// The time between two memories.
 const REMEMBERS_EVERY: Duration = Duration::from_millis(2_000);
+/// Honest numbers of asks stay below session time in microseconds; clocks differ by less than this.
+const AHEAD_MAX: Duration = Duration::from_millis(60_000);
 /// Messages that wait for the game to begin; the oldest go.
 const UNREAD_MAX: usize = 1_024;
 
@@ -163,7 +165,8 @@ impl<G: Game> Keeper<G> {
         match event {
             Event::Joined => {
                 self.joined = Some(now);
-                if !session.is_host() {
+                self.inner.forget_objects();
+                if session.host() != session.me() {
                     // It belongs to another session, or comes with the objects.
                     self.inner.hosted = Hosted::default();
                 }
@@ -296,16 +299,24 @@ impl<G: Game> Keeper<G> {
 
     /// The host's duties: it keeps the state, and carries out asks.
     fn host(&mut self, now: Time, session: &mut Session) {
-        if !session.is_host() {
+        if session.host() != session.me() {
             self.hosts_since = None;
             // The next host has them, too.
             self.asks.clear();
+        }
+        if !session.is_host() {
             return;
         }
         let since = *self.hosts_since.get_or_insert(now);
         let me = session.me();
         let is_alone = session.view().members().count() == 1;
-        match self.inner.holder(session).map(Raw::id) {
+        let holder = self.inner.holder(session);
+        let is_damaged = holder.is_some_and(|object| Hosted::<G::State>::read(&mut object.reader()).is_err());
+        match holder.map(Raw::id) {
+            // A former host was a liar: the state is what this program last read.
+            Some(holder) if is_damaged => {
+                let _ = session.edit(now).set_state(holder, &self.inner.hosted.write());
+            }
             None if is_alone || since + STATE_WITHIN <= now => {
                 let state = self.inner.hosted.write();
                 if let Err(error) = session.edit(now).create_state(hosted::TRAITS, &state) {
@@ -344,7 +355,10 @@ impl<G: Game> Keeper<G> {
                 self.asks.push_front((seat, number, bytes));
                 return;
             };
-            if number <= hosted.ledger.last(seat) {
+            // A former host may have written any number: one ahead of time says nothing.
+            let last = hosted.ledger.last(seat);
+            let is_known = last <= session.session_time(now).as_micros() + AHEAD_MAX.as_micros();
+            if number > hosted::NUMBER_MAX || (is_known && number <= last) {
                 continue;
             }
             let from = Member::of_seat(session, seat);
@@ -362,12 +376,14 @@ impl<G: Game> Keeper<G> {
     }
 
     /// Remembers what takes the seat back.
-    fn remember(&mut self, now: Time, peer: &Peer) {
+    pub(crate) fn remember(&mut self, now: Time, peer: &Peer) {
         let Some(session) = peer.session().filter(|session| session.is_member()) else { return };
         let before = self.memory.clone();
         self.memory.pass = peer.pass().or(self.memory.pass);
         self.memory.kept = session.kept(now).or_else(|| self.memory.kept.take());
-        self.memory.keep_state(&self.inner.hosted);
+        if self.inner.knows_state() {
+            self.memory.keep_state(&self.inner.hosted);
+        }
         self.is_new |= before != self.memory;
     }
 }

@@ -68,7 +68,7 @@ mod status;
 
 pub use entry::{Entry, create, join, join_or_create};
 pub use error::{Error, OrLog, RoomError};
-pub use game::{Agreed, Game, MaybeSend, Message};
+pub use game::{Agreed, Game, MaybeSend, Message, assert_fits};
 pub use member::{Change, Member};
 #[cfg(not(target_arch = "wasm32"))]
 pub use native::args;

@@ -46,7 +46,12 @@ impl Entry {
                 _ = tokio::signal::ctrl_c() => {
                     if file.is_some() {
                         // The player may come back to the seat.
-                        peer.with(|now, peer, _| peer.go_away(now)).await;
+                        peer.with(|now, peer, runner| {
+                            runner.keeper.remember(now, peer);
+                            runner.after(peer);
+                            peer.go_away(now);
+                        })
+                        .await;
                         peer.stop().await;
                         return Ok(());
                     }

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 use samovar_session::objects::pack::{BitReader, BitWriter, Pack};
 use samovar_session::objects::{Schemas, State};
 use samovar_session::{Access, Lane, Object as Raw, Orphan, Session, Target};
-use samovar_wire::limits::INPUT_MAX;
+use samovar_wire::limits::FIELD_MAX;
 use samovar_wire::{ObjectId, SeatId, Time};
 
 use crate::error::RoomError;
 use crate::game::Agreed;
 use crate::hosted::{self, Hosted};
 use crate::member::Member;
-use crate::object::{Id, ObjectOf, Seen, read, write};
+use crate::object::{Id, ObjectOf, Orphaned, Seen, read, write};
 use crate::smooth::{self, Track};
 
 /// The receivers of a message.
@@ -40,6 +40,9 @@ pub struct Hosting<'a, 'b, G: Agreed> {
     /// The state that the host keeps for all. All members have the changes.
     pub state: &'b mut G::State,
 }
+
+/// Messages to itself that wait for a program.
+const TO_SELF_MAX: usize = 1_024;
 
 /// The facade's knowledge beside the session.
 pub(crate) struct Inner<G: Agreed> {
@@ -87,11 +90,30 @@ impl<G: Agreed> Inner<G> {
             let Some(schema) = schemas.of(object.traits().kind).filter(|schema| smooth::moves(schema)) else {
                 continue;
             };
-            tracks
-                .entry(object.id())
-                .or_insert_with(|| Track::new(schema, object, *time))
-                .accept(schema, object, *time);
+            match tracks.get_mut(&object.id()).filter(|track| track.is_of(object)) {
+                Some(track) => track.accept(schema, object, *time),
+                None => _ = tracks.insert(object.id(), Track::new(schema, object, *time)),
+            }
         }
+    }
+
+    fn tell_self(&mut self, message: G::Message) -> Result<(), RoomError> {
+        if self.to_self.len() >= TO_SELF_MAX {
+            return Err(RoomError::WouldBlock);
+        }
+        self.to_self.push_back(message);
+        Ok(())
+    }
+
+    /// Another session begins: ids and revisions of the former one mean nothing there.
+    pub(crate) fn forget_objects(&mut self) {
+        self.held_by = None;
+        self.tracks.clear();
+    }
+
+    /// Whether the state is known.
+    pub(crate) const fn knows_state(&self) -> bool {
+        self.held_by.is_some()
     }
 
     /// The object that holds the state: the host's. Another member's is a lie, and a host that has two keeps the one that
@@ -115,7 +137,7 @@ impl<G: Agreed> Inner<G> {
 
     fn see<T: ObjectOf<G>>(&self, session: &Session, object: &Raw) -> Option<Seen<T>> {
         let is_others = object.owner() != session.me() && !object.is_claimed();
-        let track = self.tracks.get(&object.id()).filter(|_| is_others);
+        let track = self.tracks.get(&object.id()).filter(|track| is_others && track.is_of(object));
         let shown = track.zip(self.schemas.of(object.traits().kind));
         let (seat, value) = match shown {
             Some((track, schema)) => {
@@ -127,7 +149,9 @@ impl<G: Agreed> Inner<G> {
             None => read(&mut object.reader()),
         }
         .ok()?;
-        let owner = match waits_for(session, object) {
+        // Only the host holds objects for players: any other member would pass its own off as theirs.
+        let waiting = waits_for(session, object).filter(|_| object.owner() == session.host());
+        let owner = match waiting {
             Some(away) => Member::of_seat(session, away),
             None => Member::of_peer(session, object.owner()),
         };
@@ -135,11 +159,16 @@ impl<G: Agreed> Inner<G> {
     }
 }
 
-/// The seat of the player that an object waits for: the host holds it meanwhile.
+/// The seat whose player an object waits for; `None` if its owner may change it.
 fn waits_for(session: &Session, object: &Raw) -> Option<SeatId> {
     let seat = object.numbers().first().and_then(|&seat| u16::try_from(seat).ok()).map(SeatId)?;
     let of_owner = session.seat_of(object.owner()).map(|record| record.seat);
     (object.traits().orphan == Orphan::Freeze && of_owner != Some(seat)).then_some(seat)
+}
+
+/// Whether this program owns an object, and does not only hold it for a player who is away.
+fn is_own(session: &Session, object: &Raw) -> bool {
+    object.owner() == session.me() && waits_for(session, object).is_none()
 }
 
 impl<G: Agreed> Room<'_, G> {
@@ -256,12 +285,11 @@ impl<G: Agreed> Room<'_, G> {
     pub fn edit<T: ObjectOf<G>>(&mut self, id: Id<T>, change: impl FnOnce(&mut T)) -> Result<(), RoomError> {
         let now = self.now;
         let session = self.session_mut()?;
-        let (me, object) = (session.me(), session.object(id.0).ok_or(RoomError::NoSuchObject)?);
+        let object = session.object(id.0).ok_or(RoomError::NoSuchObject)?;
         if object.traits().kind.0 != T::KIND {
             return Err(RoomError::NoSuchObject);
         }
-        let is_mine = object.owner() == me && waits_for(session, object).is_none();
-        if !is_mine && !object.is_claimed() {
+        if !is_own(session, object) && !object.is_claimed() {
             return Err(RoomError::NotYours);
         }
         let (seat, mut value) = read::<T>(&mut object.reader()).map_err(|_| RoomError::NoSuchObject)?;
@@ -298,7 +326,9 @@ impl<G: Agreed> Room<'_, G> {
     /// The objects of a type that this program owns.
     #[must_use]
     pub fn mine<T: ObjectOf<G>>(&self) -> Vec<Seen<T>> {
-        self.all::<T>().into_iter().filter(|seen| seen.owner.is_me).collect()
+        let Ok(session) = self.session() else { return Vec::new() };
+        let own = |seen: &Seen<T>| session.object(seen.id.0).is_some_and(|object| is_own(session, object));
+        self.all::<T>().into_iter().filter(own).collect()
     }
 
     /// Asks for an object that this player touches. This program may change it at once; the others see that when it has
@@ -327,24 +357,31 @@ impl<G: Agreed> Room<'_, G> {
     /// Gives an object to the host.
     ///
     /// # Errors
-    /// `NotJoined`, `NotAvailable`.
+    /// `NotJoined`; `NotAvailable`, also for an object that waits for its player (`orphan = "seat"`).
     pub fn release<T: ObjectOf<G>>(&mut self, id: Id<T>) -> Result<(), RoomError> {
         let now = self.now;
+        if T::SHARING.orphan == Orphaned::WithSeat {
+            return Err(RoomError::NotAvailable);
+        }
         Ok(self.session_mut()?.ownership(now).release(id.0)?)
     }
 
     /// Gives an object to another player.
     ///
     /// # Errors
-    /// `NotJoined`, `NoSuchMember`, `NotAvailable`.
+    /// `NotJoined`, `NoSuchMember`; `NotAvailable`, also for an object that waits for its player (`orphan = "seat"`).
     pub fn give<T: ObjectOf<G>>(&mut self, id: Id<T>, to: SeatId) -> Result<(), RoomError> {
         let now = self.now;
+        if T::SHARING.orphan == Orphaned::WithSeat {
+            return Err(RoomError::NotAvailable);
+        }
         let to = Member::of_seat(self.session()?, to).peer.ok_or(RoomError::NoSuchMember)?;
         Ok(self.session_mut()?.ownership(now).transfer(id.0, to)?)
     }
 
     /// Tells others something. The messages of a member arrive in order, none twice; those under way are lost with a
-    /// member. Some hundreds may wait to be sent at a time.
+    /// member. Some hundreds may wait to be sent at a time. A message takes at most 255 bytes: a type that may take more
+    /// does not compile.
     ///
     /// # Errors
     /// `NotJoined`, `NoSuchMember`, `WouldBlock`.
@@ -364,15 +401,9 @@ impl<G: Agreed> Room<'_, G> {
         let session = self.session()?;
         let target = match to {
             To::All => Target::All,
-            To::Host if session.host() == session.me() => {
-                self.inner.to_self.push_back(message);
-                return Ok(());
-            }
+            To::Host if session.host() == session.me() => return self.inner.tell_self(message),
             To::Host => Target::Host,
-            To::Seat(seat) if session.seat() == Some(seat) => {
-                self.inner.to_self.push_back(message);
-                return Ok(());
-            }
+            To::Seat(seat) if session.seat() == Some(seat) => return self.inner.tell_self(message),
             To::Seat(seat) => {
                 Target::Peer(Member::of_seat(session, seat).peer.ok_or(RoomError::NoSuchMember)?)
             }
@@ -389,12 +420,6 @@ impl<G: Agreed> Room<'_, G> {
     /// `NotJoined`; `WouldBlock` when there are too many.
     pub fn ask(&mut self, ask: G::Ask) -> Result<(), RoomError> {
         let now = self.now;
-        const {
-            assert!(
-                G::Ask::BITS_MAX / 8 < INPUT_MAX,
-                "what is asked takes less than 1,024 bytes: lower its bounds"
-            )
-        };
         self.session_mut()?.submit(now, &pack(&ask))?;
         Ok(())
     }
@@ -436,7 +461,8 @@ impl<G: Agreed> Room<'_, G> {
 }
 
 pub(crate) fn pack<T: Pack>(value: &T) -> Vec<u8> {
-    const { assert!(T::BITS_MAX / 8 < 16_000, "a message takes less than 16,000 bytes: lower its bounds") };
+    // The buffer of the bits holds no more.
+    const { assert!(T::BITS_MAX.div_ceil(8) <= FIELD_MAX, "a message takes at most 255 bytes: lower its bounds") };
     let mut bits = BitWriter::default();
     value.pack(&mut bits);
     bits.bytes().to_vec()

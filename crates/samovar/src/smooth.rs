@@ -3,6 +3,7 @@
 
 use samovar_session::Object;
 use samovar_session::objects::{Coding, Field, Motion, Schema};
+use samovar_wire::Kind;
 
 /// How long what was shown wrongly takes to shrink to 37 %, in seconds.
 const TIME_CONSTANT: f64 = 0.1;
@@ -19,6 +20,7 @@ const JUMP: f64 = 0.125;
 /// The numbers of an object of another member, as they are shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Track {
+    kind: Kind,
     revision: u64,
     sampled: f64,
     numbers: Vec<f64>,
@@ -67,6 +69,7 @@ impl Track {
         let numbers: Vec<_> = object.numbers().iter().map(|&number| f64::from(number)).collect();
         let rates = vec![0.0; numbers.len()];
         let mut track = Self {
+            kind: object.traits().kind,
             revision: object.revision(),
             sampled: seconds(object),
             offsets: rates.clone(),
@@ -78,7 +81,12 @@ impl Track {
         track
     }
 
-    /// Takes a newer sample, if there is one.
+    /// Whether it follows this object. A liar may announce an object under another kind than before.
+    pub(crate) fn is_of(&self, object: &Object) -> bool {
+        self.kind == object.traits().kind && self.numbers.len() == object.numbers().len()
+    }
+
+    /// Takes a newer sample of an object that it [is of](Self::is_of), if there is one.
     pub(crate) fn accept(&mut self, schema: &Schema, object: &Object, now: f64) {
         if self.revision == object.revision() {
             return;
@@ -175,10 +183,17 @@ mod tests {
     fn angle_just_below_a_whole_turn_is_none() {
         let mut fields = samovar_session::objects::SchemaBuilder::default();
         fields.field("heading", Coding::Angle { turn: 100, motion: Motion::Smooth });
-        let schema = fields.build(samovar_wire::Kind(1));
+        let schema = fields.build(Kind(1));
         let numbers = vec![99.8];
-        let track =
-            Track { revision: 0, sampled: 0.0, numbers, rates: vec![0.0], offsets: vec![0.0], shown: 0.0 };
+        let track = Track {
+            kind: Kind(1),
+            revision: 0,
+            sampled: 0.0,
+            numbers,
+            rates: vec![0.0],
+            offsets: vec![0.0],
+            shown: 0.0,
+        };
         assert_eq!(track.steps(&schema, 0.0).collect::<Vec<_>>(), [0]);
     }
 
@@ -187,7 +202,7 @@ mod tests {
         let coding = Coding::Angle { turn: 100, motion: Motion::Smooth };
         let mut fields = samovar_session::objects::SchemaBuilder::default();
         fields.field("heading", coding);
-        let schema = fields.build(samovar_wire::Kind(1));
+        let schema = fields.build(Kind(1));
         let field = &schema.fields()[0];
         assert_eq!(difference(field, 95.0, 5.0), 10.0);
         assert_eq!(difference(field, 5.0, 95.0), -10.0);

@@ -7,8 +7,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "asks-carried-out-again",
         package: "samovar",
-        text: "if number <= hosted.ledger.last(seat)",
-        instead: "if false",
+        text: "(is_known && number <= last)",
+        instead: "false",
         breaks: "a new host carries out asks that had their effect under the former one",
         guards: Promise::Accepted,
         finder: Test(&["-p", "samovar", "--lib", "each_ask_counts_once_when_a_host_is_lost"]),
