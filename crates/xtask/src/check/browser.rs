@@ -73,7 +73,7 @@ fn wasm_test(repo: &Repo, packages: &[&str]) -> Command {
 }
 
 /// Tells the test runner which browser the driver has to start.
-fn webdriver_settings(repo: &Repo, chromium: &Chromium) -> Result<PathBuf> {
+pub(super) fn webdriver_settings(repo: &Repo, chromium: &Chromium) -> Result<PathBuf> {
     let directory = repo.target.join("xtask");
     fs::create_dir_all(&directory).explain(directory.display())?;
     let file = directory.join("webdriver.json");

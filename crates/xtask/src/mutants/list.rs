@@ -18,7 +18,7 @@ pub(super) struct Mutant {
     pub(super) package: &'static str,
     /// A pattern that fits exactly one place in its sources.
     pub(super) text: &'static str,
-    /// The code that replaces it; `$` stands for the same as the first `$` of the pattern.
+    /// The code that replaces it; `$` stands for the same as the first `$` of the pattern, `$2` for what the second does.
     pub(super) instead: &'static str,
     /// The resulting fault.
     pub(super) breaks: &'static str,

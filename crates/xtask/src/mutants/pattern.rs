@@ -15,8 +15,8 @@ const RECEIVER: &str = "$";
 pub(super) struct Match {
     /// Its bytes.
     pub(super) range: Range<usize>,
-    /// The receiver that the pattern's first `$` stands for; empty when the pattern has none.
-    pub(super) receiver: String,
+    /// What each `$` of the pattern stands for, in their order.
+    pub(super) receivers: Vec<String>,
 }
 
 /// All places in this source that the pattern fits.
@@ -25,9 +25,13 @@ pub(super) fn find(source: &str, pattern: &str) -> Vec<Match> {
     (0..source.len()).filter_map(|start| fit(&source, start, &pattern)).collect()
 }
 
-/// The text with every `$` replaced by the receiver.
-pub(super) fn fill(text: &str, receiver: &str) -> String {
-    text.replace(RECEIVER, receiver)
+/// The text with every `$2` replaced by what the second `$` of the pattern stands for, and so on; a `$` without a
+/// number is the first.
+pub(super) fn fill(text: &str, receivers: &[String]) -> String {
+    let numbered = (1..).zip(receivers).skip(1).fold(text.to_owned(), |text, (number, receiver)| {
+        text.replace(&format!("{RECEIVER}{number}"), receiver)
+    });
+    receivers.first().map_or(numbered.clone(), |first| numbered.replace(RECEIVER, first))
 }
 
 /// Each token that is neither a space nor a comment, with its place.
@@ -49,7 +53,7 @@ fn tokens(source: &str) -> Vec<(Range<usize>, &str)> {
 
 /// The match that begins with this token, if there is one.
 fn fit(source: &[(Range<usize>, &str)], start: usize, pattern: &[(Range<usize>, &str)]) -> Option<Match> {
-    let (mut at, mut receiver) = (start, None);
+    let (mut at, mut receivers) = (start, Vec::new());
     for (index, (_, expected)) in pattern.iter().enumerate() {
         if *expected != RECEIVER {
             (source.get(at)?.1 == *expected).then_some(())?;
@@ -61,11 +65,11 @@ fn fit(source: &[(Range<usize>, &str)], start: usize, pattern: &[(Range<usize>, 
         let length = chain(&source[at..], &pattern[index + 1..])?;
         (!is_inside && length > 0).then_some(())?;
         let words = source[at..at + length].iter().map(|(_, word)| *word);
-        receiver.get_or_insert_with(|| words.collect::<String>());
+        receivers.push(words.collect());
         at += length;
     }
     let last = source.get(at.checked_sub(1)?)?;
-    Some(Match { range: source[start].0.start..last.0.end, receiver: receiver.unwrap_or_default() })
+    Some(Match { range: source[start].0.start..last.0.end, receivers })
 }
 
 /// The number of tokens of a receiver here, if the tokens after `$` follow it.
@@ -89,15 +93,15 @@ fn chain(source: &[(Range<usize>, &str)], rest: &[(Range<usize>, &str)]) -> Opti
 mod tests {
     use super::*;
 
-    fn found(source: &str, pattern: &str) -> Vec<(String, String)> {
+    fn found(source: &str, pattern: &str) -> Vec<(String, Vec<String>)> {
         let found = find(source, pattern);
-        found.into_iter().map(|at| (source[at.range].to_owned(), at.receiver)).collect()
+        found.into_iter().map(|at| (source[at.range].to_owned(), at.receivers)).collect()
     }
 
     #[test]
     fn line_breaks_and_comments_do_not_count() {
         let source = "fn f() {\n    self.votes // why\n        .clear();\n}";
-        let expected = ("self.votes // why\n        .clear();".to_owned(), String::new());
+        let expected = ("self.votes // why\n        .clear();".to_owned(), Vec::new());
         assert_eq!(found(source, "self.votes.clear();"), [expected]);
         assert_eq!(found("\"self.votes.clear();\"", "self.votes.clear();"), []);
     }
@@ -105,7 +109,10 @@ mod tests {
     #[test]
     fn a_receiver_is_a_whole_chain_of_fields() {
         let receivers = |source: &str| {
-            found(source, "$.votes.clear()").into_iter().map(|(_, receiver)| receiver).collect::<Vec<_>>()
+            found(source, "$.votes.clear()")
+                .into_iter()
+                .flat_map(|(_, receivers)| receivers)
+                .collect::<Vec<_>>()
         };
         assert_eq!(receivers("self.core.roster.votes.clear();"), ["self.core.roster"]);
         assert_eq!(receivers("roster.votes.clear();"), ["roster"]);
@@ -115,8 +122,10 @@ mod tests {
     #[test]
     fn each_receiver_is_found_by_itself() {
         let source = "a.b.first(c.second())";
-        assert_eq!(found(source, "$.first($.second())"), [(source.to_owned(), "a.b".to_owned())]);
-        assert_eq!(fill("$.third($.first())", "a.b"), "a.b.third(a.b.first())");
+        let receivers = vec!["a.b".to_owned(), "c".to_owned()];
+        assert_eq!(fill("$.third($2.first($.last()))", &receivers), "a.b.third(c.first(a.b.last()))");
+        assert_eq!(fill("true", &[]), "true");
+        assert_eq!(found(source, "$.first($.second())"), [(source.to_owned(), receivers)]);
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Tree {
     pub(super) fn plant(&self, mutant: &Mutant, place: &Place) -> Result<()> {
         let path = self.copy.root.join(&place.file);
         let mut source = fs::read_to_string(&path).explain(path.display())?;
-        source.replace_range(place.at.range.clone(), &pattern::fill(mutant.instead, &place.at.receiver));
+        source.replace_range(place.at.range.clone(), &pattern::fill(mutant.instead, &place.at.receivers));
         fs::write(&path, source).explain(path.display())
     }
 

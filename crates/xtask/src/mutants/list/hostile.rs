@@ -139,7 +139,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "anybody-gives-tickets",
         package: "session",
         text: "if from == $.host() {\n                    $.take_ticket(",
-        instead: "if true {\n                    $.take_ticket(",
+        instead: "if true {\n                    $2.take_ticket(",
         breaks: "a member's word replaces another's ticket by one that opens nothing",
         guards: Promise::UntrustedBytes,
         finder: Test(&["-p", "samovar-session", "--test", "session", "only_the_host_confirms_tickets"]),
