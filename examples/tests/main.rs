@@ -4,3 +4,4 @@ mod cursors;
 mod program;
 mod size;
 mod tally;
+mod whiteboard;

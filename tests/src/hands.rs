@@ -102,7 +102,9 @@ pub struct Hands {
 }
 
 impl Hands {
-    pub(crate) fn on(tab: Tab) -> Self {
+    /// Hands on this tab that hold nothing.
+    #[must_use]
+    pub fn on(tab: Tab) -> Self {
         Self { tab, held: Mutex::default(), stuck: Mutex::default(), fingers: Mutex::default() }
     }
 

@@ -210,13 +210,20 @@ impl Player {
         player
     }
 
-    /// Waits until the page is in a game, with a host and with itself among the members.
+    /// Waits until the page is in a game, with a host and with itself among the members, and shows it: before that, no
+    /// person would play.
     ///
     /// # Panics
     /// It does not get there.
     pub async fn joined(&self) -> Status {
         let is_in = |status: &Status| status.host.is_some() && status.members.iter().any(|each| each.is_self);
-        self.wait("the page is in the game", JOIN_WITHIN, is_in).await
+        self.wait("the page is in the game", JOIN_WITHIN, is_in).await;
+        wait::until("the page shows the game", SETTLE_WITHIN, async || {
+            let screen = self.tab.try_evaluate("document.body.dataset.screen").await?;
+            if screen == "game" { Ok(()) } else { Err(screen.to_string()) }
+        })
+        .await;
+        self.wait("the page is still in the game", SETTLE_WITHIN, is_in).await
     }
 
     /// The browser, if no other player has a tab in it.

@@ -130,7 +130,7 @@ impl Drop for Process {
 }
 
 /// The path in an environment variable that `cargo xtask test` sets, or else a path below the repository.
-pub(crate) fn path_from(variable: &str, otherwise: &str) -> PathBuf {
+pub fn path_from(variable: &str, otherwise: &str) -> PathBuf {
     std::env::var_os(variable).map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(otherwise),
         PathBuf::from,

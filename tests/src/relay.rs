@@ -18,6 +18,8 @@ pub struct Relay {
     place: Place,
     data: Scratch,
     address: String,
+    /// The directory of the page that it serves.
+    web: PathBuf,
     /// Its arguments beside the address.
     more: Vec<&'static str>,
     said: Arc<Mutex<String>>,
@@ -60,11 +62,24 @@ impl Relay {
         Self::begin(place, 0, more)
     }
 
+    /// Starts a relay on a free port of the loopback that serves the page in this directory.
+    ///
+    /// # Panics
+    /// It does not listen.
+    #[must_use]
+    pub fn serving(web: &Path) -> Self {
+        Self::begin_with(&Place::here(), 0, &[], web.to_owned())
+    }
+
     fn begin(place: &Place, port: u16, more: &[&'static str]) -> Self {
+        Self::begin_with(place, port, more, path_from("SAMOVAR_WEB_DIR", "dist"))
+    }
+
+    fn begin_with(place: &Place, port: u16, more: &[&'static str], web: PathBuf) -> Self {
         let data = Scratch::new();
         let said = Arc::default();
-        let (process, address) = serve(place, port, (data.path(), more), &said);
-        Self { process: Some(process), place: place.clone(), data, address, more: more.to_vec(), said }
+        let (process, address) = serve(place, port, (data.path(), &web, more), &said);
+        Self { process: Some(process), place: place.clone(), data, address, web, more: more.to_vec(), said }
     }
 
     /// `SIGSTOP`: its sockets stay open and silent.
@@ -98,7 +113,8 @@ impl Relay {
         assert!(self.process.is_none(), "kill the relay before");
         let port = self.address.rsplit(':').next().and_then(|port| port.parse().ok());
         let port = port.expect("it has listened at a port");
-        let (process, address) = serve(&self.place, port, (self.data.path(), &self.more), &self.said);
+        let (process, address) =
+            serve(&self.place, port, (self.data.path(), &self.web, &self.more), &self.said);
         assert_eq!(address, self.address);
         self.process = Some(process);
     }
@@ -204,7 +220,7 @@ pub(crate) fn program() -> PathBuf {
 fn serve(
     place: &Place,
     port: u16,
-    (data, more): (&Path, &[&'static str]),
+    (data, web, more): (&Path, &Path, &[&'static str]),
     said: &Arc<Mutex<String>>,
 ) -> (Process, String) {
     let mut command = place.command(program());
@@ -212,7 +228,7 @@ fn serve(
         .args(["serve", "--listen", &format!("{}:{port}", place.address()), "--data"])
         .arg(data)
         .arg("--web")
-        .arg(path_from("SAMOVAR_WEB_DIR", "dist"))
+        .arg(web)
         .args(more);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = Process::start("the relay", &mut command);

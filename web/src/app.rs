@@ -9,7 +9,7 @@ mod place;
 
 use samovar_duel::teapot::Controls as Wheel;
 use samovar_peer::PathPolicy;
-use samovar_peer_web::Obstacle;
+use samovar_peer_web::{Obstacle, tab};
 use samovar_wire::GameCode;
 use wasm_bindgen::prelude::*;
 use web_sys::Window;
@@ -45,8 +45,6 @@ const SUSPENDED_PATIENCE: f64 = 20_000.0;
 const WITHHELD_AFTER: f64 = 100.0;
 /// Milliseconds between two saves of the data from which the game is founded anew: a page may end without a word.
 const KEEP_EVERY: f64 = 5_000.0;
-/// Milliseconds between two signs of life of the page.
-const LIVES_EVERY: f64 = 1_500.0;
 
 /// The page's state.
 pub struct App {
@@ -394,9 +392,9 @@ impl App {
             return;
         }
         let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
-        if time - self.lived_at >= LIVES_EVERY {
+        if time - self.lived_at >= tab::LIVES_EVERY {
             self.lived_at = time;
-            seat::live();
+            tab::live();
         }
         let Some(play) = &mut self.play else { return };
         let mut hands = self.controls.read();

@@ -39,10 +39,12 @@ mod name;
 mod network;
 mod pacer;
 pub mod relay_socket;
+pub mod tab;
 mod web_peer;
 
 pub use clock::{entropy, now};
 pub use connection::{IceServer, WebConfig};
 pub use inquiry::Obstacle;
+pub use listener::Listener;
 pub use name::fit_name;
 pub use web_peer::WebPeer;

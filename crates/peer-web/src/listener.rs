@@ -8,14 +8,18 @@ use web_sys::{Event, EventTarget};
 
 /// An event listener, removed when dropped.
 #[derive(Debug)]
-pub(crate) struct Listener {
+pub struct Listener {
     target: EventTarget,
     kind: &'static str,
     closure: Closure<dyn Fn(Event)>,
 }
 
 impl Listener {
-    pub(crate) fn on(
+    /// Calls back on each event of this kind.
+    ///
+    /// # Errors
+    /// The browser refuses the listener.
+    pub fn on(
         target: &EventTarget,
         kind: &'static str,
         callback: impl Fn(Event) + 'static,

@@ -1,7 +1,5 @@
 //! The way into a game: what a program says before it runs.
 
-use std::path::PathBuf;
-
 use samovar_peer::{PathPolicy, PeerConfig, Purpose};
 use samovar_session::EndReason;
 use samovar_wire::limits::MEMBERS_MAX;
@@ -9,7 +7,7 @@ use samovar_wire::relay::Refusal;
 use samovar_wire::{CloseCode, GameCode};
 
 use crate::error::Error;
-use crate::game::{Game, params};
+use crate::game::{Game, MaybeSend, params};
 use crate::hosted::Hosted;
 use crate::keeper::{End, OnStatus, may_come_back};
 use crate::memory::Memory;
@@ -45,7 +43,8 @@ pub struct Entry {
     way: Way,
     capacity: usize,
     paths: PathPolicy,
-    pub(crate) seat_file: Option<PathBuf>,
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) seat_file: Option<std::path::PathBuf>,
     on_status: Option<OnStatus>,
 }
 
@@ -75,6 +74,7 @@ impl Entry {
             way,
             capacity: 8,
             paths: PathPolicy::Auto,
+            #[cfg(not(target_arch = "wasm32"))]
             seat_file: None,
             on_status: None,
         }
@@ -96,23 +96,23 @@ impl Entry {
     /// or interrupted (Ctrl-C), and not after it left ([`Room::leave`](crate::Room::leave)). Each program that
     /// runs at a time needs a file of its own. The file is secret: whoever has it is this player.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn seat_file(mut self, path: impl Into<PathBuf>) -> Self {
+    pub fn seat_file(mut self, path: impl Into<std::path::PathBuf>) -> Self {
         self.seat_file = Some(path.into());
         self
     }
 
-    /// Calls this function when the connection changes. Without one, a native program tells it on its error output. A relay
-    /// that cannot be reached is such a change: the program tries again until it is interrupted.
-    pub fn on_status(mut self, listener: impl FnMut(&Status) + Send + 'static) -> Self {
+    /// Calls this function when the connection changes. Without one, a native program tells it on its error output, and a
+    /// page at the browser's console. A relay that cannot be reached is such a change: the program tries again, a native one until it is interrupted.
+    pub fn on_status(mut self, listener: impl FnMut(&Status) + MaybeSend + 'static) -> Self {
         self.on_status = Some(Box::new(listener));
         self
     }
 
-    /// Checks the settings.
+    /// Checks the settings, and gives the listener back.
     ///
     /// # Errors
     /// `BadAddress`, `BadCode`, `BadCapacity`.
-    pub(crate) fn attempts<G: Game>(mut self) -> Result<Attempts, Error> {
+    pub(crate) fn attempts<G: Game>(mut self) -> Result<(Attempts, OnStatus), Error> {
         check_address(&self.url)?;
         let code = match &self.code {
             Some(text) => Some(GameCode::parse(text).ok_or_else(|| Error::BadCode(text.clone()))?),
@@ -137,16 +137,8 @@ impl Entry {
         };
         let creates = self.way == Way::Create;
         let listener = self.on_status.take();
-        Ok(Attempts {
-            config,
-            way: self.way,
-            code,
-            creates,
-            shows_pass: true,
-            tries: 0,
-            memory: Memory::default(),
-            on_status: listener.unwrap_or_else(|| Box::new(|status| crate::log(&status.to_string()))),
-        })
+        let listener = listener.unwrap_or_else(|| Box::new(|status| crate::log(&status.to_string())));
+        Ok((Attempts { config, way: self.way, code, creates, shows_pass: true, tries: 0 }, listener))
     }
 }
 
@@ -181,8 +173,6 @@ pub(crate) struct Attempts {
     shows_pass: bool,
     /// Runs in a row that did not become members.
     tries: u32,
-    pub(crate) memory: Memory,
-    pub(crate) on_status: OnStatus,
 }
 
 impl Attempts {
@@ -196,13 +186,13 @@ impl Attempts {
     }
 
     /// The configuration of the next run.
-    pub(crate) fn config(&self, entropy: [u8; 32]) -> PeerConfig {
-        let purpose = match (&self.code, self.memory.pass.filter(|_| self.shows_pass), self.creates) {
+    pub(crate) fn config(&self, entropy: [u8; 32], memory: &Memory) -> PeerConfig {
+        let purpose = match (&self.code, memory.pass.filter(|_| self.shows_pass), self.creates) {
             (Some(code), Some(pass), _) => Purpose::Rejoin(code.clone(), pass),
             (Some(code), None, false) => Purpose::Join(code.clone()),
             (code, _, _) => Purpose::Create(code.clone()),
         };
-        let (ticket, kept) = (self.memory.ticket, self.memory.kept.clone());
+        let (ticket, kept) = (memory.ticket, memory.kept.clone());
         PeerConfig { entropy, purpose, ticket, kept, ..self.config.clone() }
     }
 
@@ -285,15 +275,11 @@ mod tests {
     crate::game! { Idle: name = "idle", version = 1 }
 
     impl Game for Idle {
-        fn joined(_room: &mut Room<'_, Self>) -> Self {
-            Self
-        }
-
         fn frame(&mut self, _room: &mut Room<'_, Self>, _time: f64) {}
     }
 
     fn attempts(entry: Entry) -> Attempts {
-        entry.attempts::<Idle>().unwrap_or_else(|error| panic!("{error}"))
+        entry.attempts::<Idle>().unwrap_or_else(|error| panic!("{error}")).0
     }
 
     #[test]
@@ -318,12 +304,12 @@ mod tests {
     #[test]
     fn missing_game_is_made_and_a_taken_one_is_joined() {
         let mut attempts = attempts(join_or_create("ws://a/ws", "tea-4", "Ann"));
-        let code = GameCode::parse("TEA-4").unwrap();
-        assert_eq!(attempts.config([0; 32]).purpose, Purpose::Join(code.clone()));
+        let (code, none) = (GameCode::parse("TEA-4").unwrap(), Memory::default());
+        assert_eq!(attempts.config([0; 32], &none).purpose, Purpose::Join(code.clone()));
         assert!(attempts.next(End::Refused(Refusal::UnknownGame), false).unwrap().is_some());
-        assert_eq!(attempts.config([0; 32]).purpose, Purpose::Create(Some(code.clone())));
+        assert_eq!(attempts.config([0; 32], &none).purpose, Purpose::Create(Some(code.clone())));
         assert!(attempts.next(End::Refused(Refusal::CodeTaken), false).unwrap().is_some());
-        assert_eq!(attempts.config([0; 32]).purpose, Purpose::Join(code));
+        assert_eq!(attempts.config([0; 32], &none).purpose, Purpose::Join(code));
         assert_eq!(attempts.next(End::Refused(Refusal::Full), false), Err(Error::Full));
         assert_eq!(attempts.next(End::Left, true), Ok(None));
     }
@@ -340,10 +326,10 @@ mod tests {
     fn player_shows_its_pass_until_the_relay_does_not_know_it() {
         let mut attempts = attempts(join_or_create("ws://a/ws", "tea-4", "Ann"));
         let pass = PeerPass { session: SessionId(1), peer: PeerId(2), signature: Signature([0; 64]) };
-        attempts.memory.pass = Some(pass);
-        assert!(matches!(attempts.config([0; 32]).purpose, Purpose::Rejoin(..)));
+        let memory = Memory { pass: Some(pass), ..Memory::default() };
+        assert!(matches!(attempts.config([0; 32], &memory).purpose, Purpose::Rejoin(..)));
         attempts.next(End::Refused(Refusal::BadPass), false).unwrap();
-        assert!(matches!(attempts.config([0; 32]).purpose, Purpose::Join(_)));
+        assert!(matches!(attempts.config([0; 32], &memory).purpose, Purpose::Join(_)));
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub enum Error {
     Misbehaved(String),
     /// The game panicked.
     Panicked,
+    /// The program runs in no page, but for example in a worker.
+    NoPage,
 }
 
 impl fmt::Display for Error {
@@ -78,6 +80,7 @@ impl fmt::Display for Error {
             Self::SeatTaken => f.write_str("another program or tab of yours took the seat"),
             Self::HostLost => f.write_str("the host is lost, and this game allows no other"),
             Self::Misbehaved(what) => write!(f, "the rules were broken: {what}"),
+            Self::NoPage => f.write_str("the program runs in no page: it needs a window"),
             Self::Panicked => f.write_str("the game panicked"),
         }
     }

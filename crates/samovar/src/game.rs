@@ -66,10 +66,6 @@ pub trait Game: Agreed + MaybeSend {
     /// Frames a second in a native program. A page has those of its browser.
     const FRAMES_PER_SECOND: f64 = 30.0;
 
-    /// This program is a member. It is called again, for a game that begins anew, when the program has lost its seat and
-    /// taken it back: [`Room::own_or`] then finds the object that the player had.
-    fn joined(room: &mut Room<'_, Self>) -> Self;
-
     /// A frame. `time` is the session's time in seconds, nearly the same at all members, whatever the hosts.
     fn frame(&mut self, room: &mut Room<'_, Self>, time: f64);
 

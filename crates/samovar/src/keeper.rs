@@ -30,7 +30,25 @@ const AHEAD_MAX: Duration = Duration::from_millis(60_000);
 const UNREAD_MAX: usize = 1_024;
 
 /// Tells the program how the connection stands.
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) type OnStatus = Box<dyn FnMut(&Status) + Send>;
+/// Tells the program how the connection stands.
+#[cfg(target_arch = "wasm32")]
+pub(crate) type OnStatus = Box<dyn FnMut(&Status)>;
+
+/// Makes the game, in the room that it plays in.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) type Begin<G> = Box<dyn FnMut(&mut Room<'_, G>) -> G + Send>;
+/// Makes the game, in the room that it plays in.
+#[cfg(target_arch = "wasm32")]
+pub(crate) type Begin<G> = Box<dyn FnMut(&mut Room<'_, G>) -> G>;
+
+/// What a program has for all its runs.
+pub(crate) struct Parts<G: Game> {
+    pub(crate) memory: Memory,
+    pub(crate) on_status: OnStatus,
+    pub(crate) begin: Begin<G>,
+}
 
 /// How a peer's run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,10 +85,12 @@ pub(crate) struct Keeper<G: Game> {
     was_in: bool,
     end: Option<End>,
     on_status: OnStatus,
+    begin: Begin<G>,
 }
 
 impl<G: Game> Keeper<G> {
-    pub(crate) fn new(name: String, memory: Memory, on_status: OnStatus) -> Self {
+    pub(crate) fn new(name: String, parts: Parts<G>) -> Self {
+        let Parts { memory, on_status, begin } = parts;
         let schemas = G::schemas().with(Hosted::<G::State>::schema());
         let hosted = memory.hosted();
         Self {
@@ -88,17 +108,30 @@ impl<G: Game> Keeper<G> {
             was_in: false,
             end: None,
             on_status,
+            begin,
         }
     }
 
-    /// The memory and the listener, for the next run.
-    pub(crate) fn into_parts(self) -> (Memory, OnStatus) {
-        (self.memory, self.on_status)
+    /// What the next run needs.
+    pub(crate) fn into_parts(self) -> Parts<G> {
+        Parts { memory: self.memory, on_status: self.on_status, begin: self.begin }
     }
 
     /// The memory, if it changed since the last call; with the code.
     pub(crate) fn take_memory(&mut self) -> Option<(&Memory, &str)> {
         core::mem::replace(&mut self.is_new, false).then_some((&self.memory, &*self.inner.code))
+    }
+
+    /// The game's code, once the relay has told it.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn code(&self) -> &str {
+        &self.inner.code
+    }
+
+    /// Whether the relay has let this program in.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) const fn was_let_in(&self) -> bool {
+        self.was_in
     }
 
     /// How the run ended; `None` while it goes on.
@@ -277,7 +310,7 @@ impl<G: Game> Keeper<G> {
         if waits && now < joined + OBJECTS_WITHIN {
             return;
         }
-        self.game = Some(G::joined(&mut Room { now, session, inner: &mut self.inner }));
+        self.game = Some((self.begin)(&mut Room { now, session, inner: &mut self.inner }));
     }
 
     /// Gives the game its messages.

@@ -28,10 +28,6 @@
 //! samovar::game! { Cursors: name = "cursors", version = 1, objects = (Cursor) }
 //!
 //! impl Game for Cursors {
-//!     fn joined(room: &mut Room<Self>) -> Self {
-//!         Self { mine: room.own_or(|_| Cursor { position: [0.0; 2] }) }
-//!     }
-//!
 //!     fn frame(&mut self, room: &mut Room<Self>, time: f64) {
 //!         let (sin, cos) = (time as f32).sin_cos();
 //!         room.edit(self.mine, |cursor| cursor.position = [50.0 * cos, 50.0 * sin]).or_log();
@@ -44,7 +40,9 @@
 //! # #[cfg(not(target_arch = "wasm32"))]
 //! #[tokio::main]
 //! async fn main() -> Result<(), samovar::Error> {
-//!     samovar::join_or_create("ws://127.0.0.1:8080/ws", "TEA-4", "Ann").run::<Cursors>().await
+//!     samovar::join_or_create("ws://127.0.0.1:8080/ws", "TEA-4", "Ann")
+//!         .run(|room| Cursors { mine: room.own_or(|_| Cursor { position: [0.0; 2] }) })
+//!         .await
 //! }
 //! # #[cfg(target_arch = "wasm32")]
 //! # fn main() {}
@@ -52,6 +50,8 @@
 
 mod entry;
 mod error;
+#[cfg(target_arch = "wasm32")]
+mod farewell;
 mod game;
 mod hosted;
 mod keeper;
@@ -60,11 +60,15 @@ mod memory;
 #[cfg(not(target_arch = "wasm32"))]
 mod native;
 mod object;
+#[cfg(target_arch = "wasm32")]
+pub mod page;
 mod room;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
 mod smooth;
 mod status;
+#[cfg(target_arch = "wasm32")]
+mod web;
 
 pub use entry::{Entry, create, join, join_or_create};
 pub use error::{Error, OrLog, RoomError};
@@ -90,7 +94,9 @@ pub mod prelude {
 }
 
 /// Tells the person at the terminal, or at the browser's console.
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn log(text: &str) {
+    #[cfg(not(target_arch = "wasm32"))]
     eprintln!("{text}");
+    #[cfg(target_arch = "wasm32")]
+    web_sys::console::log_1(&text.into());
 }

@@ -12,8 +12,9 @@ use tokio::sync::oneshot;
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::game::Game;
-use crate::keeper::{End, Keeper};
+use crate::keeper::{End, Keeper, Parts};
 use crate::memory::{BYTES_MAX, Memory};
+use crate::room::Room;
 use crate::status::Status;
 
 impl Entry {
@@ -21,23 +22,29 @@ impl Entry {
     /// program leaves the game, or with a [`seat_file`](Entry::seat_file) goes away from its seat. The caller must be within a tokio runtime. A future that is dropped leaves the game. After `run` an
     /// interrupt no longer ends the program by itself, since tokio has taken it over.
     ///
+    /// `begin` makes the game when this program is a member. The program calls it again, for a game that begins anew, when
+    /// it has lost its seat and taken it back: [`Room::own_or`](crate::Room::own_or) then finds the object that the
+    /// player had.
+    ///
     /// # Errors
     /// See [`Error`].
-    pub async fn run<G: Game + Send>(self) -> Result<(), Error> {
+    pub async fn run<G: Game>(
+        self,
+        begin: impl FnMut(&mut Room<'_, G>) -> G + Send + 'static,
+    ) -> Result<(), Error> {
         let (url, file) = (self.url.clone(), self.seat_file.clone());
-        let mut attempts = self.attempts::<G>()?;
+        let (mut attempts, on_status) = self.attempts::<G>()?;
+        let mut parts = Parts { memory: Memory::default(), on_status, begin: Box::new(begin) };
         if let (Some(path), Some(code)) = (&file, attempts.code()) {
-            attempts.memory = read(path, code)?;
+            parts.memory = read(path, code)?;
         }
         if let Some(path) = &file {
             check(path)?;
         }
-        (attempts.on_status)(&Status::Connecting);
+        (parts.on_status)(&Status::Connecting);
         loop {
-            let config = attempts.config(entropy());
-            let name = fit_name(attempts.name());
-            let listener = core::mem::replace(&mut attempts.on_status, Box::new(|_| ()));
-            let keeper = Keeper::new(name, core::mem::take(&mut attempts.memory), listener);
+            let config = attempts.config(entropy(), &parts.memory);
+            let keeper = Keeper::new(fit_name(attempts.name()), parts);
             let (over, is_over) = oneshot::channel();
             let runner = Runner::<G> { keeper, file: file.clone(), was_member: false, over: Some(over) };
             let peer = NativePeer::start(url.clone(), config, NativeConfig::default(), runner);
@@ -60,7 +67,7 @@ impl Entry {
             };
             let Some(runner) = peer.stop().await else { return Err(Error::Panicked) };
             let was_member = runner.was_member;
-            (attempts.memory, attempts.on_status) = runner.keeper.into_parts();
+            parts = runner.keeper.into_parts();
             match attempts.next(end, was_member)? {
                 Some(pause) => tokio::time::sleep(Duration::from_millis(pause)).await,
                 None => {
@@ -112,7 +119,7 @@ impl<G: Game> Runner<G> {
     }
 }
 
-impl<G: Game + Send> driver::Game for Runner<G> {
+impl<G: Game> driver::Game for Runner<G> {
     fn tick(&self) -> Duration {
         let rate = G::FRAMES_PER_SECOND;
         Duration::try_from_secs_f64(1.0 / rate).unwrap_or(Duration::from_millis(33))

@@ -13,9 +13,10 @@ use samovar_sim::{Broken, ProcessId, Promise, SCENARIOS, Scenario, Turn, run};
 
 use crate::game::Game;
 use crate::hosted::Hosted;
-use crate::keeper::Keeper;
+use crate::keeper::{Keeper, Parts};
 use crate::member::Member;
 use crate::memory::Memory;
+use crate::room::Room;
 
 /// One player in the end, when changes have stopped and all members agree.
 pub struct Settled<'a, G: Game> {
@@ -28,13 +29,14 @@ pub struct Settled<'a, G: Game> {
 }
 
 /// Plays the game in each seed of a scenario of the simulator. `samovar-sim soak --help` names them; `host-crash` and
-/// `chaos` are two.
+/// `chaos` are two. `begin` makes each player's game, as in [`Entry::run`](crate::Entry::run).
 ///
 /// # Errors
 /// The first promise that was broken, with the seed. A scenario that does not exist, with those that do.
 pub fn play<G: Game>(
     scenario: &str,
     seeds: Range<u64>,
+    begin: fn(&mut Room<'_, G>) -> G,
     check: impl Fn(&[Settled<'_, G>]) -> Result<(), String>,
 ) -> Result<(), String> {
     let known = || SCENARIOS.iter().map(|scenario| scenario.name).collect::<Vec<_>>().join(", ");
@@ -44,7 +46,7 @@ pub fn play<G: Game>(
         let mut plan = scenario.plan(seed);
         // It is measured by an object that each host keeps moving, which not every game has.
         plan.recovers_within = None;
-        let outcome = run(plan, Trial { keepers: BTreeMap::new(), check: &check }, false);
+        let outcome = run(plan, Trial { keepers: BTreeMap::new(), begin, check: &check }, false);
         if let Some(violation) = outcome.violation {
             let (name, promise) = (violation.promise.name(), violation.what);
             return Err(format!("{} {seed}: {name}: {promise}", scenario.name));
@@ -56,6 +58,7 @@ pub fn play<G: Game>(
 /// All players of a run.
 struct Trial<'a, G: Game, C> {
     keepers: BTreeMap<ProcessId, Keeper<G>>,
+    begin: fn(&mut Room<'_, G>) -> G,
     check: &'a C,
 }
 
@@ -69,7 +72,7 @@ where
     }
 
     fn tick(&mut self, turn: &mut Turn<'_>) {
-        let keeper = keeper(&mut self.keepers, turn.process);
+        let keeper = self.keeper(turn.process);
         if turn.resting {
             keeper.rest(turn.now, turn.session);
         } else {
@@ -78,7 +81,7 @@ where
     }
 
     fn event(&mut self, turn: &mut Turn<'_>, event: &Event) {
-        let keeper = keeper(&mut self.keepers, turn.process);
+        let keeper = self.keeper(turn.process);
         if *event == Event::Joined && keeper.has_joined() {
             keeper.begin_anew();
         }
@@ -90,7 +93,7 @@ where
         let mut settled = Vec::new();
         let mut states = Vec::new();
         for &(process, session) in members {
-            let keeper = keeper(&mut self.keepers, process);
+            let keeper = self.keeper(process);
             keeper.look_at_state(session);
             states.push(keeper.written_state());
         }
@@ -110,9 +113,14 @@ where
     }
 }
 
-fn keeper<G: Game>(keepers: &mut BTreeMap<ProcessId, Keeper<G>>, process: ProcessId) -> &mut Keeper<G> {
-    let new = || Keeper::new(format!("P{process}"), Memory::default(), Box::new(|_| ()));
-    keepers.entry(process).or_insert_with(new)
+impl<G: Game, C> Trial<'_, G, C> {
+    fn keeper(&mut self, process: ProcessId) -> &mut Keeper<G> {
+        let begin = self.begin;
+        self.keepers.entry(process).or_insert_with(|| {
+            let (memory, begin) = (Memory::default(), Box::new(begin));
+            Keeper::new(format!("P{process}"), Parts { memory, on_status: Box::new(|_| ()), begin })
+        })
+    }
 }
 
 #[cfg(test)]
@@ -149,11 +157,11 @@ mod tests {
 
     crate::game! { Player: name = "tally", version = 1, objects = (Cursor), state = Tally, asks = () }
 
-    impl Game for Player {
-        fn joined(room: &mut Room<'_, Self>) -> Self {
-            Self { asked: 0, mine: room.own_or(|_| Cursor { x: 0.0 }) }
-        }
+    fn begin(room: &mut Room<'_, Player>) -> Player {
+        Player { asked: 0, mine: room.own_or(|_| Cursor { x: 0.0 }) }
+    }
 
+    impl Game for Player {
         fn frame(&mut self, room: &mut Room<'_, Self>, time: f64) {
             let _ = room.edit(self.mine, |cursor| cursor.x = time.sin() as f32);
             let Some(me) = room.me().filter(|_| room.every(0.2)) else { return };
@@ -194,7 +202,7 @@ mod tests {
     fn play_each(scenario: &str, seeds: Range<u64>, all: bool) {
         for seed in seeds {
             ASKED.take();
-            let result = play::<Player>(scenario, seed..seed + 1, |players| judge(players, all));
+            let result = play(scenario, seed..seed + 1, begin, |players| judge(players, all));
             assert_eq!(result, Ok(()));
         }
     }
@@ -213,12 +221,12 @@ mod tests {
 
     #[test]
     fn liars_break_no_honest_game() {
-        assert_eq!(play::<Player>("chaos-with-liars", 0..6, |_| Ok(())), Ok(()));
+        assert_eq!(play("chaos-with-liars", 0..6, begin, |_| Ok(())), Ok(()));
     }
 
     #[test]
     fn unknown_scenario_is_an_error_that_names_the_known_ones() {
-        let error = play::<Player>("rain", 0..1, |_| Ok(())).unwrap_err();
+        let error = play("rain", 0..1, begin, |_| Ok(())).unwrap_err();
         assert!(error.contains("host-crash"), "{error}");
     }
 }

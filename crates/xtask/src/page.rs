@@ -116,6 +116,22 @@ fn trunk(repo: &Repo, toolbox: &Toolbox<'_>, optimised: Optimised) -> Result<Opt
     Ok(taken)
 }
 
+/// Builds the page of an example, and returns the directory that holds it.
+///
+/// # Errors
+/// As [`build`].
+pub(crate) fn build_example(repo: &Repo, toolbox: &Toolbox<'_>, name: &str) -> Result<PathBuf> {
+    let path = toolbox.path_with(&PAGE_TOOLS)?;
+    let directory = repo.target.join("pages").join(name);
+    let mut build = Command::new(program("trunk", &path));
+    // The profile of the page itself: most of the code is compiled already.
+    build.args(["build", "--cargo-profile", "wasm-release", "--dist"]).arg(&directory);
+    build.current_dir(repo.root.join("examples").join(name));
+    build.env("PATH", &path).env("TRUNK_SKIP_VERSION_CHECK", "true").env_remove("NO_COLOR");
+    process::run(&mut build)?;
+    Ok(directory)
+}
+
 /// A program's file on that `PATH`: a child's changed `PATH` does not decide where the child itself is found.
 pub(crate) fn program(name: &str, path: &std::ffi::OsStr) -> PathBuf {
     process::find_in(path, name).unwrap_or_else(|| name.into())

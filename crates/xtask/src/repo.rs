@@ -11,12 +11,22 @@ use crate::process::{self, Explain, Failure, Result};
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
 /// The packages that make sense only in a browser.
-pub(crate) const BROWSER_PACKAGES: [&str; 2] = ["samovar-web", "samovar-peer-web"];
+pub(crate) const BROWSER_PACKAGES: [&str; 3] = ["samovar-web", "samovar-peer-web", "samovar-whiteboard"];
+
+/// The package that is native and for browsers, with other code in each.
+pub(crate) const FOR_BOTH: &str = "samovar";
 
 /// One selection for every native build: Cargo unifies features over the selected packages, so that any other
 /// selection would compile the dependencies once more.
-pub(crate) const NATIVE: [&str; 5] =
-    ["--workspace", "--exclude", BROWSER_PACKAGES[0], "--exclude", BROWSER_PACKAGES[1]];
+pub(crate) const NATIVE: [&str; 7] = [
+    "--workspace",
+    "--exclude",
+    BROWSER_PACKAGES[0],
+    "--exclude",
+    BROWSER_PACKAGES[1],
+    "--exclude",
+    BROWSER_PACKAGES[2],
+];
 
 /// The repository as `cargo metadata` describes it.
 pub(crate) struct Repo {

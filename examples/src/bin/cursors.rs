@@ -18,10 +18,6 @@ samovar::game! {
 struct Cursors(Id<Cursor>);
 
 impl Game for Cursors {
-    fn joined(room: &mut Room<'_, Self>) -> Self {
-        Self(room.own_or(|_| Cursor { position: [0.0; 2] }))
-    }
-
     fn frame(&mut self, room: &mut Room<'_, Self>, time: f64) {
         let (y, x) = (time as f32).sin_cos();
         room.edit(self.0, |it| it.position = [50.0 * x, 50.0 * y]).or_log();
@@ -50,6 +46,6 @@ async fn main() -> Result<(), Error> {
     samovar::join_or_create(&url, &code, &name)
         .seat_file(format!("{name}.seat"))
         .on_status(|status| println!("{status}"))
-        .run::<Cursors>()
+        .run(|room| Cursors(room.own_or(|_| Cursor { position: [0.0; 2] })))
         .await
 }

@@ -18,10 +18,6 @@ struct Player {
 samovar::game! { Player: name = "tally", version = 1, state = Tally, asks = () }
 
 impl Game for Player {
-    fn joined(_: &mut Room<'_, Self>) -> Self {
-        Self { asked: 0 }
-    }
-
     fn frame(&mut self, room: &mut Room<'_, Self>, _: f64) {
         if self.asked < ASKS && room.every(0.05) && room.ask(()).is_ok() {
             self.asked += 1;
@@ -49,5 +45,8 @@ impl Game for Player {
 async fn main() -> Result<(), Error> {
     let [url, code, name] = samovar::args(["URL", "CODE", "NAME"])?;
     let entry = samovar::join_or_create(&url, &code, &name);
-    entry.on_status(|status| println!("{status}")).run::<Player>().await
+    entry
+        .on_status(|status| println!("{status}"))
+        .run(|_| Player { asked: 0 })
+        .await
 }

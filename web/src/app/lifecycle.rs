@@ -3,12 +3,12 @@
 //! A pixel ratio that changes at the same size, for example on another screen, is no resize: the view looks at the
 //! ratio in each frame.
 
+use samovar_peer_web::tab;
 use wasm_bindgen::prelude::*;
 
 use super::{App, Place};
 use crate::page::Problem;
 use crate::page::dom::{self, Listener};
-use crate::seat;
 
 /// Milliseconds of a visible page without graphics before the page says so.
 const DARK_PATIENCE: f64 = 4_000.0;
@@ -95,7 +95,7 @@ impl App {
     fn on_page_hide(&mut self) {
         self.stop_leaving();
         self.keep_table();
-        seat::end();
+        tab::end();
         if let Some(play) = self.play.take() {
             play.go_away();
             self.left_by_hiding = true;

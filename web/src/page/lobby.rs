@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use js_sys::Math;
+use samovar_peer_web::tab;
 use wasm_bindgen::prelude::*;
 use web_sys::{Document, HtmlButtonElement, HtmlElement, HtmlInputElement};
 
@@ -12,7 +13,6 @@ use super::palette::{self, PALETTE};
 use super::store::{self, Key};
 use super::{GameRow, RelayState};
 use crate::params::Mode;
-use crate::seat;
 
 const SHOWN: &str = "shown";
 const HIDDEN: &str = "hidden";
@@ -139,7 +139,7 @@ impl Lobby {
     /// Shows the colour of this tab and of a tab that goes on as it, unless the player or the address wants one.
     pub fn set_any_colour(&self) {
         if !self.is_colour_wanted.get() {
-            self.set_colour(seat::number().unwrap_or_else(|| u8::try_from(random(8)).unwrap_or(0)));
+            self.set_colour(tab::number().unwrap_or_else(|| u8::try_from(random(8)).unwrap_or(0)));
             self.is_colour_wanted.set(false);
         }
     }

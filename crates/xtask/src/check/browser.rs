@@ -138,6 +138,7 @@ fn threads(target: &str) -> usize {
 pub(crate) struct Stage {
     relay: PathBuf,
     page: PathBuf,
+    whiteboard: PathBuf,
     chromium: Chromium,
 }
 
@@ -148,16 +149,18 @@ impl Stage {
     /// One of them is unavailable.
     pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<Self> {
         page::build(repo, toolbox, Optimised::Always)?;
+        let whiteboard = page::build_example(repo, toolbox, "whiteboard")?;
         // A release is no faster where a few pages play.
         let relay = program::as_tested(repo, "samovar-relay", "relay")?;
-        Ok(Self { relay, page: page::directory(repo), chromium: Chromium::ensure()? })
+        Ok(Self { relay, page: page::directory(repo), whiteboard, chromium: Chromium::ensure()? })
     }
 
     /// The variables by which tests find the parts.
-    pub(crate) fn variables(&self) -> [(&'static str, OsString); 4] {
+    pub(crate) fn variables(&self) -> [(&'static str, OsString); 5] {
         [
             ("SAMOVAR_RELAY_BIN", self.relay.clone().into()),
             ("SAMOVAR_WEB_DIR", self.page.clone().into()),
+            ("SAMOVAR_WHITEBOARD_DIR", self.whiteboard.clone().into()),
             ("SAMOVAR_CHROMIUM", self.chromium.browser.clone().into()),
             ("CHROMEDRIVER", self.chromium.driver.clone().into()),
         ]

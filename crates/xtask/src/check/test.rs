@@ -4,7 +4,7 @@
 use super::binaries::{self, Binary, Job};
 use super::{Context, Outcome, Step, browser, commands, layers, names, rooms, sections};
 use crate::process::{self, Failure, Result};
-use crate::repo::{BROWSER_PACKAGES, NATIVE, WASM};
+use crate::repo::{BROWSER_PACKAGES, FOR_BOTH, NATIVE, WASM};
 use crate::tools::chromium::Chromium;
 use crate::tools::{Tool, network};
 use crate::{bench, fuzz, mutants, page, size};
@@ -80,7 +80,7 @@ fn clippy(context: &Context<'_>) -> Result<Outcome> {
 fn clippy_wasm(context: &Context<'_>) -> Result<Outcome> {
     let mut clippy = context.repo.cargo("clippy");
     clippy.args(["--target", WASM, "--locked"]);
-    for package in BROWSER_PACKAGES.into_iter().chain(layers::sans_io(context.repo)) {
+    for package in BROWSER_PACKAGES.into_iter().chain([FOR_BOTH]).chain(layers::sans_io(context.repo)) {
         clippy.args(["--package", package]);
     }
     process::run(clippy.args(["--", "-D", "warnings"]))?;
@@ -93,7 +93,7 @@ fn docs(context: &Context<'_>) -> Result<Outcome> {
     process::run(&mut doc)?;
     let mut doc = context.repo.cargo("doc");
     doc.args(["--no-deps", "--locked", "--target", WASM]).env("RUSTDOCFLAGS", "-D warnings");
-    for package in BROWSER_PACKAGES {
+    for package in BROWSER_PACKAGES.into_iter().chain([FOR_BOTH]) {
         doc.args(["--package", package]);
     }
     process::run(&mut doc)?;

@@ -1,0 +1,336 @@
+//! Runs a game in a page.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::{Rc, Weak};
+use std::task::{Poll, Waker};
+
+use samovar_peer::Peer;
+use samovar_peer_web::{Listener, Obstacle, WebPeer, entropy, fit_name, now, tab};
+use samovar_session::Role;
+use samovar_wire::control::Presence;
+use samovar_wire::{Duration, Time};
+use wasm_bindgen::JsValue;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::Window;
+
+use crate::entry::Entry;
+use crate::error::Error;
+use crate::farewell;
+use crate::game::Game;
+use crate::keeper::{End, Keeper, Parts};
+use crate::memory::{BYTES_MAX, Memory};
+use crate::room::Room;
+use crate::status::Status;
+
+/// The browser withholds frames when none came for so long. The game goes on without them.
+const WITHHELD_AFTER: Duration = Duration::from_millis(100);
+/// For how long the relay does not answer before the program hears of it.
+const UNANSWERED_AFTER: Duration = Duration::from_millis(3_000);
+/// The time between two signs of life to other tabs.
+const LIVES_EVERY: Duration = Duration::from_millis(tab::LIVES_EVERY as u64);
+
+impl Entry {
+    /// Runs the game until it is over: until it leaves or is refused. The game has the browser's frames, and while the
+    /// browser withholds them, some frames a second. A future that is dropped leaves the game.
+    ///
+    /// The tab keeps the seat: a page that is loaded again has it back, with its objects, and so has a new tab after this
+    /// one was closed. A page that is hidden lets another member host. A panic ends the page's code; the others are told
+    /// that this player is away, and a reload brings the player back.
+    ///
+    /// `begin` makes the game when this program is a member. The program calls it again, for a game that begins anew, when
+    /// it has lost its seat and taken it back: [`Room::own_or`](crate::Room::own_or) then finds the object that the
+    /// player had.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn run<G: Game>(self, begin: impl FnMut(&mut Room<'_, G>) -> G + 'static) -> Result<(), Error> {
+        let url = self.url.clone();
+        let (mut attempts, on_status) = self.attempts::<G>()?;
+        let mut parts = Parts { memory: Memory::default(), on_status, begin: Box::new(begin) };
+        if let Some(code) = attempts.code() {
+            let key = key::<G>(code.as_str());
+            tab::inherit(&key);
+            let kept = tab::get(&key, BYTES_MAX).map(|bytes| Memory::from_bytes(&bytes, code));
+            parts.memory = match kept.transpose() {
+                Ok(memory) => memory.flatten().unwrap_or_default(),
+                Err(why) => {
+                    crate::log(&format!(
+                        "samovar: the kept seat cannot be used, you join as a new player: {why}"
+                    ));
+                    Memory::default()
+                }
+            };
+        }
+        (parts.on_status)(&Status::Connecting);
+        loop {
+            let config = attempts.config(entropy(), &parts.memory);
+            let keeper = Keeper::new(fit_name(attempts.name()), parts);
+            let run = Run::start(&url, config, keeper)?;
+            let end = run.ended().await;
+            let was_member = run.0.was_member.get();
+            let Some((code, keeper)) = run.finish() else { return Err(Error::Panicked) };
+            parts = keeper.into_parts();
+            match attempts.next(end, was_member)? {
+                Some(pause) => sleep(pause).await,
+                None => {
+                    // A player who left for good has no seat to come back to.
+                    tab::remove(&key::<G>(&code));
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// The name of the seat in the browser's storage.
+fn key<G: Game>(code: &str) -> String {
+    format!("samovar.{}.{code}", G::NAME)
+}
+
+/// A peer's run in a page. It leaves the game when it is dropped.
+struct Run<G: Game>(Rc<Page<G>>);
+
+impl<G: Game> Run<G> {
+    /// # Errors
+    /// There is no window: the program runs in no page.
+    fn start(url: &str, config: samovar_peer::PeerConfig, keeper: Keeper<G>) -> Result<Self, Error> {
+        let window = web_sys::window().ok_or(Error::NoPage)?;
+        let page = Rc::new(Page {
+            keeper: RefCell::new(Some(keeper)),
+            peer: OnceCell::new(),
+            url: url.to_owned(),
+            began: now(),
+            is_busy: Cell::new(false),
+            was_member: Cell::new(false),
+            was_told: Cell::new(false),
+            went: Cell::new(false),
+            framed: Cell::new(Time::ZERO),
+            lived: Cell::new(Time::ZERO),
+            end: RefCell::new(None),
+            waker: RefCell::new(None),
+            listeners: RefCell::new(Vec::new()),
+        });
+        let waking = Rc::downgrade(&page);
+        let peer = WebPeer::start(url, config, move || {
+            if let Some(page) = waking.upgrade() {
+                page.turn(false);
+            }
+        });
+        farewell::set(peer.farewell());
+        // It was empty.
+        let _ = page.peer.set(peer);
+        page.listen(&window).map_err(|error| Error::Misbehaved(format!("the browser: {error:?}")))?;
+        page.turn(false);
+        spawn_local(frames(Rc::downgrade(&page), window));
+        Ok(Self(page))
+    }
+
+    async fn ended(&self) -> End {
+        core::future::poll_fn(|context| match self.0.end.borrow_mut().take() {
+            Some(end) => Poll::Ready(end),
+            None => {
+                *self.0.waker.borrow_mut() = Some(context.waker().clone());
+                Poll::Pending
+            }
+        })
+        .await
+    }
+
+    /// The keeper of a run that ended, with the game's code; `None` after a panic.
+    fn finish(self) -> Option<(String, Keeper<G>)> {
+        let keeper = self.0.keeper.try_borrow_mut().ok()?.take()?;
+        Some((keeper.code().to_owned(), keeper))
+    }
+}
+
+impl<G: Game> Drop for Run<G> {
+    fn drop(&mut self) {
+        self.0.listeners.borrow_mut().clear();
+        let is_going = self.0.went.get() || self.0.is_busy.get();
+        if let Some(peer) = self.0.peer.get().filter(|_| !is_going) {
+            peer.with(|peer, now| peer.leave_at_once(now));
+        }
+    }
+}
+
+/// Gives the game the browser's frames for as long as the page runs it.
+async fn frames<G: Game>(page: Weak<Page<G>>, window: Window) {
+    loop {
+        let next = js_sys::Promise::new(&mut |resolve, _| {
+            // A page that is being torn down gets no more frames.
+            let _ = window.request_animation_frame(&resolve);
+        });
+        let _ = JsFuture::from(next).await;
+        let Some(page) = page.upgrade() else { return };
+        page.turn(true);
+    }
+}
+
+/// Waits for so many milliseconds.
+async fn sleep(millis: u64) {
+    let over = js_sys::Promise::new(&mut |resolve, _| {
+        let millis = i32::try_from(millis).unwrap_or(i32::MAX);
+        let _ = web_sys::window()
+            .map(|window| window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, millis));
+    });
+    let _ = JsFuture::from(over).await;
+}
+
+struct Page<G: Game> {
+    keeper: RefCell<Option<Keeper<G>>>,
+    peer: OnceCell<WebPeer>,
+    url: String,
+    began: Time,
+    /// Whether the game is being called. After a panic it is for ever.
+    is_busy: Cell<bool>,
+    was_member: Cell<bool>,
+    /// Whether the program was told that the relay does not answer.
+    was_told: Cell<bool>,
+    /// Whether the page went away.
+    went: Cell<bool>,
+    /// When the game had its last frame, and other tabs their last sign of life.
+    framed: Cell<Time>,
+    lived: Cell<Time>,
+    end: RefCell<Option<End>>,
+    waker: RefCell<Option<Waker>>,
+    listeners: RefCell<Vec<Listener>>,
+}
+
+impl<G: Game> Page<G> {
+    /// Takes what arrived. A frame of the game follows when the browser gives one, and when it withholds them.
+    fn turn(&self, is_frame: bool) {
+        self.play(|keeper, now, peer| {
+            while let Some(event) = peer.poll_event() {
+                keeper.on_event(now, peer, event);
+            }
+            if is_frame || self.framed.get() + WITHHELD_AFTER <= now {
+                self.framed.set(now);
+                keeper.frame(now, peer);
+            }
+            self.tend_office(now, peer);
+            self.watch_relay(now, keeper);
+        });
+    }
+
+    /// Calls the keeper, unless it is being called: the game may do what the browser reports at once.
+    fn play(&self, call: impl FnOnce(&mut Keeper<G>, Time, &mut Peer)) {
+        let Some(peer) = self.peer.get().filter(|_| !self.is_busy.replace(true)) else { return };
+        peer.with(|peer, now| {
+            let mut keeper = self.keeper.borrow_mut();
+            let Some(keeper) = keeper.as_mut() else { return };
+            call(keeper, now, peer);
+            self.after(now, keeper, peer);
+        });
+        self.is_busy.set(false);
+    }
+
+    fn after(&self, now: Time, keeper: &mut Keeper<G>, peer: &Peer) {
+        if peer.session().is_some_and(|session| session.is_member()) {
+            self.was_member.set(true);
+            if self.lived.get() + LIVES_EVERY <= now {
+                self.lived.set(now);
+                tab::live();
+            }
+        }
+        if let Some((memory, code)) = keeper.take_memory() {
+            tab::set(&key::<G>(code), &memory.to_bytes(code));
+        }
+        if let Some(end) = keeper.end(peer)
+            && !self.went.get()
+        {
+            *self.end.borrow_mut() = Some(end);
+            if let Some(waker) = self.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Tells why the relay lets nobody in. A server that answers in its place does so for good, unless it is a gateway
+    /// whose relay is starting.
+    fn watch_relay(&self, now: Time, keeper: &mut Keeper<G>) {
+        if self.was_told.get() || keeper.was_let_in() || now < self.began + UNANSWERED_AFTER {
+            return;
+        }
+        self.was_told.set(true);
+        let url = &self.url;
+        let (why, is_final) = match self.peer.get().and_then(WebPeer::obstacle) {
+            Some(Obstacle { status, text }) if text.is_empty() => {
+                (format!("{url} answers with status {status}, and is no relay"), status < 500)
+            }
+            Some(Obstacle { status, text }) => {
+                (format!("{url} answers with status {status}: {text}"), status < 500)
+            }
+            None => (format!("the relay {url} does not answer"), false),
+        };
+        keeper.on_unreachable(why, is_final);
+    }
+
+    /// Ends the office of a hidden page as soon as a visible member can host: one that was hidden while it was alone.
+    fn tend_office(&self, now: Time, peer: &mut Peer) {
+        if !is_hidden() {
+            return;
+        }
+        let Some(session) = peer.session_mut() else { return };
+        let backup = session.view().backup().and_then(|backup| session.seat_of(backup));
+        let is_seen = backup.is_some_and(|seat| seat.standing.presence == Presence::Visible);
+        if is_seen && session.role(now) == Role::ActiveBackedUp {
+            session.hand_over(now);
+        }
+    }
+
+    /// Listens for the life of the page.
+    ///
+    /// # Errors
+    /// The browser refuses a listener.
+    fn listen(self: &Rc<Self>, window: &Window) -> Result<(), JsValue> {
+        let with = |act: fn(&Self)| {
+            let page = Rc::downgrade(self);
+            move |_: web_sys::Event| {
+                if let Some(page) = page.upgrade() {
+                    act(&page);
+                }
+            }
+        };
+        let document = window.document().ok_or(JsValue::UNDEFINED)?;
+        *self.listeners.borrow_mut() = vec![
+            Listener::on(&document, "visibilitychange", with(Self::on_visibility))?,
+            Listener::on(&document, "freeze", with(Self::on_freeze))?,
+            Listener::on(window, "pagehide", with(Self::on_page_hide))?,
+            Listener::on(window, "pageshow", with(Self::on_page_show))?,
+        ];
+        self.on_visibility();
+        Ok(())
+    }
+
+    fn on_visibility(&self) {
+        self.play(|_, now, peer| peer.set_visible(now, !is_hidden()));
+    }
+
+    /// The browser stops the page in a moment.
+    fn on_freeze(&self) {
+        self.play(|_, now, peer| _ = peer.session_mut().map(|session| session.hand_over(now)));
+    }
+
+    /// The page goes, and may come back. The others need not wait for its silence.
+    fn on_page_hide(&self) {
+        self.went.set(true);
+        self.play(|keeper, now, peer| {
+            keeper.remember(now, peer);
+            peer.go_away(now);
+        });
+        tab::end();
+    }
+
+    /// The browser kept the page in its cache and shows it again: the page comes back to its seat.
+    fn on_page_show(&self) {
+        if self.went.get()
+            && let Some(window) = web_sys::window()
+        {
+            let _ = window.location().reload();
+        }
+    }
+}
+
+fn is_hidden() -> bool {
+    web_sys::window().and_then(|window| window.document()).is_some_and(|document| document.hidden())
+}
