@@ -48,6 +48,15 @@ impl Painter {
         painter
     }
 
+    /// Closes the tab, and opens the link in another one.
+    async fn move_to_another_tab(&mut self, link: &str) {
+        let next = self.chromium.tab().await;
+        self.tab.ask("Page.close", serde_json::json!({})).await;
+        (self.tab, self.hands) = (next.clone(), Hands::on(next));
+        self.tab.open(link).await;
+        self.enter().await;
+    }
+
     async fn enter(&self) {
         self.until("the form is there", "document.readyState === 'complete' && document.getElementById('entry').checkVisibility()").await;
         self.hands.write("#name", self.name).await;
@@ -106,18 +115,59 @@ impl Painter {
     }
 }
 
+fn serve() -> Relay {
+    let page = path_from("SAMOVAR_WHITEBOARD_DIR", "target/pages/whiteboard");
+    Relay::serving(&page)
+}
+
+async fn link(painter: &Painter) -> String {
+    let link = painter.tab.evaluate("location.href").await;
+    let link = link.as_str().expect("an address").to_owned();
+    assert!(link.contains('#'), "{link}");
+    link
+}
+
+/// Breaks the page at its next frame, as a fault of the game would.
+const BREAK: &str = "CanvasRenderingContext2D.prototype.clearRect = () => {
+  throw new Error('planted');
+}, null";
+
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_drawn_outlives_its_painters() {
-    let relay = Relay::serving(&path_from(
-        "SAMOVAR_WHITEBOARD_DIR",
-        "target/pages/whiteboard",
-    ));
+async fn page_that_is_hidden_broken_or_closed_keeps_its_seat() {
+    let relay = serve();
     let url = format!("http://{}/", relay.address());
     let mut ann = Painter::new(&url, "Ann").await;
     ann.sees(&["Ann"], "Ann").await;
-    let link = ann.tab.evaluate("location.href").await;
-    let link = link.as_str().expect("an address");
-    assert!(link.contains('#'), "{link}");
+    let link = link(&ann).await;
+    let bob = Painter::new(&link, "Bob").await;
+    bob.sees(&["Ann", "Bob"], "Ann").await;
+
+    let other = ann.chromium.tab().await;
+    bob.sees(&["Ann", "Bob"], "Bob").await;
+    other.ask("Page.close", serde_json::json!({})).await;
+    ann.tab.ask("Page.bringToFront", serde_json::json!({})).await;
+
+    bob.tab.evaluate(BREAK).await;
+    let told = "document.getElementById('status').textContent";
+    bob.until("it says so", &format!("{told}.includes('by an error')")).await;
+    ann.sees(&["Ann"], "Ann").await;
+    bob.tab.evaluate("location.reload(), null").await;
+    bob.enter().await;
+    bob.sees(&["Ann", "Bob"], "Ann").await;
+
+    ann.move_to_another_tab(&link).await;
+    for painter in [&ann, &bob] {
+        painter.sees(&["Ann", "Bob"], "Bob").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_drawn_outlives_its_painters() {
+    let relay = serve();
+    let url = format!("http://{}/", relay.address());
+    let mut ann = Painter::new(&url, "Ann").await;
+    ann.sees(&["Ann"], "Ann").await;
+    let link = &link(&ann).await;
     let bob = Painter::new(link, "Bob").await;
     let (first, second, third) = ([0.3, 0.3], [0.6, 0.6], [0.8, 0.2]);
     ann.draw([0.1, 0.3], [0.5, 0.3]).await;

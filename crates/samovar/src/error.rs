@@ -46,7 +46,7 @@ pub enum Error {
     HostLost,
     /// This program, the host or the relay broke the rules: which, and how.
     Misbehaved(String),
-    /// The game panicked.
+    /// The game panicked; in a page, or the browser threw an exception through it.
     Panicked,
     /// The program runs in no page, but for example in a worker.
     NoPage,
@@ -81,6 +81,9 @@ impl fmt::Display for Error {
             Self::HostLost => f.write_str("the host is lost, and this game allows no other"),
             Self::Misbehaved(what) => write!(f, "the rules were broken: {what}"),
             Self::NoPage => f.write_str("the program runs in no page: it needs a window"),
+            Self::Panicked if cfg!(target_arch = "wasm32") => {
+                f.write_str("the game was ended by an error; the browser's console says by which")
+            }
             Self::Panicked => f.write_str("the game panicked"),
         }
     }

@@ -1,7 +1,7 @@
 //! Runs a game in a page.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 use samovar_peer::Peer;
@@ -9,8 +9,9 @@ use samovar_peer_web::{Listener, Obstacle, WebPeer, entropy, fit_name, now, tab}
 use samovar_session::Role;
 use samovar_wire::control::Presence;
 use samovar_wire::{Duration, Time};
-use wasm_bindgen::JsValue;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::Window;
 
 use crate::entry::Entry;
@@ -34,8 +35,8 @@ impl Entry {
     /// browser withholds them, some frames a second. A future that is dropped leaves the game.
     ///
     /// The tab keeps the seat: a page that is loaded again has it back, with its objects, and so has a new tab after this
-    /// one was closed. A page that is hidden lets another member host. A panic ends the page's code; the others are told
-    /// that this player is away, and a reload brings the player back.
+    /// one was closed. A page that is hidden lets another member host. After a panic, or an exception that the browser throws
+    /// through the game, the others are told that this player is away, and a reload brings the player back.
     ///
     /// `begin` makes the game when this program is a member. The program calls it again, for a game that begins anew, when
     /// it has lost its seat and taken it back: [`Room::own_or`](crate::Room::own_or) then finds the object that the
@@ -68,6 +69,9 @@ impl Entry {
             let run = Run::start(&url, config, keeper)?;
             let end = run.ended().await;
             let was_member = run.0.was_member.get();
+            if run.0.is_broken.get() {
+                return Err(Error::Panicked);
+            }
             let Some((code, keeper)) = run.finish() else { return Err(Error::Panicked) };
             parts = keeper.into_parts();
             match attempts.next(end, was_member)? {
@@ -104,6 +108,8 @@ impl<G: Game> Run<G> {
             was_member: Cell::new(false),
             was_told: Cell::new(false),
             went: Cell::new(false),
+            is_broken: Cell::new(false),
+            frame: OnceCell::new(),
             framed: Cell::new(Time::ZERO),
             lived: Cell::new(Time::ZERO),
             end: RefCell::new(None),
@@ -116,12 +122,17 @@ impl<G: Game> Run<G> {
                 page.turn(false);
             }
         });
-        farewell::set(peer.farewell());
+        let (goodbye, broken) = (peer.farewell(), Rc::downgrade(&page));
+        farewell::set(goodbye, move || {
+            if let Some(page) = broken.upgrade() {
+                page.break_off();
+            }
+        });
         // It was empty.
         let _ = page.peer.set(peer);
         page.listen(&window).map_err(|error| Error::Misbehaved(format!("the browser: {error:?}")))?;
         page.turn(false);
-        spawn_local(frames(Rc::downgrade(&page), window));
+        page.ask_for_frames(window);
         Ok(Self(page))
     }
 
@@ -153,19 +164,6 @@ impl<G: Game> Drop for Run<G> {
     }
 }
 
-/// Gives the game the browser's frames for as long as the page runs it.
-async fn frames<G: Game>(page: Weak<Page<G>>, window: Window) {
-    loop {
-        let next = js_sys::Promise::new(&mut |resolve, _| {
-            // A page that is being torn down gets no more frames.
-            let _ = window.request_animation_frame(&resolve);
-        });
-        let _ = JsFuture::from(next).await;
-        let Some(page) = page.upgrade() else { return };
-        page.turn(true);
-    }
-}
-
 /// Waits for so many milliseconds.
 async fn sleep(millis: u64) {
     let over = js_sys::Promise::new(&mut |resolve, _| {
@@ -188,6 +186,10 @@ struct Page<G: Game> {
     was_told: Cell<bool>,
     /// Whether the page went away.
     went: Cell<bool>,
+    /// Whether a panic or an exception ended the game.
+    is_broken: Cell<bool>,
+    /// The browser's call for each frame.
+    frame: OnceCell<Closure<dyn FnMut()>>,
     /// When the game had its last frame, and other tabs their last sign of life.
     framed: Cell<Time>,
     lived: Cell<Time>,
@@ -210,6 +212,47 @@ impl<G: Game> Page<G> {
             self.tend_office(now, peer);
             self.watch_relay(now, keeper);
         });
+    }
+
+    /// Gives the game the browser's frames for as long as the page runs it.
+    fn ask_for_frames(self: &Rc<Self>, window: Window) {
+        let page = Rc::downgrade(self);
+        let frame = Closure::<dyn FnMut()>::new(move || {
+            let Some(page) = page.upgrade().filter(|page| !page.is_broken.get()) else { return };
+            if page.is_busy.get() {
+                // A frame interrupts nothing: the last call was ended by an exception of the browser's.
+                farewell::say();
+                return;
+            }
+            // The next frame first: an exception must not end them without a word.
+            page.next_frame(&window);
+            page.turn(true);
+        });
+        // It was empty.
+        let _ = self.frame.set(frame);
+        if let Some(window) = web_sys::window() {
+            self.next_frame(&window);
+        }
+    }
+
+    fn next_frame(&self, window: &Window) {
+        if let Some(frame) = self.frame.get() {
+            // A page that is being torn down gets no more frames.
+            let _ = window.request_animation_frame(frame.as_ref().unchecked_ref());
+        }
+    }
+
+    /// Ends the run after a panic or an exception.
+    fn break_off(&self) {
+        self.is_broken.set(true);
+        self.finish_with(End::Failed(String::new()));
+    }
+
+    fn finish_with(&self, end: End) {
+        *self.end.borrow_mut() = Some(end);
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
     }
 
     /// Calls the keeper, unless it is being called: the game may do what the browser reports at once.
@@ -238,10 +281,7 @@ impl<G: Game> Page<G> {
         if let Some(end) = keeper.end(peer)
             && !self.went.get()
         {
-            *self.end.borrow_mut() = Some(end);
-            if let Some(waker) = self.waker.take() {
-                waker.wake();
-            }
+            self.finish_with(end);
         }
     }
 
