@@ -72,7 +72,8 @@ fn of_struct(krate: &Path, name: &Ident, fields: &Fields) -> Result<TokenStream>
         let member = &field.member;
         quote!(&self.#member)
     });
-    let (unpack, bits) = (unpacks(krate, &fields), bits(&fields));
+    let (unpack, bits, shape) = (unpacks(krate, &fields), bits(&fields), shapes(krate, &fields));
+    let word = name.unraw().to_string();
     Ok(quote! {
         #[automatically_derived]
         impl #krate::Replicate for #name {
@@ -103,6 +104,11 @@ fn of_struct(krate: &Path, name: &Ident, fields: &Fields) -> Result<TokenStream>
             fn unpack(bits: &mut #krate::pack::BitReader<'_>) -> ::core::result::Result<Self, #krate::StateError> {
                 ::core::result::Result::Ok(Self { #unpack })
             }
+
+            fn shape(shape: &mut #krate::Shape) {
+                shape.word(#word);
+                #shape
+            }
         }
     })
 }
@@ -116,6 +122,8 @@ fn of_enum(krate: &Path, name: &Ident, data: &DataEnum) -> Result<TokenStream> {
     }
     let last = Literal::u32_unsuffixed(data.variants.len() as u32 - 1);
     let (mut packs_all, mut unpacks_all, mut bits_all) = (Vec::new(), Vec::new(), quote!(0));
+    let (count, word) = (Literal::u32_unsuffixed(data.variants.len() as u32), name.unraw().to_string());
+    let mut shapes_all = quote!(shape.word(#word); shape.number(#count););
     for (index, variant) in data.variants.iter().enumerate() {
         let (index, ident) = (Literal::u32_unsuffixed(index as u32), &variant.ident);
         let fields = plan(krate, &variant.fields)?;
@@ -135,6 +143,8 @@ fn of_enum(krate: &Path, name: &Ident, data: &DataEnum) -> Result<TokenStream> {
         let (unpack, bits) = (unpacks(krate, &fields), bits(&fields));
         unpacks_all.push(quote!(#index => ::core::result::Result::Ok(Self::#ident { #unpack }),));
         bits_all = quote!(#krate::pack::larger(#bits_all, #bits));
+        let (word, shape) = (ident.unraw().to_string(), shapes(krate, &fields));
+        shapes_all = quote!(#shapes_all shape.word(#word); #shape);
     }
     let own = quote!(#krate::pack::Packer::<Self>);
     Ok(quote! {
@@ -170,6 +180,10 @@ fn of_enum(krate: &Path, name: &Ident, data: &DataEnum) -> Result<TokenStream> {
                     _ => ::core::result::Result::Err(#krate::StateError::Invalid),
                 }
             }
+
+            fn shape(shape: &mut #krate::Shape) {
+                #shapes_all
+            }
         }
     })
 }
@@ -179,6 +193,7 @@ fn of_choice(krate: &Path, name: &Ident, data: &DataEnum) -> TokenStream {
     let count = Literal::i32_unsuffixed(data.variants.len() as i32);
     let indices: Vec<_> = (0..data.variants.len() as i32).map(Literal::i32_unsuffixed).collect();
     let variants: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
+    let words = [name].into_iter().chain(variants.iter().copied()).map(|word| word.unraw().to_string());
     let (coder, as_coder) = (quote!(#krate::quantise::Choice), quote!(#krate::quantise::Quantise::<Self>));
     quote! {
         #[automatically_derived]
@@ -224,6 +239,11 @@ fn of_choice(krate: &Path, name: &Ident, data: &DataEnum) -> TokenStream {
 
             fn unpack(bits: &mut #krate::pack::BitReader<'_>) -> ::core::result::Result<Self, #krate::StateError> {
                 #as_coder::unpack(&#coder, bits)
+            }
+
+            fn shape(shape: &mut #krate::Shape) {
+                #(shape.word(#words);)*
+                shape.number(#count);
             }
         }
     }
@@ -345,6 +365,18 @@ fn unpacks(krate: &Path, fields: &[Planned<'_>]) -> TokenStream {
         quote_spanned!(field.span=> #member: #krate::pack::Packer::<#ty>::unpack(&#packer, bits)?)
     });
     quote!(#(#each),*)
+}
+
+/// The names of the fields, and the shapes of their packed values.
+fn shapes(krate: &Path, fields: &[Planned<'_>]) -> TokenStream {
+    let each = fields.iter().map(|field| {
+        let (word, ty, packer) = (name_of(&field.member), field.ty, &field.packing.packer);
+        quote_spanned!(field.span=>
+            shape.word(#word);
+            #krate::pack::Packer::<#ty>::shape(&#packer, shape);
+        )
+    });
+    quote!(#(#each)*)
 }
 
 fn bits(fields: &[Planned<'_>]) -> TokenStream {

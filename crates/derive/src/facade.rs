@@ -1,8 +1,8 @@
 //! The derives of the crate `samovar`: `Object`, `Message` and `Value`.
 
-use proc_macro2::{Literal, TokenStream};
-use quote::{ToTokens, quote};
-use syn::{Attribute, Data, DeriveInput, Error, Fields, LitStr, Path, Result, parse_quote};
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Data, DeriveInput, Error, LitStr, Path, Result, parse_quote};
 
 use crate::attributes::OfType;
 use crate::expand::{at_call, of_type};
@@ -21,14 +21,12 @@ pub(crate) fn expand(input: &DeriveInput, part: Part) -> Result<TokenStream> {
     let root: Path = krate.map_or_else(|| parse_quote!(::samovar), at_call);
     let objects: Path = parse_quote!(#root::objects);
     let own = of_type(&objects, input)?;
-    let (name, shape) = (&input.ident, shape(input));
+    let name = &input.ident;
     let tokens = match part {
         Part::Value => TokenStream::new(),
         Part::Message => quote! {
             #[automatically_derived]
-            impl #root::Message for #name {
-                const SHAPE: u64 = #shape;
-            }
+            impl #root::Message for #name {}
         },
         Part::Object => {
             if !matches!(&input.data, Data::Struct(data) if !data.fields.is_empty()) {
@@ -93,39 +91,4 @@ fn access_of(root: &Path, word: Option<&LitStr>) -> Result<TokenStream> {
             ));
         }
     })
-}
-
-/// A number that differs for types that are written differently: the names, the types and the attributes of all fields.
-/// FNV-1a, 64 bits.
-fn shape(input: &DeriveInput) -> Literal {
-    let mut text = input.ident.to_string();
-    let mut add = |fields: &Fields| {
-        for field in fields {
-            let ours = |attribute: &&Attribute| attribute.path().is_ident("field");
-            for attribute in field.attrs.iter().filter(ours) {
-                text += &attribute.to_token_stream().to_string();
-            }
-            if let Some(name) = &field.ident {
-                text += &name.to_string();
-            }
-            text += &field.ty.to_token_stream().to_string();
-            text.push(';');
-        }
-        text.push('|');
-    };
-    match &input.data {
-        Data::Struct(data) => add(&data.fields),
-        Data::Enum(data) => data.variants.iter().for_each(|variant| add(&variant.fields)),
-        Data::Union(_) => {}
-    }
-    if let Data::Enum(data) = &input.data {
-        data.variants.iter().for_each(|variant| text += &variant.ident.to_string());
-    }
-    let hash = text
-        .bytes()
-        .filter(|byte| !byte.is_ascii_whitespace())
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-    Literal::u64_suffixed(hash)
 }

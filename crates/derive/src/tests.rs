@@ -85,23 +85,3 @@ fn objects_of_samovar_are_refused_in_words_of_its_attributes() {
         assert!(refusal.contains(said), "{input}: {refusal}");
     }
 }
-
-#[test]
-fn messages_that_are_written_differently_have_other_shapes() {
-    let shape = |input: &str| {
-        let tokens = facade::expand(&syn::parse_str(input).unwrap(), Part::Message).unwrap().to_string();
-        let (_, shape) = tokens.split_once("SHAPE : u64 = ").unwrap();
-        shape.split(';').next().unwrap().to_owned()
-    };
-    let one = shape("struct Chat { #[field(bound = 20)] text: String }");
-    assert_eq!(one, shape("struct Chat {\n /// Said.\n #[field(bound = 20)]\n text: String }"));
-    for other in [
-        "struct Chat { #[field(bound = 21)] text: String }",
-        "struct Chat { #[field(bound = 20)] said: String }",
-        "struct Chat { #[field(bound = 20)] text: String, more: u8 }",
-        "enum Chat { A { #[field(bound = 20)] text: String }, B }",
-    ] {
-        assert_ne!(one, shape(other), "{other}");
-    }
-    assert_ne!(shape("enum Ask { A, B(u8) }"), shape("enum Ask { B(u8), A }"));
-}

@@ -61,6 +61,8 @@ pub enum CreateError {
     Reserved,
     /// The state does not match the schema of its kind.
     WrongShape,
+    /// The game's [`Schemas`] state other traits for this kind, or none.
+    OtherTraits,
     /// The traits need code that this build leaves out: [`Orphan`](samovar_wire::object::Orphan)'s `Freeze` and
     /// `ToNearest` need the feature `ownership` of the session.
     LeftOut,
@@ -244,6 +246,9 @@ impl Objects {
     ) -> Result<ObjectId, CreateError> {
         if traits.kind == Kind::SESSION {
             return Err(CreateError::Reserved);
+        }
+        if !self.schemas.0.permits(traits) {
+            return Err(CreateError::OtherTraits);
         }
         let most = if self.is_host() { OBJECTS_AT_HOST_MAX } else { OBJECTS_PER_PEER_MAX };
         if self.slots.owned_by(self.me) >= most {

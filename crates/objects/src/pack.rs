@@ -25,6 +25,7 @@ use samovar_wire::limits::FIELD_MAX;
 use samovar_wire::{Duration, ObjectId, PeerId, SeatId, Term, Time};
 
 use crate::quantise::{Choice, Choices, Exact, Exactly, Quantise, Whole};
+use crate::shape::Shape;
 use crate::state::StateError;
 
 /// Most items of a list.
@@ -47,6 +48,9 @@ pub trait Pack: Sized {
     /// # Errors
     /// `Invalid` for bits that [`Pack::pack`] does not write.
     fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError>;
+
+    /// Appends all that the bits depend on, and the names of the parts.
+    fn shape(shape: &mut Shape);
 }
 
 /// The bytes that so many bits take in a field.
@@ -94,6 +98,10 @@ macro_rules! pack_by {
             fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError> {
                 Quantise::<Self>::unpack(&const { $coder }, bits)
             }
+
+            fn shape(shape: &mut Shape) {
+                shape.word(stringify!($type));
+            }
         }
     )*};
 }
@@ -125,6 +133,10 @@ impl Pack for SeatId {
     fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError> {
         u16::unpack(bits).map(Self)
     }
+
+    fn shape(shape: &mut Shape) {
+        shape.word("SeatId");
+    }
 }
 
 impl Pack for () {
@@ -134,6 +146,10 @@ impl Pack for () {
 
     fn unpack(_bits: &mut BitReader<'_>) -> Result<Self, StateError> {
         Ok(())
+    }
+
+    fn shape(shape: &mut Shape) {
+        shape.word("()");
     }
 }
 
@@ -147,6 +163,10 @@ impl<T: Pack> Pack for Option<T> {
     fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError> {
         Perhaps(Own).unpack(bits)
     }
+
+    fn shape(shape: &mut Shape) {
+        Packer::<Self>::shape(&Perhaps(Own), shape);
+    }
 }
 
 impl<T: Pack, const N: usize> Pack for [T; N] {
@@ -158,6 +178,10 @@ impl<T: Pack, const N: usize> Pack for [T; N] {
 
     fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError> {
         Each(Own).unpack(bits)
+    }
+
+    fn shape(shape: &mut Shape) {
+        Packer::<Self>::shape(&Each(Own), shape);
     }
 }
 
@@ -172,6 +196,11 @@ macro_rules! pack_tuples {
 
             fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError> {
                 Ok(($($type::unpack(bits)?,)+))
+            }
+
+            fn shape(shape: &mut Shape) {
+                shape.word("tuple");
+                $($type::shape(shape);)+
             }
         }
     )*};

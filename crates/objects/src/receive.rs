@@ -296,6 +296,9 @@ impl Objects {
 
     /// The object in an announcement.
     pub(crate) fn read_announcement(&self, new: &Announcement<'_>) -> Result<Object, CloseCode> {
+        if !self.schemas.0.permits(new.traits) {
+            return Err(CloseCode::Malformed);
+        }
         let mut state = State::default();
         let schema = self.schema(new.traits.kind);
         read_fields(schema, new.fields.iter(), &mut state)?;

@@ -7,6 +7,7 @@
 //! without a schema has texts only, as many as its objects are created with.
 
 use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX};
+use samovar_wire::object::Traits;
 use samovar_wire::{Kind, SortedMap, digest};
 
 /// Most numbers that the fields of one object hold together.
@@ -107,8 +108,8 @@ impl Coding {
         }
     }
 
-    /// Everything that the wire depends on, for [`Schemas::hash`].
-    fn bytes(&self) -> impl Iterator<Item = u8> {
+    /// Everything that the wire depends on.
+    pub(crate) fn bytes(&self) -> impl Iterator<Item = u8> {
         let (tag, first, second, step) = match *self {
             Self::Grid { min, max, step, .. } => (0, min, max, step),
             Self::Angle { turn, .. } => (1, turn, 0, 0.0),
@@ -336,7 +337,10 @@ impl Schema {
 
 /// The schemas of all kinds that have one.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Schemas(SortedMap<Kind, Schema>);
+pub struct Schemas {
+    kinds: SortedMap<Kind, Schema>,
+    traits: SortedMap<Kind, Traits>,
+}
 
 impl Schemas {
     /// None: all objects are made of texts.
@@ -351,26 +355,44 @@ impl Schemas {
     /// When the kind has one already.
     #[must_use]
     pub fn with(mut self, schema: Schema) -> Self {
-        let former = self.0.insert(schema.kind, schema);
+        let former = self.kinds.insert(schema.kind, schema);
         assert!(former.is_none(), "two schemas for one kind");
         self
+    }
+
+    /// With a game whose objects of this kind have exactly these traits. A game that states any of them has no objects
+    /// of kinds that it does not state: a member that announces other objects breaks the rules.
+    #[must_use]
+    pub fn with_traits(mut self, traits: Traits) -> Self {
+        self.traits.insert(traits.kind, traits);
+        self
+    }
+
+    /// Whether the game has objects of these traits.
+    pub(crate) fn permits(&self, traits: Traits) -> bool {
+        self.traits.is_empty()
+            || traits.kind == Kind::SESSION
+            || self.traits.get(&traits.kind) == Some(&traits)
     }
 
     /// That of a kind.
     #[must_use]
     pub fn of(&self, kind: Kind) -> Option<&Schema> {
-        self.0.get(&kind)
+        self.kinds.get(&kind)
     }
 
     /// A number to fold into a game's parameters: it differs for schemas that the wire tells apart.
     #[must_use]
     pub fn hash(&self) -> u64 {
         let mut bytes = Vec::new();
-        for schema in self.0.values() {
+        for schema in self.kinds.values() {
             bytes.extend(schema.kind.0.to_le_bytes());
             // A kind has fewer fields than the number that stands for no place.
             bytes.extend([schema.fields.len() as u8, schema.place.unwrap_or(u8::MAX)]);
             schema.fields.iter().for_each(|field| bytes.extend(field.coding.bytes()));
+        }
+        for traits in self.traits.values() {
+            bytes.extend([traits.kind.0, traits.flags()]);
         }
         let digest = digest(&[b"samovar schemas", &bytes]);
         u64::from_le_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))

@@ -8,7 +8,7 @@ use samovar_wire::{CloseCode, GameCode};
 
 use crate::error::Error;
 use crate::game::{Game, MaybeSend, params};
-use crate::hosted::Hosted;
+use crate::hosted;
 use crate::keeper::{End, OnStatus, may_come_back};
 use crate::memory::Memory;
 use crate::status::Status;
@@ -121,7 +121,7 @@ impl Entry {
         if !(1..=MEMBERS_MAX).contains(&self.capacity) {
             return Err(Error::BadCapacity(self.capacity));
         }
-        let schemas = G::schemas().with(Hosted::<G::State>::schema());
+        let schemas = hosted::schemas::<G>();
         let config = PeerConfig {
             entropy: [0; 32],
             purpose: Purpose::Create(None),
@@ -183,6 +183,11 @@ impl Attempts {
 
     pub(crate) fn name(&self) -> &str {
         &self.config.name
+    }
+
+    /// The hash of all that the members agree on.
+    pub(crate) const fn params(&self) -> u64 {
+        self.config.params
     }
 
     /// The configuration of the next run.
@@ -330,13 +335,5 @@ mod tests {
         assert!(matches!(attempts.config([0; 32], &memory).purpose, Purpose::Rejoin(..)));
         attempts.next(End::Refused(Refusal::BadPass), false).unwrap();
         assert!(matches!(attempts.config([0; 32], &memory).purpose, Purpose::Join(_)));
-    }
-
-    #[test]
-    fn other_game_has_other_params() {
-        struct Other;
-        crate::game! { Other: name = "idle", version = 2 }
-        let schemas = samovar_session::Schemas::new();
-        assert_ne!(params::<Idle>(&schemas), params::<Other>(&schemas));
     }
 }

@@ -1,7 +1,7 @@
 //! The trait that a game implements, and what it agrees on with the other members.
 
 use samovar_session::Rules;
-use samovar_session::objects::{Pack, Replicate, Schemas};
+use samovar_session::objects::{Pack, Replicate, Schemas, Shape};
 use samovar_wire::digest;
 use samovar_wire::limits::FIELD_MAX;
 
@@ -21,14 +21,9 @@ pub trait MaybeSend {}
 impl<T> MaybeSend for T {}
 
 /// A message between the members of a game, or what they ask of the host. Derive it with `#[derive(Message)]`.
-pub trait Message: Pack {
-    /// Differs for types that are written differently.
-    const SHAPE: u64;
-}
+pub trait Message: Pack {}
 
-impl Message for () {
-    const SHAPE: u64 = 0;
-}
+impl Message for () {}
 
 /// The agreement between the members of a game. [`game!`](crate::game) implements it.
 #[diagnostic::on_unimplemented(
@@ -42,14 +37,17 @@ pub trait Agreed: Sized + 'static {
     /// The version of its rules. Programs of another version are refused.
     const VERSION: u32;
     /// The state that the host keeps for all: see [`Room::state`].
-    type State: Replicate + Default + Clone + MaybeSend;
+    type State: Replicate + Pack + Default + Clone + MaybeSend;
     /// A message between members: see [`Room::tell`].
     type Message: Message + MaybeSend;
     /// A member's wish to the host: see [`Room::ask`].
     type Ask: Message + MaybeSend;
 
-    /// The schemas of its objects.
+    /// The schemas of its objects, and how they are shared.
     fn schemas() -> Schemas;
+
+    /// The shapes of its objects.
+    fn shapes(shape: &mut Shape);
 
     /// How the session is kept alive.
     #[must_use]
@@ -102,7 +100,12 @@ pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
     ];
     let times = [grace, steps_within.unwrap_or_default(), timestamp.lookahead, timestamp.patience];
     let times = times.map(|time| time.as_micros().to_le_bytes()).concat();
-    let shapes = [schemas.hash(), G::Message::SHAPE, G::Ask::SHAPE].map(u64::to_le_bytes).concat();
+    let mut shape = Shape::default();
+    G::shapes(&mut shape);
+    G::State::shape(&mut shape);
+    G::Message::shape(&mut shape);
+    G::Ask::shape(&mut shape);
+    let shapes = [schemas.hash(), shape.hash()].map(u64::to_le_bytes).concat();
     let version = G::VERSION.to_le_bytes();
     let [a, b, c, d, e, f, g, h, ..] =
         digest(&[b"samovar game", G::NAME.as_bytes(), &version, &shapes, &flags, &times]);
@@ -154,7 +157,15 @@ macro_rules! game {
             type Ask = $crate::__or_none!($($ask)?);
 
             fn schemas() -> $crate::Schemas {
-                $crate::Schemas::new()$($(.with($crate::schema_of::<Self, $object>()))*)?
+                $crate::Schemas::new()$($(
+                    .with($crate::schema_of::<Self, $object>())
+                    .with_traits($crate::traits_of::<Self, $object>())
+                )*)?
+            }
+
+            fn shapes(shape: &mut $crate::objects::Shape) {
+                let _ = &shape;
+                $($(<$object as $crate::objects::Pack>::shape(shape);)*)?
             }
 
             $(fn rules() -> $crate::Rules {
@@ -195,4 +206,74 @@ macro_rules! __kinds {
         }
         $crate::__kinds!($game, $kind + 1; $($rest,)*);
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samovar_derive::{Message, Object, Value};
+
+    use crate::hosted;
+
+    /// The params of a game with these parts.
+    macro_rules! params_of {
+        ($version:expr, ($($part:tt)*) $($item:item)*) => {{
+            $($item)*
+            struct It;
+            crate::game! { It: name = "it", version = $version, $($part)* }
+            impl Game for It {
+                fn frame(&mut self, _: &mut Room<'_, Self>, _: f64) {}
+            }
+            params::<It>(&hosted::schemas::<It>())
+        }};
+    }
+
+    const LOW: u32 = 7;
+    const HIGH: u32 = 6;
+
+    #[test]
+    fn programs_that_read_each_other_wrongly_have_other_params() {
+        let all = [
+            params_of!(1, ()),
+            params_of!(2, ()),
+            params_of!(1, (state = u32)),
+            params_of!(1, (state = i32)),
+            params_of!(1, (messages = A) #[derive(Message)] #[object(crate = crate)] enum A { B, C }),
+            params_of!(1, (messages = A) #[derive(Message)] #[object(crate = crate)] enum A { C, B }),
+            params_of!(1, (asks = A) #[derive(Message)] #[object(crate = crate)] enum A { B, C }),
+            // The inside of a part, and a bound that is a constant.
+            params_of!(1, (messages = A)
+                #[derive(Value)] #[object(crate = crate)] struct Inside { a: u16, b: u16 }
+                #[derive(Message)] #[object(crate = crate)] struct A { inside: Inside }),
+            params_of!(1, (messages = A)
+                #[derive(Value)] #[object(crate = crate)] struct Inside { b: u16, a: u16 }
+                #[derive(Message)] #[object(crate = crate)] struct A { inside: Inside }),
+            params_of!(1, (messages = A)
+                #[derive(Message)] #[object(crate = crate)]
+                struct A { #[field(min = 0, max = LOW)] level: u32 }),
+            params_of!(1, (messages = A)
+                #[derive(Message)] #[object(crate = crate)]
+                struct A { #[field(min = 0, max = HIGH)] level: u32 }),
+            // What a text holds, and how an object is shared.
+            params_of!(1, (objects = (A))
+                #[derive(Object)] #[object(crate = crate)] struct A { #[field(bound = 4)] list: Vec<(u8, u16)> }),
+            params_of!(1, (objects = (A))
+                #[derive(Object)] #[object(crate = crate)] struct A { #[field(bound = 4)] list: Vec<(u16, u8)> }),
+            params_of!(1, (objects = (A))
+                #[derive(Object)] #[object(crate = crate, orphan = "host")]
+                struct A { #[field(bound = 4)] list: Vec<(u16, u8)> }),
+            params_of!(1, (objects = (A))
+                #[derive(Object)] #[object(crate = crate, orphan = "host", reliable)]
+                struct A { #[field(bound = 4)] list: Vec<(u16, u8)> }),
+        ];
+        for (place, one) in all.iter().enumerate() {
+            let same = all[..place].iter().position(|other| other == one);
+            assert_eq!(same, None, "{place}");
+        }
+    }
+
+    #[test]
+    fn equal_games_have_equal_params() {
+        assert_eq!(params_of!(1, (state = u32)), params_of!(1, (state = u32)));
+    }
 }

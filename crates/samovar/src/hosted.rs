@@ -2,11 +2,15 @@
 //! for each seat, the number of the last ask that changed them. Both change in one update, so a new host knows which
 //! asks have had their effect.
 
-use samovar_session::objects::{Coding, Replicate, Schema, SchemaBuilder, State, StateError, StateReader};
+use samovar_session::objects::{
+    Coding, Replicate, Schema, SchemaBuilder, Schemas, State, StateError, StateReader,
+};
 use samovar_session::{Access, Orphan};
 use samovar_wire::limits::SEATS_MAX;
 use samovar_wire::object::Traits;
 use samovar_wire::{Kind, SeatId};
+
+use crate::game::Agreed;
 
 /// The kind of the object; a game's own kinds begin at 1.
 pub(crate) const KIND: Kind = Kind(255);
@@ -27,6 +31,11 @@ pub(crate) const TRAITS: Traits = Traits {
     balanced: false,
     with_host: true,
 };
+
+/// The schemas of the game's objects and of the state.
+pub(crate) fn schemas<G: Agreed>() -> Schemas {
+    G::schemas().with(Hosted::<G::State>::schema()).with_traits(TRAITS)
+}
 
 /// The number of the last ask of each seat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -91,7 +91,7 @@ pub(crate) struct Keeper<G: Game> {
 impl<G: Game> Keeper<G> {
     pub(crate) fn new(name: String, parts: Parts<G>) -> Self {
         let Parts { memory, on_status, begin } = parts;
-        let schemas = G::schemas().with(Hosted::<G::State>::schema());
+        let schemas = hosted::schemas::<G>();
         let hosted = memory.hosted();
         Self {
             game: None,

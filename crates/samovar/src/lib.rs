@@ -76,7 +76,7 @@ pub use game::{Agreed, Game, MaybeSend, Message, assert_fits};
 pub use member::{Change, Member};
 #[cfg(not(target_arch = "wasm32"))]
 pub use native::args;
-pub use object::{Id, Object, ObjectOf, Orphaned, Seen, Sharing, schema_of};
+pub use object::{Id, Object, ObjectOf, Orphaned, Seen, Sharing, schema_of, traits_of};
 pub use room::{Hosting, Room, To};
 pub use samovar_derive::{Message, Object, Value};
 pub use samovar_peer::PathPolicy;

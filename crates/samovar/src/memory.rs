@@ -10,7 +10,7 @@ use samovar_wire::{GameCode, PeerId, PeerPass, SessionId, Signature, Ticket};
 use crate::hosted::Hosted;
 
 /// The layout of the kept bytes.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// No honest memory is larger.
 pub(crate) const BYTES_MAX: usize = 64 * 1024;
 
@@ -33,6 +33,7 @@ pub(crate) struct Memory {
 #[derive(Encode, Decode)]
 struct Stored {
     version: u8,
+    params: u64,
     code: String,
     ticket: Option<[u8; 24]>,
     pass: Option<(u64, u32, [u8; 64])>,
@@ -41,9 +42,11 @@ struct Stored {
 }
 
 impl Memory {
-    pub(crate) fn to_bytes(&self, code: &str) -> Vec<u8> {
+    /// `params` are those of the game: see [`params`](crate::game::params).
+    pub(crate) fn to_bytes(&self, code: &str, params: u64) -> Vec<u8> {
         let stored = Stored {
             version: VERSION,
+            params,
             code: code.to_owned(),
             ticket: self.ticket.map(|ticket| ticket.to_bytes()),
             pass: self.pass.map(|pass| (pass.session.0, pass.peer.0, pass.signature.0)),
@@ -54,11 +57,16 @@ impl Memory {
         bincode::encode_to_vec(stored, CONFIG).unwrap_or_default()
     }
 
-    /// The memory of the game with this code, or `None` when the bytes are of another game.
+    /// The memory of the game with this code and these params, or `None` when the bytes are of another game, or of
+    /// another version of it.
     ///
     /// # Errors
     /// The bytes are damaged, or of another version.
-    pub(crate) fn from_bytes(bytes: &[u8], code: &GameCode) -> Result<Option<Self>, &'static str> {
+    pub(crate) fn from_bytes(
+        bytes: &[u8],
+        code: &GameCode,
+        params: u64,
+    ) -> Result<Option<Self>, &'static str> {
         let (stored, length): (Stored, usize) =
             bincode::decode_from_slice(bytes, CONFIG).map_err(|_| "it is damaged")?;
         if stored.version != VERSION {
@@ -67,7 +75,7 @@ impl Memory {
         if length != bytes.len() {
             return Err("it is damaged");
         }
-        if stored.code != code.as_str() {
+        if (stored.code.as_str(), stored.params) != (code.as_str(), params) {
             return Ok(None);
         }
         let kept =
@@ -116,25 +124,26 @@ mod tests {
 
     #[test]
     fn memory_survives_its_encoding_and_is_of_one_game() {
-        let bytes = memory().to_bytes("TEA-4");
+        let bytes = memory().to_bytes("TEA-4", 7);
         let (same, other) = (GameCode::parse("TEA-4").unwrap(), GameCode::parse("TEA-5").unwrap());
-        let back = Memory::from_bytes(&bytes, &same).unwrap().unwrap();
+        let back = Memory::from_bytes(&bytes, &same, 7).unwrap().unwrap();
         assert_eq!(back, memory());
         assert_eq!(back.hosted::<u32>().ledger.last(samovar_wire::SeatId(2)), 99);
-        assert_eq!(Memory::from_bytes(&bytes, &other), Ok(None));
+        assert_eq!(Memory::from_bytes(&bytes, &other, 7), Ok(None));
+        assert_eq!(Memory::from_bytes(&bytes, &same, 8), Ok(None));
     }
 
     #[test]
     fn damaged_bytes_are_an_error_and_no_panic() {
-        let (bytes, code) = (memory().to_bytes("TEA-4"), GameCode::parse("TEA-4").unwrap());
+        let (bytes, code) = (memory().to_bytes("TEA-4", 7), GameCode::parse("TEA-4").unwrap());
         for length in 0..bytes.len() {
-            assert!(Memory::from_bytes(&bytes[..length], &code).is_err(), "{length} bytes");
+            assert!(Memory::from_bytes(&bytes[..length], &code, 7).is_err(), "{length} bytes");
         }
         for place in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[place] ^= 0x55;
-            let _ = Memory::from_bytes(&damaged, &code);
+            let _ = Memory::from_bytes(&damaged, &code, 7);
         }
-        assert!(Memory::from_bytes(&[0xff; 400], &code).is_err());
+        assert!(Memory::from_bytes(&[0xff; 400], &code, 7).is_err());
     }
 }

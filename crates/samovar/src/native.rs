@@ -36,7 +36,7 @@ impl Entry {
         let (mut attempts, on_status) = self.attempts::<G>()?;
         let mut parts = Parts { memory: Memory::default(), on_status, begin: Box::new(begin) };
         if let (Some(path), Some(code)) = (&file, attempts.code()) {
-            parts.memory = read(path, code)?;
+            parts.memory = read(path, code, attempts.params())?;
         }
         if let Some(path) = &file {
             check(path)?;
@@ -46,7 +46,13 @@ impl Entry {
             let config = attempts.config(entropy(), &parts.memory);
             let keeper = Keeper::new(fit_name(attempts.name()), parts);
             let (over, is_over) = oneshot::channel();
-            let runner = Runner::<G> { keeper, file: file.clone(), was_member: false, over: Some(over) };
+            let runner = Runner::<G> {
+                keeper,
+                file: file.clone(),
+                params: attempts.params(),
+                was_member: false,
+                over: Some(over),
+            };
             let peer = NativePeer::start(url.clone(), config, NativeConfig::default(), runner);
             let end = tokio::select! {
                 end = is_over => end.map_err(|_| Error::Panicked)?,
@@ -97,6 +103,7 @@ pub fn args<const N: usize>(names: [&str; N]) -> Result<[String; N], Error> {
 struct Runner<G: Game> {
     keeper: Keeper<G>,
     file: Option<std::path::PathBuf>,
+    params: u64,
     was_member: bool,
     over: Option<oneshot::Sender<End>>,
 }
@@ -105,7 +112,7 @@ impl<G: Game> Runner<G> {
     fn after(&mut self, peer: &Peer) {
         self.was_member |= peer.session().is_some_and(|session| session.is_member());
         if let Some((path, (memory, code))) = self.file.as_ref().zip(self.keeper.take_memory())
-            && let Err(error) = write(path, &memory.to_bytes(code))
+            && let Err(error) = write(path, &memory.to_bytes(code, self.params))
         {
             crate::log(&format!("samovar: the seat cannot be kept in {}: {error}", path.display()));
             self.file = None;
@@ -143,7 +150,7 @@ impl<G: Game> driver::Game for Runner<G> {
 
 /// # Errors
 /// The file is there and cannot be read, or holds no seat.
-fn read(path: &Path, code: &GameCode) -> Result<Memory, Error> {
+fn read(path: &Path, code: &GameCode, params: u64) -> Result<Memory, Error> {
     let wrong = |why: &dyn core::fmt::Display| {
         Error::SeatFile(format!(
             "the file of the seat, {}, cannot be used: {why}; without it you join as a new player",
@@ -159,7 +166,7 @@ fn read(path: &Path, code: &GameCode) -> Result<Memory, Error> {
         return Err(wrong(&"it is too large"));
     }
     let bytes = std::fs::read(path).map_err(|error| wrong(&error))?;
-    Ok(Memory::from_bytes(&bytes, code).map_err(|why| wrong(&why))?.unwrap_or_default())
+    Ok(Memory::from_bytes(&bytes, code, params).map_err(|why| wrong(&why))?.unwrap_or_default())
 }
 
 /// # Errors
@@ -205,11 +212,11 @@ mod tests {
     fn damaged_seat_file_is_an_error_and_none_is_no_seat() {
         let path = std::env::temp_dir().join(format!("samovar-seat-{}", std::process::id()));
         let code = GameCode::parse("TEA-4").unwrap();
-        assert_eq!(read(&path, &code), Ok(Memory::default()), "no file is no seat");
-        write(&path, &Memory::default().to_bytes("TEA-4")).unwrap();
-        assert_eq!(read(&path, &code), Ok(Memory::default()));
+        assert_eq!(read(&path, &code, 7), Ok(Memory::default()), "no file is no seat");
+        write(&path, &Memory::default().to_bytes("TEA-4", 7)).unwrap();
+        assert_eq!(read(&path, &code, 7), Ok(Memory::default()));
         write(&path, b"tea").unwrap();
-        let said = read(&path, &code).unwrap_err().to_string();
+        let said = read(&path, &code, 7).unwrap_err().to_string();
         std::fs::remove_file(&path).unwrap();
         assert!(said.contains("damaged") && said.contains("as a new player"), "{said}");
     }

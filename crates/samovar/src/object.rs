@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use samovar_session::objects::{
-    Coding, Motion, Replicate, Schema, SchemaBuilder, State, StateError, StateReader,
+    Coding, Motion, Pack, Replicate, Schema, SchemaBuilder, State, StateError, StateReader,
 };
 use samovar_session::{Access, Orphan};
 use samovar_wire::object::Traits;
@@ -51,7 +51,7 @@ impl Sharing {
 }
 
 /// A struct whose values are objects of a game. Derive it with `#[derive(Object)]`.
-pub trait Object: Replicate {
+pub trait Object: Replicate + Pack {
     /// How its objects are shared.
     const SHARING: Sharing;
 }
@@ -144,6 +144,13 @@ pub fn schema_of<G, T: ObjectOf<G>>() -> Schema {
     fields.field("seat", Coding::Grid { width: 1, min: 0, max: 0xffff, step: 1.0, motion: Motion::Held });
     T::describe(&mut fields, "value");
     fields.build(Kind(T::KIND))
+}
+
+/// How a game's objects of a type are shared, as the wire says it.
+#[doc(hidden)]
+#[must_use]
+pub fn traits_of<G, T: ObjectOf<G>>() -> Traits {
+    T::SHARING.traits(T::KIND)
 }
 
 pub(crate) fn write<T: Replicate>(seat: SeatId, value: &T) -> State {

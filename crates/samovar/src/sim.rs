@@ -12,7 +12,7 @@ use samovar_session::{Event, Session};
 use samovar_sim::{Broken, ProcessId, Promise, SCENARIOS, Scenario, Turn, run};
 
 use crate::game::Game;
-use crate::hosted::Hosted;
+use crate::hosted;
 use crate::keeper::{Keeper, Parts};
 use crate::member::Member;
 use crate::memory::Memory;
@@ -68,7 +68,7 @@ where
     C: Fn(&[Settled<'_, G>]) -> Result<(), String>,
 {
     fn schemas(&self) -> Schemas {
-        G::schemas().with(Hosted::<G::State>::schema())
+        hosted::schemas::<G>()
     }
 
     fn tick(&mut self, turn: &mut Turn<'_>) {

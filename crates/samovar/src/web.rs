@@ -51,7 +51,8 @@ impl Entry {
         if let Some(code) = attempts.code() {
             let key = key::<G>(code.as_str());
             tab::inherit(&key);
-            let kept = tab::get(&key, BYTES_MAX).map(|bytes| Memory::from_bytes(&bytes, code));
+            let kept =
+                tab::get(&key, BYTES_MAX).map(|bytes| Memory::from_bytes(&bytes, code, attempts.params()));
             parts.memory = match kept.transpose() {
                 Ok(memory) => memory.flatten().unwrap_or_default(),
                 Err(why) => {
@@ -103,6 +104,7 @@ impl<G: Game> Run<G> {
             keeper: RefCell::new(Some(keeper)),
             peer: OnceCell::new(),
             url: url.to_owned(),
+            params: config.params,
             began: now(),
             is_busy: Cell::new(false),
             was_member: Cell::new(false),
@@ -178,6 +180,7 @@ struct Page<G: Game> {
     keeper: RefCell<Option<Keeper<G>>>,
     peer: OnceCell<WebPeer>,
     url: String,
+    params: u64,
     began: Time,
     /// Whether the game is being called. After a panic it is for ever.
     is_busy: Cell<bool>,
@@ -276,7 +279,7 @@ impl<G: Game> Page<G> {
             }
         }
         if let Some((memory, code)) = keeper.take_memory() {
-            tab::set(&key::<G>(code), &memory.to_bytes(code));
+            tab::set(&key::<G>(code), &memory.to_bytes(code, self.params));
         }
         if let Some(end) = keeper.end(peer)
             && !self.went.get()

@@ -5,6 +5,8 @@ use samovar_wire::limits::FIELD_MAX;
 use super::Pack;
 use crate::bits::{BitReader, BitWriter, bits_for};
 use crate::quantise::Quantise;
+use crate::schema::Motion;
+use crate::shape::Shape;
 use crate::state::{State, StateError, StateReader};
 
 /// How a value of `T` is packed.
@@ -17,6 +19,9 @@ pub trait Packer<T> {
     /// # Errors
     /// `Invalid` for bits that [`Packer::pack`] does not write.
     fn unpack(&self, bits: &mut BitReader<'_>) -> Result<T, StateError>;
+
+    /// Appends all that the bits depend on.
+    fn shape(&self, shape: &mut Shape);
 
     /// Appends the value to a state, as one text.
     fn write(&self, value: &T, state: &mut State) {
@@ -49,6 +54,10 @@ impl<T: Pack> Packer<T> for Own {
     fn unpack(&self, bits: &mut BitReader<'_>) -> Result<T, StateError> {
         T::unpack(bits)
     }
+
+    fn shape(&self, shape: &mut Shape) {
+        T::shape(shape);
+    }
 }
 
 /// As numbers, by a coder.
@@ -62,6 +71,10 @@ impl<T, Q: Quantise<T>> Packer<T> for Number<Q> {
 
     fn unpack(&self, bits: &mut BitReader<'_>) -> Result<T, StateError> {
         self.0.unpack(bits)
+    }
+
+    fn shape(&self, shape: &mut Shape) {
+        shape.coding(&self.0.coding(Motion::Held));
     }
 }
 
@@ -80,6 +93,11 @@ impl<T, P: Packer<T>> Packer<Option<T>> for Perhaps<P> {
     fn unpack(&self, bits: &mut BitReader<'_>) -> Result<Option<T>, StateError> {
         if bits.read(1)? == 0 { Ok(None) } else { self.0.unpack(bits).map(Some) }
     }
+
+    fn shape(&self, shape: &mut Shape) {
+        shape.word("option");
+        self.0.shape(shape);
+    }
 }
 
 /// As many values as the array has.
@@ -95,6 +113,12 @@ impl<T, P: Packer<T>, const N: usize> Packer<[T; N]> for Each<P> {
 
     fn unpack(&self, bits: &mut BitReader<'_>) -> Result<[T; N], StateError> {
         each(|| self.0.unpack(bits))
+    }
+
+    fn shape(&self, shape: &mut Shape) {
+        shape.word("array");
+        shape.number(N as u32);
+        self.0.shape(shape);
     }
 }
 
@@ -118,6 +142,11 @@ macro_rules! packers_of_tuples {
 
             fn unpack(&self, bits: &mut BitReader<'_>) -> Result<($($type,)+), StateError> {
                 Ok(($(self.$place.unpack(bits)?,)+))
+            }
+
+            fn shape(&self, shape: &mut Shape) {
+                shape.word("tuple");
+                $(self.$place.shape(shape);)+
             }
         }
     )*};
@@ -157,6 +186,12 @@ impl<T, P: Packer<T>> Packer<Vec<T>> for List<P> {
             return Err(StateError::Invalid);
         }
         (0..count).map(|_| self.item.unpack(bits)).collect()
+    }
+
+    fn shape(&self, shape: &mut Shape) {
+        shape.word("list");
+        shape.number(self.bound);
+        self.item.shape(shape);
     }
 }
 
@@ -210,6 +245,11 @@ impl Packer<String> for Words {
         let bytes =
             (0..length).map(|_| bits.read(8).map(|byte| byte as u8)).collect::<Result<Vec<_>, _>>()?;
         String::from_utf8(bytes).map_err(|_| StateError::Invalid)
+    }
+
+    fn shape(&self, shape: &mut Shape) {
+        shape.word("string");
+        shape.number(self.bound.into());
     }
 
     fn write(&self, value: &String, state: &mut State) {

@@ -239,6 +239,28 @@ fn no_peer_may_speak_for_another() {
 }
 
 #[test]
+fn foreign_traits_are_refused() {
+    let stated = || Schemas::new().with_traits(Traits { reliable: true, ..POT });
+    let of_game = |me| Objects::new(me, HOST, Term(1), stated());
+    let mut host = of_game(HOST);
+    host.add_peer(A);
+    let cases = [
+        (Traits { reliable: true, ..POT }, Ok(())),
+        (POT, Err(CloseCode::Malformed)),
+        (Traits { reliable: true, with_host: true, ..POT }, Err(CloseCode::Malformed)),
+        (Traits { reliable: true, ..Traits::of(Kind(2)) }, Err(CloseCode::Malformed)),
+    ];
+    for (traits, expected) in cases {
+        let mut a = peer(A);
+        a.create(Time::ZERO, traits, &[b"0"]).unwrap();
+        let create = messages(&mut a, HOST).remove(0);
+        assert_eq!(tell(&mut host, A, &create), expected, "{traits:?}");
+        let own = of_game(A).create(Time::ZERO, traits, &[b"0"]);
+        assert_eq!(own.is_ok(), expected.is_ok(), "{traits:?}");
+    }
+}
+
+#[test]
 fn inventing_orphans_or_deaths_changes_nothing() {
     let (mut host, mut x) = (peer(HOST), peer(X));
     let mut liar = Objects::new(PeerId(66), PeerId(66), Term(1), Schemas::new());
