@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 
 use samovar_peer::{Peer, PeerEvent};
 use samovar_session::{Departure, EndReason, Event, Object as Raw, Session};
-use samovar_wire::object::Orphan;
 use samovar_wire::relay::Refusal;
 use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, SeatId, Time};
 
@@ -15,13 +14,12 @@ use crate::member::{Change, Member};
 use crate::memory::Memory;
 use crate::room::{Hosting, Inner, Room, unpack};
 use crate::status::Status;
+use crate::waiting::{Own, Waiting};
 
 /// For how long a player who comes back waits for the objects that it had.
 const OBJECTS_WITHIN: Duration = Duration::from_millis(500);
 /// For how long a new host waits for the state that the former one kept, before it makes one.
 const STATE_WITHIN: Duration = Duration::from_millis(1_500);
-/// The time between two looks for objects of players who have left.
-const TENDS_EVERY: Duration = Duration::from_millis(500);
 /// The time between two memories.
 const REMEMBERS_EVERY: Duration = Duration::from_millis(2_000);
 /// Honest numbers of asks stay below session time in microseconds; clocks differ by less than this.
@@ -79,7 +77,7 @@ pub(crate) struct Keeper<G: Game> {
     hosts_since: Option<Time>,
     asks: VecDeque<(SeatId, u64, Vec<u8>)>,
     unread: VecDeque<(PeerId, G::Message)>,
-    tended: Time,
+    waiting: Waiting,
     remembered: Time,
     /// Whether the relay has let it in.
     was_in: bool,
@@ -103,7 +101,7 @@ impl<G: Game> Keeper<G> {
             hosts_since: None,
             asks: VecDeque::new(),
             unread: VecDeque::new(),
-            tended: Time::ZERO,
+            waiting: Waiting::default(),
             remembered: Time::ZERO,
             was_in: false,
             end: None,
@@ -189,6 +187,8 @@ impl<G: Game> Keeper<G> {
     /// This program is to be a member again: its game begins anew.
     pub(crate) fn begin_anew(&mut self) {
         (self.game, self.joined, self.hosts_since, self.is_back) = (None, None, None, true);
+        self.waiting = Waiting::default();
+        self.inner.own = Own::default();
         self.asks.clear();
         self.unread.clear();
         self.inner.to_self.clear();
@@ -280,6 +280,7 @@ impl<G: Game> Keeper<G> {
         session.stepped(now);
         self.inner.look(session, now);
         self.host(now, session);
+        self.waiting.tend(now, session, &mut self.inner.own);
         self.begin(now, session);
         self.hear(now, session);
         let time = self.inner.time;
@@ -292,6 +293,7 @@ impl<G: Game> Keeper<G> {
     pub(crate) fn rest(&mut self, now: Time, session: &mut Session) {
         self.inner.look(session, now);
         self.host(now, session);
+        self.waiting.tend(now, session, &mut self.inner.own);
         self.begin(now, session);
     }
 
@@ -368,10 +370,6 @@ impl<G: Game> Keeper<G> {
                 }
             }
         }
-        if self.tended + TENDS_EVERY <= now {
-            self.tended = now;
-            end_left_behind(now, session);
-        }
         self.decide(now, session);
     }
 
@@ -435,29 +433,16 @@ impl<G: Game> Keeper<G> {
         self.inner.look_at_state(session);
     }
 
+    pub(crate) const fn inner(&self) -> &Inner<G> {
+        &self.inner
+    }
+
     pub(crate) const fn state(&self) -> &G::State {
         &self.inner.hosted.value
     }
 
     pub(crate) fn written_state(&self) -> samovar_session::objects::State {
         self.inner.hosted.write()
-    }
-}
-
-/// As the host, ends the objects of players who have left for good, or whose seats were given up.
-fn end_left_behind(now: Time, session: &mut Session) {
-    let me = session.me();
-    let is_kept = |session: &Session, seat: i32| {
-        session.view().seats().any(|record| i32::from(record.seat.0) == seat && !record.has_left())
-    };
-    let left: Vec<_> = session
-        .objects()
-        .filter(|object| object.owner() == me && object.traits().orphan == Orphan::Freeze)
-        .filter(|object| object.numbers().first().is_some_and(|&seat| !is_kept(session, seat)))
-        .map(|object| object.id())
-        .collect();
-    for id in left {
-        let _ = session.edit(now).destroy(id);
     }
 }
 

@@ -67,6 +67,7 @@ mod room;
 pub mod sim;
 mod smooth;
 mod status;
+mod waiting;
 #[cfg(target_arch = "wasm32")]
 mod web;
 

@@ -6,7 +6,7 @@ use samovar_session::objects::pack::{BitReader, BitWriter, Pack};
 use samovar_session::objects::{Schemas, State};
 use samovar_session::{Access, Lane, Object as Raw, Orphan, Session, Target};
 use samovar_wire::limits::FIELD_MAX;
-use samovar_wire::{ObjectId, SeatId, Time};
+use samovar_wire::{Kind, ObjectId, SeatId, Time};
 
 use crate::error::RoomError;
 use crate::game::Agreed;
@@ -14,6 +14,7 @@ use crate::hosted::{self, Hosted};
 use crate::member::Member;
 use crate::object::{Id, ObjectOf, Orphaned, Seen, read, write};
 use crate::smooth::{self, Track};
+use crate::waiting::Own;
 
 /// The receivers of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,7 @@ pub(crate) struct Inner<G: Agreed> {
     /// The object that holds it, and its revision then.
     held_by: Option<(ObjectId, u64)>,
     tracks: BTreeMap<ObjectId, Track>,
+    pub(crate) own: Own,
     /// Messages of this program to itself as the host.
     pub(crate) to_self: VecDeque<G::Message>,
     pub(crate) leaves: bool,
@@ -73,6 +75,7 @@ impl<G: Agreed> Inner<G> {
             hosted,
             held_by: None,
             tracks: BTreeMap::new(),
+            own: Own::default(),
             to_self: VecDeque::new(),
             leaves: false,
         }
@@ -109,6 +112,7 @@ impl<G: Agreed> Inner<G> {
     pub(crate) fn forget_objects(&mut self) {
         self.held_by = None;
         self.tracks.clear();
+        self.own = Own::default();
     }
 
     /// Whether the state is known.
@@ -133,6 +137,12 @@ impl<G: Agreed> Inner<G> {
         {
             (self.hosted, self.held_by) = (hosted, found);
         }
+    }
+
+    /// All objects of a type.
+    pub(crate) fn all<T: ObjectOf<G>>(&self, session: &Session) -> Vec<Seen<T>> {
+        let of_type = session.objects().filter(|object| object.traits().kind.0 == T::KIND);
+        of_type.filter_map(|object| self.see(session, object)).collect()
     }
 
     fn see<T: ObjectOf<G>>(&self, session: &Session, object: &Raw) -> Option<Seen<T>> {
@@ -263,19 +273,25 @@ impl<G: Agreed> Room<'_, G> {
         let now = self.now;
         let state = write(seat, value);
         let id = self.session_mut()?.edit(now).create_state(T::SHARING.traits(T::KIND), &state)?;
+        if T::SHARING.orphan == Orphaned::WithSeat {
+            self.inner.own.made.insert(id);
+        }
         Ok(Id::of(id))
     }
 
     /// The object of this type that this player had before a reload, or else the one that `make` describes.
     ///
-    /// It returns a name in any case. If the object could not be made, each change of it is an error.
+    /// It is for types of which a player has one: another one that the player had before ends when it is found. It returns
+    /// a name in any case. If the object could not be made, each change of it is an error.
     pub fn own_or<T: ObjectOf<G>>(&mut self, make: impl FnOnce(&Self) -> T) -> Id<T> {
         let seat = self.me().map(|me| me.seat);
-        if let Some(own) = self.mine::<T>().into_iter().find(|own| Some(own.seat) == seat) {
-            return own.id;
-        }
-        let value = make(self);
-        self.create(&value).unwrap_or(Id::of(ObjectId::SESSION))
+        let had = self.mine::<T>().into_iter().find(|own| Some(own.seat) == seat).map(|own| own.id);
+        let id = had.unwrap_or_else(|| {
+            let value = make(self);
+            self.create(&value).unwrap_or(Id::of(ObjectId::SESSION))
+        });
+        self.inner.own.singles.insert(Kind(T::KIND), id.0);
+        id
     }
 
     /// Changes an object that this program owns, or has asked for. Only what differs is sent.
@@ -318,9 +334,7 @@ impl<G: Agreed> Room<'_, G> {
     /// All objects of a type.
     #[must_use]
     pub fn all<T: ObjectOf<G>>(&self) -> Vec<Seen<T>> {
-        let Ok(session) = self.session() else { return Vec::new() };
-        let of_type = session.objects().filter(|object| object.traits().kind.0 == T::KIND);
-        of_type.filter_map(|object| self.inner.see(session, object)).collect()
+        self.session().map_or_else(|_| Vec::new(), |session| self.inner.all(session))
     }
 
     /// The objects of a type that this program owns.

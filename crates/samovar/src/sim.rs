@@ -16,7 +16,8 @@ use crate::hosted;
 use crate::keeper::{Keeper, Parts};
 use crate::member::Member;
 use crate::memory::Memory;
-use crate::room::Room;
+use crate::object::{ObjectOf, Seen};
+use crate::room::{Inner, Room};
 
 /// One player in the end, when changes have stopped and all members agree.
 pub struct Settled<'a, G: Game> {
@@ -26,6 +27,16 @@ pub struct Settled<'a, G: Game> {
     pub state: &'a G::State,
     /// The player.
     pub me: Member,
+    inner: &'a Inner<G>,
+    session: &'a Session,
+}
+
+impl<G: Game> Settled<'_, G> {
+    /// All objects of a type, as this player sees them.
+    #[must_use]
+    pub fn all<T: ObjectOf<G>>(&self) -> Vec<Seen<T>> {
+        self.inner.all(self.session)
+    }
 }
 
 /// Plays the game in each seed of a scenario of the simulator. `samovar-sim soak --help` names them; `host-crash` and
@@ -107,7 +118,7 @@ where
                 return Err(broken(format!("the game of process {process} has not begun")));
             };
             let me = Member::of_peer(session, session.me());
-            settled.push(Settled { game, state: keeper.state(), me });
+            settled.push(Settled { game, state: keeper.state(), me, inner: keeper.inner(), session });
         }
         (self.check)(&settled).map_err(broken)
     }
@@ -184,12 +195,20 @@ mod tests {
         state.points.iter().find(|each| each.0 == seat.0).map_or(0, |each| u32::from(each.1))
     }
 
-    /// No player has more points than asks. With `all`, a player whose program has run all the time has as many.
+    /// Each player has one cursor, whatever became of the host that held it. No player has more points than asks. With
+    /// `all`, a player whose program has run all the time has as many.
     fn judge(players: &[Settled<'_, Player>], all: bool) -> Result<(), String> {
         ASKED.with_borrow(|asked| {
             for player in players {
                 let (seat, asked) = (player.me.seat, asked.get(&player.me.seat.0).copied().unwrap_or(0));
                 let points = points(player.state, seat);
+                let cursors = player.all::<Cursor>();
+                for seat in players.iter().map(|other| other.me.seat) {
+                    let count = cursors.iter().filter(|cursor| cursor.owner.seat == seat).count();
+                    if count != 1 {
+                        return Err(format!("seat {} has {count} cursors", seat.0));
+                    }
+                }
                 let is_whole = !all || asked != player.game.asked || points == asked;
                 if points > asked || !is_whole {
                     return Err(format!("seat {} has {points} points for {asked} asks", seat.0));
@@ -215,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn no_ask_counts_twice_in_chaos() {
+    fn chaos_repeats_no_ask_and_loses_no_cursor() {
         play_each("chaos", 0..8, false);
     }
 

@@ -5,6 +5,15 @@ use super::{Mutant, Promise};
 
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
+        name: "foreign-traits-are-taken",
+        package: "objects",
+        text: "if !$.schemas.0.permits(new.traits) {",
+        instead: "if false {",
+        breaks: "a member adds objects that the game does not have, which go from host to host",
+        guards: Promise::UntrustedBytes,
+        finder: Test(&["-p", "samovar-objects", "--test", "objects", "foreign_traits_are_refused"]),
+    },
+    Mutant {
         name: "graves-pile-up",
         package: "objects",
         text: "if graves.len() > INTERVALS_MAX {",

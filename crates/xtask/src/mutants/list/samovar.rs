@@ -14,6 +14,15 @@ pub(super) const MUTANTS: &[Mutant] = &[
         finder: Test(&["-p", "samovar", "--lib", "each_ask_counts_once_when_a_host_is_lost"]),
     },
     Mutant {
+        name: "late-objects-are-kept",
+        package: "samovar",
+        text: "if is_another && !player.made.contains(&id) {",
+        instead: "if false {",
+        breaks: "a player whose object came back late has two of them for good",
+        guards: Promise::Seat,
+        finder: Test(&["-p", "samovar", "--lib", "chaos_repeats_no_ask_and_loses_no_cursor"]),
+    },
+    Mutant {
         name: "leaver-without-a-word",
         package: "peer-native",
         text: "self.peer.leave_at_once(self.now()); self.drain();",
