@@ -111,7 +111,7 @@ impl Entry {
     /// Checks the settings, and gives the listener back.
     ///
     /// # Errors
-    /// `BadAddress`, `BadCode`, `BadCapacity`.
+    /// `BadAddress`, `BadCode`, `BadCapacity`, `TooLarge`.
     pub(crate) fn attempts<G: Game>(mut self) -> Result<(Attempts, OnStatus), Error> {
         check_address(&self.url)?;
         let code = match &self.code {
@@ -122,6 +122,9 @@ impl Entry {
             return Err(Error::BadCapacity(self.capacity));
         }
         let schemas = hosted::schemas::<G>();
+        if let Some((what, bytes)) = hosted::too_large(&schemas) {
+            return Err(Error::TooLarge(what, bytes));
+        }
         let config = PeerConfig {
             entropy: [0; 32],
             purpose: Purpose::Create(None),
@@ -304,6 +307,30 @@ mod tests {
         for capacity in [0, 33, 200] {
             assert!(said(create(url, "Ann").capacity(capacity)).contains("1 to 32 members"));
         }
+    }
+
+    #[test]
+    fn state_that_may_outgrow_an_object_fails_at_the_start() {
+        #[derive(crate::Value, Clone, Default)]
+        #[object(crate = crate)]
+        struct Page {
+            #[field(bound = 255)]
+            lines: String,
+        }
+        #[derive(crate::Value, Clone, Default)]
+        #[object(crate = crate)]
+        struct Book(Page8, Page8, Page8, Page8);
+        #[derive(crate::Value, Clone, Default)]
+        #[object(crate = crate)]
+        struct Page8(Page, Page, Page, Page, Page, Page, Page, Page);
+        struct Library;
+        crate::game! { Library: name = "library", version = 1, state = Book }
+        impl Game for Library {
+            fn frame(&mut self, _: &mut Room<'_, Self>, _: f64) {}
+        }
+        let refused = join("ws://tea.example/ws", "TEA", "Ann").attempts::<Library>().err();
+        let said = refused.map(|error| error.to_string()).unwrap();
+        assert!(said.starts_with("the state may take 8592 bytes"), "{said}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use core::fmt;
 
 use samovar_session::objects::{CreateError, ObjectError};
 use samovar_session::{SendError, SubmitError, WishError};
-use samovar_wire::limits::MEMBERS_MAX;
+use samovar_wire::limits::{MEMBERS_MAX, STATE_MAX};
 
 /// Why a game did not begin, or ended other than by leaving it.
 #[derive(Clone, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Error {
     BadCode(String),
     /// A game cannot have so many members.
     BadCapacity(usize),
+    /// A part of the game may take more bytes than an object has: which, and how many.
+    TooLarge(String, usize),
     /// The file of the seat cannot be read or written.
     SeatFile(String),
     /// The relay was never reached, and another attempt would end alike. The text says why.
@@ -62,6 +64,10 @@ impl fmt::Display for Error {
             Self::BadCapacity(count) => {
                 write!(f, "a game has 1 to {MEMBERS_MAX} members, and not {count}")
             }
+            Self::TooLarge(what, bytes) => write!(
+                f,
+                "{what} may take {bytes} bytes, and an object has {STATE_MAX}: lower the bounds of its texts and lists"
+            ),
             Self::Usage(text) | Self::SeatFile(text) => f.write_str(text),
             Self::Unreachable(why) => f.write_str(why),
             Self::NoSuchGame(code) => write!(f, "no game has the code {code}"),

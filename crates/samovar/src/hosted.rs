@@ -3,10 +3,10 @@
 //! asks have had their effect.
 
 use samovar_session::objects::{
-    Coding, Replicate, Schema, SchemaBuilder, Schemas, State, StateError, StateReader,
+    Coding, Field, Replicate, Schema, SchemaBuilder, Schemas, State, StateError, StateReader,
 };
 use samovar_session::{Access, Orphan};
-use samovar_wire::limits::SEATS_MAX;
+use samovar_wire::limits::{SEATS_MAX, STATE_MAX};
 use samovar_wire::object::Traits;
 use samovar_wire::{Kind, SeatId};
 
@@ -35,6 +35,23 @@ pub(crate) const TRAITS: Traits = Traits {
 /// The schemas of the game's objects and of the state.
 pub(crate) fn schemas<G: Agreed>() -> Schemas {
     G::schemas().with(Hosted::<G::State>::schema()).with_traits(TRAITS)
+}
+
+/// The largest object, as far as one may be too large: the name of a game's part, and its bytes.
+pub(crate) fn too_large(schemas: &Schemas) -> Option<(String, usize)> {
+    let bytes = |schema: &Schema| {
+        let max = |field: &Field| if let Coding::Text { max } = field.coding { max.into() } else { 0 };
+        schema.fields().iter().map(max).sum::<usize>()
+    };
+    let name = |kind: Kind| match kind {
+        KIND => "the state".to_owned(),
+        Kind(number) => format!("the {number}. type of objects"),
+    };
+    let sizes = (1..=u8::MAX).filter_map(|kind| Some((Kind(kind), bytes(schemas.of(Kind(kind))?))));
+    sizes
+        .max_by_key(|&(_, bytes)| bytes)
+        .filter(|&(_, bytes)| bytes > STATE_MAX)
+        .map(|(kind, bytes)| (name(kind), bytes))
 }
 
 /// The number of the last ask of each seat.

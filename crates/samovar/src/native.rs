@@ -65,13 +65,21 @@ impl Entry {
                             peer.go_away(now);
                         })
                         .await;
-                        peer.stop().await;
+                        // Whoever interrupts twice waits for nobody.
+                        tokio::select! {
+                            _ = peer.stop() => {}
+                            _ = tokio::signal::ctrl_c() => {}
+                        }
                         return Ok(());
                     }
                     End::Left
                 }
             };
-            let Some(runner) = peer.stop().await else { return Err(Error::Panicked) };
+            let stopped = tokio::select! {
+                stopped = peer.stop() => stopped,
+                _ = tokio::signal::ctrl_c() => return Ok(()),
+            };
+            let Some(runner) = stopped else { return Err(Error::Panicked) };
             let was_member = runner.was_member;
             parts = runner.keeper.into_parts();
             match attempts.next(end, was_member)? {

@@ -118,6 +118,7 @@ impl<T> core::fmt::Debug for Id<T> {
 
 /// An object as this program sees it now. It stands for its value: `cursor.position` is the field.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Seen<T> {
     /// Its name.
     pub id: Id<T>,

@@ -18,6 +18,7 @@ use crate::waiting::Own;
 
 /// The receivers of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum To {
     /// Every other member.
     All,
@@ -35,6 +36,7 @@ pub struct Room<'a, G: Agreed> {
 }
 
 /// The room at the host, while it carries out what a member asked for.
+#[non_exhaustive]
 pub struct Hosting<'a, 'b, G: Agreed> {
     /// The room.
     pub room: Room<'a, G>,
