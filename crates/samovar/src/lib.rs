@@ -10,6 +10,13 @@
 //! | an *ask*: a member wants the host to change the state | [`Room::ask`], carried out in [`Game::decide`] | it is carried out exactly once, by whichever host |
 //! | a *message* | [`Room::tell`], heard in [`Game::message`] | messages under way are lost with a member |
 //!
+//! What all players change together, a score or the ball's owner, is part of the state. What one player moves is an
+//! object.
+//!
+//! In a page the same game runs with the browser's frames. `page::relay()` is then the address of the relay that serves
+//! the page, `page::code()` the code in the page's link, and the future of [`Entry::run`] goes to
+//! `wasm_bindgen_futures::spawn_local`. The example `whiteboard` is such a page.
+//!
 //! With the feature `sim` a game is played in virtual time, while the simulator kills hosts and cuts networks.
 //!
 //! ```no_run
