@@ -1,5 +1,6 @@
 //! The examples as processes of their own: their hosts are killed, and nothing that was accepted is lost.
 
+mod chat;
 mod cursors;
 mod program;
 mod size;

@@ -1,6 +1,6 @@
 //! A running example, and what it has printed.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Program {
             .args([&url, code, name])
             .current_dir(folder.path())
             .stdout(Stdio::piped());
-        let mut process = Process::start(name, &mut command);
+        let mut process = Process::with_input(name, &mut command);
         let out = process.child().stdout.take().expect("a pipe");
         let lines: Arc<Mutex<Vec<String>>> = Arc::default();
         let heard = Arc::clone(&lines);
@@ -73,6 +73,32 @@ impl Program {
             })
         })
         .await
+    }
+
+    /// Types a line.
+    pub(crate) fn say(&mut self, line: &str) {
+        let input = self.process.child().stdin.as_mut().expect("a pipe");
+        writeln!(input, "{line}").expect("it reads");
+    }
+
+    /// Waits until it has ended by itself, without an error.
+    pub(crate) async fn ends_well(&mut self) {
+        let what = format!("{} ends", self.name);
+        let ended = wait::until(&what, PATIENCE, async || {
+            self.process.ended().ok_or_else(|| self.lines().join("\n"))
+        })
+        .await;
+        assert!(ended.success(), "{}: {ended}", self.name);
+    }
+
+    /// `SIGSTOP`.
+    pub(crate) fn pause(&mut self) {
+        self.process.pause();
+    }
+
+    /// `SIGCONT`.
+    pub(crate) fn resume(&mut self) {
+        self.process.resume();
     }
 
     /// `SIGKILL`.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use samovar_tests::bots::Bots;
 use samovar_tests::network::Network;
 use samovar_tests::relay::Relay;
-use samovar_tests::status::{Id, Status};
+use samovar_tests::status::{Id, Object, Status};
 use samovar_tests::wait;
 
 /// The longest time until all sit, with direct paths among all.
@@ -277,15 +277,19 @@ impl Table {
         self.plays(&all).await;
     }
 
-    /// Waits until these see every member drive on. Teapots of players that are gone stand still meanwhile.
+    /// Waits until these see every member drive on, or throw. Teapots of players that are gone stand still meanwhile.
     pub(crate) async fn plays(&mut self, who: &[usize]) {
         let start = Instant::now();
         let before = self.wait("they report", who, start, SUCCEEDED_WITHIN, |_| Ok(())).await;
         self.wait("they drive on", who, start, SUCCEEDED_WITHIN, |all| {
             all.iter().zip(&before).try_for_each(|(after, before)| {
+                // A robot that has another one before it may stand and throw.
                 let moves = |peer: &Id| {
-                    let mut own = after.objects_of("teapot").filter(|object| object.owner == *peer);
-                    own.any(|object| before.object(&object.id).is_some_and(|old| object.distance(old) > 0.01))
+                    let own = |kind| after.objects_of(kind).filter(move |object| object.owner == *peer);
+                    let has_moved = |object: &Object| {
+                        before.object(&object.id).is_some_and(|old| object.distance(old) > 0.01)
+                    };
+                    own("teapot").any(has_moved) || own("cube").any(|cube| before.object(&cube.id).is_none())
                 };
                 let still = after.members.iter().find(|member| !moves(&member.peer));
                 still.map_or(Ok(()), |member| {

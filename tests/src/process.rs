@@ -26,6 +26,15 @@ impl Process {
         Self::spawn(name, command.stdin(Stdio::null()))
     }
 
+    /// The same, with an input to write to.
+    ///
+    /// # Panics
+    /// It cannot be started.
+    #[must_use]
+    pub fn with_input(name: &str, command: &mut Command) -> Self {
+        Self::spawn(name, command.stdin(Stdio::piped()))
+    }
+
     /// Starts `command` so that it ends with this process, however that ends: it may outlive the test. Its error output
     /// goes to `log`.
     ///

@@ -351,8 +351,7 @@ impl App {
             None if is_stuck => self.trouble = Some((time, false)),
             Some((since, false)) if !is_member => {
                 let obstacle = play.obstacle();
-                // A gateway whose relay is starting answers with a status of 500 or more.
-                let is_final = obstacle.as_ref().is_some_and(|obstacle| obstacle.status < 500);
+                let is_final = obstacle.as_ref().is_some_and(Obstacle::is_final);
                 if time - since >= if is_final { REFUSED_PATIENCE } else { RELAY_PATIENCE } {
                     self.stop_playing();
                     self.page.problem(obstacle.map_or(Problem::RelayLost, |Obstacle { status, text }| {

@@ -24,6 +24,14 @@ pub struct Obstacle {
 }
 
 impl Obstacle {
+    /// Whether another attempt would most likely end alike. A gateway whose relay is starting answers with a status of
+    /// 500 or more. A relay that has turned this address away for a moment answers with 429; or, since that holds for
+    /// WebSockets and not for questions, with 426.
+    #[must_use]
+    pub const fn is_final(&self) -> bool {
+        self.status < 500 && self.status != 429 && self.status != 426
+    }
+
     /// Reads an answer. Takes the body only when it is plain text, and only as many bytes as are kept.
     pub async fn of(response: &Response) -> Self {
         let kind = response.headers().get("content-type").ok().flatten().unwrap_or_default();
@@ -39,7 +47,7 @@ impl Obstacle {
 /// Asks once for each socket that closed before it was open.
 #[derive(Debug, Default)]
 pub(crate) struct Inquiry {
-    is_open: Cell<bool>,
+    is_open: Rc<Cell<bool>>,
     is_asking: Rc<Cell<bool>>,
     found: Rc<RefCell<Option<Obstacle>>>,
 }
@@ -57,11 +65,12 @@ impl Inquiry {
             return;
         }
         let (is_asking, found) = (Rc::clone(&self.is_asking), Rc::clone(&self.found));
+        let is_open = Rc::clone(&self.is_open);
         // `ws` becomes `http`, and `wss` becomes `https`.
         let url = url.strip_prefix("ws").map_or(url.to_owned(), |rest| ["http", rest].concat());
         spawn_local(async move {
             let answer = ask(&url).await.ok();
-            *found.borrow_mut() = answer;
+            *found.borrow_mut() = answer.filter(|_| !is_open.get());
             is_asking.set(false);
         });
     }

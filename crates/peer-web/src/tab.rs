@@ -19,9 +19,11 @@ const LIST: &str = "samovar.kept";
 /// Reads at most this many bytes.
 #[must_use]
 pub fn get(key: &str, most: usize) -> Option<Vec<u8>> {
-    let in_common = shared(key).and_then(|(storage, key)| storage.get_item(&key).ok().flatten());
-    let text = in_common.or_else(|| storage()?.get_item(key).ok().flatten())?;
-    if text.len() > 2 * most { None } else { unhex(&text) }
+    let read = |(storage, key): (Storage, String)| {
+        let text = storage.get_item(&key).ok().flatten().filter(|text| text.len() <= 2 * most)?;
+        unhex(&text)
+    };
+    shared(key).and_then(read).or_else(|| read((storage()?, key.to_owned())))
 }
 
 /// Keeps these bytes. A full or forbidden storage loses them.
@@ -32,7 +34,10 @@ pub fn set(key: &str, bytes: &[u8]) {
     }
     if let Some((storage, key)) = shared(key) {
         // While this tab is there, a duplicate does not give the data back.
-        let _ = storage.set_item(&key, &text);
+        if storage.set_item(&key, &text).is_err() {
+            // It holds older data, which a reload must not prefer to those of the tab.
+            let _ = storage.remove_item(&key);
+        }
         keep_newest(&storage, &key);
     }
 }
@@ -44,6 +49,9 @@ pub fn remove(key: &str) {
     }
     if let Some((storage, key)) = shared(key) {
         let _ = storage.remove_item(&key);
+        let list = storage.get_item(LIST).ok().flatten().unwrap_or_default();
+        let others: Vec<_> = list.lines().filter(|line| *line != key).collect();
+        let _ = storage.set_item(LIST, &others.join("\n"));
     }
 }
 

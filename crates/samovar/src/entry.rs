@@ -24,12 +24,14 @@ pub fn join_or_create(url: &str, code: &str, name: &str) -> Entry {
     Entry::new(url, Some(code), name, Way::JoinOrCreate)
 }
 
-/// Joins the game with this code; an error if there is none. See [`join_or_create`].
+/// Joins the game with this code; an error if there is none, unless this player has sat there: the first player that is
+/// back when all had gone makes the game anew. See [`join_or_create`].
 pub fn join(url: &str, code: &str, name: &str) -> Entry {
     Entry::new(url, Some(code), name, Way::Join)
 }
 
-/// Makes a game; the relay draws its code ([`Room::code`](crate::Room::code)). See [`join_or_create`].
+/// Makes a game; the relay draws its code ([`Room::code`](crate::Room::code)). A program that is started again finds its
+/// seat only by that code, by [`join`] or [`join_or_create`].
 pub fn create(url: &str, name: &str) -> Entry {
     Entry::new(url, None, name, Way::Create)
 }
@@ -202,6 +204,13 @@ impl Attempts {
         };
         let (ticket, kept) = (memory.ticket, memory.kept.clone());
         PeerConfig { entropy, purpose, ticket, kept, ..self.config.clone() }
+    }
+
+    /// The relay has told the game's code: further runs go to that game.
+    pub(crate) fn note_code(&mut self, code: &str) {
+        if let (None, Some(code)) = (&self.code, GameCode::parse(code)) {
+            (self.code, self.creates) = (Some(code), false);
+        }
     }
 
     /// A run ended. Whether another one begins, after so many milliseconds.

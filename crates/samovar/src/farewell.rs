@@ -1,46 +1,63 @@
 //! What a page does when it cannot go on, after a panic or an exception.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
 use std::sync::Once;
 
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 
-struct Farewell {
+thread_local! {
+    /// Those of all runs in this page.
+    static ALL: RefCell<Vec<Weak<Words>>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Words {
     /// Tells the others.
     goodbye: Box<dyn Fn()>,
     /// Tells the program.
-    broken: Box<dyn FnOnce()>,
+    broken: Cell<Option<Box<dyn FnOnce()>>>,
 }
 
-thread_local! {
-    static FAREWELL: RefCell<Option<Farewell>> = const { RefCell::new(None) };
+/// The last words of one run. They are not said any more once it is dropped.
+pub(crate) struct Farewell(Rc<Words>);
+
+impl Farewell {
+    /// From now on a panic says these words, after the hook that the program has set, and shows itself at the browser's
+    /// console. All runs of a page share its code, so a panic ends them all.
+    pub(crate) fn new(goodbye: impl Fn() + 'static, broken: impl FnOnce() + 'static) -> Self {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                before(info);
+                web_sys::console::error_1(&info.to_string().into());
+                let all = ALL.with(|all| all.try_borrow_mut().map(|mut all| core::mem::take(&mut *all)));
+                all.unwrap_or_default().iter().filter_map(Weak::upgrade).for_each(|words| words.say());
+            }));
+        });
+        let words = Rc::new(Words { goodbye: Box::new(goodbye), broken: Cell::new(Some(Box::new(broken))) });
+        ALL.with_borrow_mut(|all| {
+            all.retain(|words| words.strong_count() > 0);
+            all.push(Rc::downgrade(&words));
+        });
+        Self(words)
+    }
+
+    /// Tells the others at once, and the program as soon as the call that failed is over.
+    pub(crate) fn say(&self) {
+        self.0.say();
+    }
 }
 
-/// Sets what [`say`] does. From now on a panic calls that, after the hook that the program has set, and shows itself at
-/// the browser's console.
-pub(crate) fn set(goodbye: impl Fn() + 'static, broken: impl FnOnce() + 'static) {
-    static HOOK: Once = Once::new();
-    let farewell = Farewell { goodbye: Box::new(goodbye), broken: Box::new(broken) };
-    FAREWELL.with_borrow_mut(|slot| *slot = Some(farewell));
-    HOOK.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            before(info);
-            web_sys::console::error_1(&info.to_string().into());
-            say();
-        }));
-    });
-}
-
-/// Tells the others at once, and the program as soon as the call that failed is over.
-pub(crate) fn say() {
-    let farewell = FAREWELL.with(|slot| slot.try_borrow_mut().ok().and_then(|mut slot| slot.take()));
-    let Some(Farewell { goodbye, broken }) = farewell else { return };
-    goodbye();
-    let later = Closure::once_into_js(broken);
-    if let Some(window) = web_sys::window() {
-        // Without a timer the program does not hear of it, and the console does.
-        let _ = window.set_timeout_with_callback(later.unchecked_ref());
+impl Words {
+    fn say(&self) {
+        let Some(broken) = self.broken.take() else { return };
+        (self.goodbye)();
+        let later = Closure::once_into_js(broken);
+        if let Some(window) = web_sys::window() {
+            // Without a timer the program does not hear of it, and the console does.
+            let _ = window.set_timeout_with_callback(later.unchecked_ref());
+        }
     }
 }

@@ -82,6 +82,7 @@ pub(crate) struct Keeper<G: Game> {
     /// Whether the relay has let it in.
     was_in: bool,
     end: Option<End>,
+    has_left: bool,
     on_status: OnStatus,
     begin: Begin<G>,
 }
@@ -105,6 +106,7 @@ impl<G: Game> Keeper<G> {
             remembered: Time::ZERO,
             was_in: false,
             end: None,
+            has_left: false,
             on_status,
             begin,
         }
@@ -121,7 +123,6 @@ impl<G: Game> Keeper<G> {
     }
 
     /// The game's code, once the relay has told it.
-    #[cfg(target_arch = "wasm32")]
     pub(crate) fn code(&self) -> &str {
         &self.inner.code
     }
@@ -135,7 +136,8 @@ impl<G: Game> Keeper<G> {
     /// How the run ended; `None` while it goes on.
     pub(crate) fn end(&self, peer: &Peer) -> Option<End> {
         let is_final = peer.is_over() || matches!(self.end, Some(End::Unreachable(_)));
-        is_final.then(|| self.end.clone().unwrap_or(End::Left))
+        // Whoever has left is told nothing else, whatever happened before or on the way out.
+        is_final.then(|| self.end.clone().filter(|_| !self.has_left).unwrap_or(End::Left))
     }
 
     fn tell(&mut self, status: &Status) {
@@ -158,8 +160,9 @@ impl<G: Game> Keeper<G> {
                 self.was_in = true;
                 self.tell(&Status::Entered(code.as_str().to_owned()));
             }
-            PeerEvent::Refused(refusal) => self.end = Some(End::Refused(refusal)),
-            PeerEvent::Failed(fault) => self.end = Some(End::Failed(format!("{fault:?}"))),
+            // The game of a member goes on without the relay.
+            PeerEvent::Refused(refusal) if peer.is_over() => self.end = Some(End::Refused(refusal)),
+            PeerEvent::Failed(fault) if peer.is_over() => self.end = Some(End::Failed(format!("{fault:?}"))),
             PeerEvent::NoSession(error) => self.end = Some(End::Failed(error.to_string())),
             // Before that, the program hears why the relay cannot be reached.
             PeerEvent::RelayLost if self.was_in => self.tell(&Status::RelayLost),
@@ -168,6 +171,7 @@ impl<G: Game> Keeper<G> {
                 self.tell(&Status::RelayStops(within.as_micros() as f64 / 1e6));
             }
             PeerEvent::Rejoining { has_diverged } => {
+                self.end = None;
                 self.begin_anew();
                 self.tell(&Status::Away { has_diverged });
             }
@@ -195,6 +199,7 @@ impl<G: Game> Keeper<G> {
     }
 
     pub(crate) fn on_session_event(&mut self, now: Time, session: &mut Session, event: Event) {
+        self.waiting.note(session, &event);
         match event {
             Event::Joined => {
                 self.joined = Some(now);
@@ -266,7 +271,8 @@ impl<G: Game> Keeper<G> {
     pub(crate) fn frame(&mut self, now: Time, peer: &mut Peer) {
         let Some(session) = peer.session_mut().filter(|session| session.is_member()) else { return };
         self.frame_of(now, session);
-        if core::mem::replace(&mut self.inner.leaves, false) {
+        if core::mem::replace(&mut self.inner.leaves, false) && !self.has_left {
+            self.has_left = true;
             peer.leave(now);
         }
         if self.remembered + REMEMBERS_EVERY <= now {

@@ -10,6 +10,8 @@
 //! | an *ask*: a member wants the host to change the state | [`Room::ask`], carried out in [`Game::decide`] | it is carried out exactly once, by whichever host |
 //! | a *message* | [`Room::tell`], heard in [`Game::message`] | messages under way are lost with a member |
 //!
+//! [`guide`] goes from a first room to a game that is live.
+//!
 //! What all players change together, a score or the ball's owner, is part of the state. What one player moves is an
 //! object.
 //!
@@ -60,6 +62,8 @@ mod error;
 #[cfg(target_arch = "wasm32")]
 mod farewell;
 mod game;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod hosted;
 mod keeper;
 mod member;

@@ -1,5 +1,7 @@
 //! A member of the game, as a game sees it.
 
+use core::fmt;
+
 use samovar_session::Session;
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{PeerId, SeatId};
@@ -66,4 +68,17 @@ pub enum Change {
     PutOut,
     /// It hosts now.
     Hosts,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Came => "came",
+            Self::CameBack => "is back",
+            Self::Away => "is away",
+            Self::Left => "left",
+            Self::PutOut => "was put out",
+            Self::Hosts => "hosts now",
+        })
+    }
 }

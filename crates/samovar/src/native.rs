@@ -81,6 +81,7 @@ impl Entry {
             };
             let Some(runner) = stopped else { return Err(Error::Panicked) };
             let was_member = runner.was_member;
+            attempts.note_code(runner.keeper.code());
             parts = runner.keeper.into_parts();
             match attempts.next(end, was_member)? {
                 Some(pause) => tokio::time::sleep(Duration::from_millis(pause)).await,

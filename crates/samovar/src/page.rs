@@ -22,10 +22,12 @@ pub fn code() -> Option<String> {
 
 /// Writes the code into the page's address, so that a reload comes back to the game and the address is a link to it.
 pub fn set_code(code: &str) {
-    if let Some(history) = web_sys::window().and_then(|window| window.history().ok()) {
+    let Some(window) = web_sys::window() else { return };
+    let (path, query) = (window.location().pathname(), window.location().search());
+    if let (Ok(history), Ok(path), Ok(query)) = (window.history(), path, query) {
         let state = history.state().unwrap_or_default();
         // In a browser that forbids it the player loses only the convenience.
-        let _ = history.replace_state_with_url(&state, "", Some(&format!("#{code}")));
+        let _ = history.replace_state_with_url(&state, "", Some(&format!("{path}{query}#{code}")));
     }
 }
 

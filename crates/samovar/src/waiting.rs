@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use samovar_session::{Object, Orphan, Session};
+use samovar_session::{Event, Object, Orphan, Session};
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, SeatId, Time};
 
 /// The time between two looks at the objects that this program holds for others.
@@ -26,12 +26,27 @@ pub(crate) struct Own {
 pub(crate) struct Waiting {
     /// Members that have hosted: a former host may still hold objects for players.
     hosts: BTreeSet<PeerId>,
+    /// The seats of all members that this program has seen.
+    seats: BTreeMap<PeerId, SeatId>,
     /// Objects with the label of another player than the one that made them.
     mislabelled: BTreeSet<ObjectId>,
     tended: Time,
 }
 
 impl Waiting {
+    /// Notes who has come, and looks at the label of an object that a member lets go.
+    pub(crate) fn note(&mut self, session: &Session, event: &Event) {
+        self.hosts.insert(session.host());
+        for member in session.view().members() {
+            self.seats.insert(member.peer, member.record.seat);
+        }
+        if let Event::OwnerChanged { id, from, .. } = event
+            && let Some(object) = session.object(*id)
+        {
+            self.judge_one(object, *from);
+        }
+    }
+
     /// Looks at all labels, ends objects that came back too late, and looks now and then at those that this program holds for others.
     pub(crate) fn tend(&mut self, now: Time, session: &mut Session, player: &mut Own) {
         self.judge(session);
@@ -43,8 +58,9 @@ impl Waiting {
         player.made.retain(|&id| session.object(id).is_some());
         for (id, kind, _) in mine {
             let is_another = player.singles.get(&kind).is_some_and(|&single| single != id);
-            // It came back after the game had made another one.
-            if is_another && !player.made.contains(&id) {
+            let is_late = is_another && !player.made.contains(&id);
+            // It came back after the game had made another one; or another player has planted it.
+            if is_late || self.mislabelled.contains(&id) {
                 let _ = session.edit(now).destroy(id);
             }
         }
@@ -57,36 +73,47 @@ impl Waiting {
             let is_void = record.is_none() || self.mislabelled.contains(&id);
             match record.and_then(|record| record.peer) {
                 _ if is_void => drop(session.edit(now).destroy(id)),
+                // The host knows better who is there.
+                _ if session.host() != session.me() => drop(session.ownership(now).release(id)),
                 Some(player) => drop(session.ownership(now).transfer(id, player)),
-                None if session.host() != session.me() => drop(session.ownership(now).release(id)),
                 None => {}
             }
         }
     }
 
-    /// A member that never hosted holds nothing for others: a foreign label on an object of its own is a lie. Another
-    /// host that holds the object has judged it.
     fn judge(&mut self, session: &Session) {
         self.hosts.retain(|&peer| session.view().has(peer));
+        self.seats.retain(|&peer, _| session.view().has(peer));
         self.hosts.insert(session.host());
         self.mislabelled.retain(|&id| session.object(id).is_some());
-        for (object, seat) in labelled(session) {
-            let owner = object.owner();
-            let of_owner = session.seat_of(owner).map(|record| record.seat);
-            if owner == session.me() {
-            } else if owner == session.host() {
+        session.objects().filter(|object| object.owner() != session.me()).for_each(|object| {
+            if object.owner() == session.host() {
+                // Another host that holds the object has judged it.
                 self.mislabelled.remove(&object.id());
-            } else if !self.hosts.contains(&owner) && of_owner.is_some_and(|own| own != seat) {
-                self.mislabelled.insert(object.id());
+            } else {
+                self.judge_one(object, object.owner());
             }
+        });
+    }
+
+    /// A member that never hosted holds nothing for others: a foreign label on an object of its own is a lie.
+    fn judge_one(&mut self, object: &Object, owner: PeerId) {
+        if let (Some(label), Some(&seat)) = (label(object), self.seats.get(&owner))
+            && label != seat
+            && !self.hosts.contains(&owner)
+        {
+            self.mislabelled.insert(object.id());
         }
     }
 }
 
-/// All objects that would wait for their players, with their labels. What no seat could be is one that nobody has.
+/// The label of an object that would wait for its player. What no seat could be is one that nobody has.
+fn label(object: &Object) -> Option<SeatId> {
+    let label = *object.numbers().first().filter(|_| object.traits().orphan == Orphan::Freeze)?;
+    Some(SeatId(u16::try_from(label).unwrap_or(u16::MAX)))
+}
+
+/// All objects with labels.
 fn labelled(session: &Session) -> impl Iterator<Item = (&Object, SeatId)> {
-    session.objects().filter(|object| object.traits().orphan == Orphan::Freeze).filter_map(|object| {
-        let label = *object.numbers().first()?;
-        Some((object, SeatId(u16::try_from(label).unwrap_or(u16::MAX))))
-    })
+    session.objects().filter_map(|object| Some((object, label(object)?)))
 }

@@ -34,8 +34,8 @@ impl Entry {
     /// Runs the game until it is over: until it leaves or is refused. The game has the browser's frames, and while the
     /// browser withholds them, some frames a second. A future that is dropped leaves the game.
     ///
-    /// The tab keeps the seat: a page that is loaded again has it back, with its objects, and so has a new tab after this
-    /// one was closed. A page that is hidden lets another member host. After a panic, or an exception that the browser throws
+    /// The tab keeps the seat: a page that is loaded again and joins by the game's code has it back, with its objects,
+    /// and so has a new tab after this one was closed. A page that is hidden lets another member host. After a panic, or an exception that the browser throws
     /// through the game, the others are told that this player is away, and a reload brings the player back.
     ///
     /// `begin` makes the game when this program is a member. The program calls it again, for a game that begins anew, when
@@ -63,6 +63,7 @@ impl Entry {
                 }
             };
         }
+        tab::live();
         (parts.on_status)(&Status::Connecting);
         loop {
             let config = attempts.config(entropy(), &parts.memory);
@@ -74,6 +75,7 @@ impl Entry {
                 return Err(Error::Panicked);
             }
             let Some((code, keeper)) = run.finish() else { return Err(Error::Panicked) };
+            attempts.note_code(&code);
             parts = keeper.into_parts();
             match attempts.next(end, was_member)? {
                 Some(pause) => sleep(pause).await,
@@ -108,10 +110,12 @@ impl<G: Game> Run<G> {
             began: now(),
             is_busy: Cell::new(false),
             was_member: Cell::new(false),
-            was_told: Cell::new(false),
+            told: RefCell::default(),
             went: Cell::new(false),
             is_broken: Cell::new(false),
+            farewell: OnceCell::new(),
             frame: OnceCell::new(),
+            next: Cell::new(None),
             framed: Cell::new(Time::ZERO),
             lived: Cell::new(Time::ZERO),
             end: RefCell::new(None),
@@ -125,12 +129,13 @@ impl<G: Game> Run<G> {
             }
         });
         let (goodbye, broken) = (peer.farewell(), Rc::downgrade(&page));
-        farewell::set(goodbye, move || {
+        let farewell = farewell::Farewell::new(goodbye, move || {
             if let Some(page) = broken.upgrade() {
                 page.break_off();
             }
         });
-        // It was empty.
+        // Both were empty.
+        let _ = page.farewell.set(farewell);
         let _ = page.peer.set(peer);
         page.listen(&window).map_err(|error| Error::Misbehaved(format!("the browser: {error:?}")))?;
         page.turn(false);
@@ -159,6 +164,10 @@ impl<G: Game> Run<G> {
 impl<G: Game> Drop for Run<G> {
     fn drop(&mut self) {
         self.0.listeners.borrow_mut().clear();
+        // The browser must not call what is gone.
+        if let (Some(window), Some(next)) = (web_sys::window(), self.0.next.take()) {
+            let _ = window.cancel_animation_frame(next);
+        }
         let is_going = self.0.went.get() || self.0.is_busy.get();
         if let Some(peer) = self.0.peer.get().filter(|_| !is_going) {
             peer.with(|peer, now| peer.leave_at_once(now));
@@ -185,14 +194,16 @@ struct Page<G: Game> {
     /// Whether the game is being called. After a panic it is for ever.
     is_busy: Cell<bool>,
     was_member: Cell<bool>,
-    /// Whether the program was told that the relay does not answer.
-    was_told: Cell<bool>,
+    /// What the program was told last of a relay that lets nobody in.
+    told: RefCell<String>,
     /// Whether the page went away.
     went: Cell<bool>,
     /// Whether a panic or an exception ended the game.
     is_broken: Cell<bool>,
-    /// The browser's call for each frame.
+    farewell: OnceCell<farewell::Farewell>,
+    /// The browser's call for each frame, and the number of the next one.
     frame: OnceCell<Closure<dyn FnMut()>>,
+    next: Cell<Option<i32>>,
     /// When the game had its last frame, and other tabs their last sign of life.
     framed: Cell<Time>,
     lived: Cell<Time>,
@@ -213,7 +224,7 @@ impl<G: Game> Page<G> {
                 keeper.frame(now, peer);
             }
             self.tend_office(now, peer);
-            self.watch_relay(now, keeper);
+            self.watch_relay(now, peer, keeper);
         });
     }
 
@@ -224,7 +235,9 @@ impl<G: Game> Page<G> {
             let Some(page) = page.upgrade().filter(|page| !page.is_broken.get()) else { return };
             if page.is_busy.get() {
                 // A frame interrupts nothing: the last call was ended by an exception of the browser's.
-                farewell::say();
+                if let Some(farewell) = page.farewell.get() {
+                    farewell.say();
+                }
                 return;
             }
             // The next frame first: an exception must not end them without a word.
@@ -241,7 +254,7 @@ impl<G: Game> Page<G> {
     fn next_frame(&self, window: &Window) {
         if let Some(frame) = self.frame.get() {
             // A page that is being torn down gets no more frames.
-            let _ = window.request_animation_frame(frame.as_ref().unchecked_ref());
+            self.next.set(window.request_animation_frame(frame.as_ref().unchecked_ref()).ok());
         }
     }
 
@@ -273,10 +286,10 @@ impl<G: Game> Page<G> {
     fn after(&self, now: Time, keeper: &mut Keeper<G>, peer: &Peer) {
         if peer.session().is_some_and(|session| session.is_member()) {
             self.was_member.set(true);
-            if self.lived.get() + LIVES_EVERY <= now {
-                self.lived.set(now);
-                tab::live();
-            }
+        }
+        if self.lived.get() + LIVES_EVERY <= now && !self.went.get() {
+            self.lived.set(now);
+            tab::live();
         }
         if let Some((memory, code)) = keeper.take_memory() {
             tab::set(&key::<G>(code), &memory.to_bytes(code, self.params));
@@ -290,22 +303,26 @@ impl<G: Game> Page<G> {
 
     /// Tells why the relay lets nobody in. A server that answers in its place does so for good, unless it is a gateway
     /// whose relay is starting.
-    fn watch_relay(&self, now: Time, keeper: &mut Keeper<G>) {
-        if self.was_told.get() || keeper.was_let_in() || now < self.began + UNANSWERED_AFTER {
+    fn watch_relay(&self, now: Time, peer: &Peer, keeper: &mut Keeper<G>) {
+        // A relay that answers may let newcomers wait.
+        if keeper.was_let_in() || peer.is_relay_connected() || now < self.began + UNANSWERED_AFTER {
             return;
         }
-        self.was_told.set(true);
         let url = &self.url;
-        let (why, is_final) = match self.peer.get().and_then(WebPeer::obstacle) {
+        let obstacle = self.peer.get().and_then(WebPeer::obstacle);
+        let is_final = obstacle.as_ref().is_some_and(Obstacle::is_final);
+        let (why, is_final) = match obstacle {
             Some(Obstacle { status, text }) if text.is_empty() => {
-                (format!("{url} answers with status {status}, and is no relay"), status < 500)
+                (format!("{url} answers with status {status}, and is no relay"), is_final)
             }
             Some(Obstacle { status, text }) => {
-                (format!("{url} answers with status {status}: {text}"), status < 500)
+                (format!("{url} answers with status {status}: {text}"), is_final)
             }
             None => (format!("the relay {url} does not answer"), false),
         };
-        keeper.on_unreachable(why, is_final);
+        if self.told.replace(why.clone()) != why {
+            keeper.on_unreachable(why, is_final);
+        }
     }
 
     /// Ends the office of a hidden page as soon as a visible member can host: one that was hidden while it was alone.

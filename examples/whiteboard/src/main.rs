@@ -59,7 +59,7 @@ struct Board {
 
 impl Game for Board {
     fn frame(&mut self, room: &mut Room<'_, Self>, _: f64) {
-        let (path, is_down, wipes) = self.desk.take();
+        let (path, wipes) = self.desk.take();
         if wipes {
             room.ask(Ask::Wipe { board: *room.state() }).or_log();
         }
@@ -68,14 +68,14 @@ impl Game for Board {
                 room.destroy(own.id).or_log();
             }
         }
-        if let Some(&at) = path.last() {
+        if let Some(at) = path.iter().rev().find_map(|step| *step) {
             room.edit(self.hand, |hand| hand.at = at).or_log();
         }
-        for at in path {
-            self.draw_to(room, at);
-        }
-        if !is_down {
-            (self.stroke, self.drawn) = (None, None);
+        for step in path {
+            match step {
+                Some(at) => self.draw_to(room, at),
+                None => (self.stroke, self.drawn) = (None, None),
+            }
         }
         self.desk.show(room);
     }
@@ -91,6 +91,8 @@ impl Game for Board {
 
 impl Board {
     fn new(room: &mut Room<'_, Self>, desk: Desk) -> Self {
+        // Nothing was drawn before the game began.
+        let _ = desk.take();
         Self {
             desk,
             hand: room.own_or(|_| Hand { at: [0.0; 2] }),
@@ -126,7 +128,7 @@ impl Board {
 }
 
 fn hue(seat: u16) -> u16 {
-    (seat * 137 + 20) % 360
+    (u32::from(seat) * 137 % 360) as u16
 }
 
 /// The page's part of the board: what the player does there, and what the player sees.
@@ -140,10 +142,14 @@ struct Desk {
 
 #[derive(Default)]
 struct Hands {
-    path: Vec<[f32; 2]>,
+    /// The pen's places, and `None` where it was lifted.
+    path: Vec<Option<[f32; 2]>>,
     is_down: bool,
     wipes: bool,
 }
+
+/// Steps that wait for a frame of the game.
+const STEPS_MAX: usize = 4_096;
 
 impl Desk {
     fn new() -> Result<Self, JsValue> {
@@ -160,6 +166,10 @@ impl Desk {
             let canvas = desk.canvas.clone();
             listen(&desk.canvas, kind, move |event: PointerEvent| {
                 let mut hands = hands.borrow_mut();
+                // One finger draws.
+                if !event.is_primary() || hands.path.len() >= STEPS_MAX {
+                    return;
+                }
                 match kind {
                     "pointerdown" => {
                         hands.is_down = true;
@@ -167,7 +177,10 @@ impl Desk {
                         let _ = canvas.set_pointer_capture(event.pointer_id());
                     }
                     "pointermove" => {}
-                    _ => hands.is_down = false,
+                    _ => {
+                        hands.is_down = false;
+                        hands.path.push(None);
+                    }
                 }
                 if hands.is_down {
                     let place = canvas.get_bounding_client_rect();
@@ -175,7 +188,9 @@ impl Desk {
                         / place.width();
                     let y = (f64::from(event.client_y()) - place.y())
                         / place.height();
-                    hands.path.push([within(x, SIZE[0]), within(y, SIZE[1])]);
+                    hands
+                        .path
+                        .push(Some([within(x, SIZE[0]), within(y, SIZE[1])]));
                 }
             })?;
         }
@@ -189,15 +204,10 @@ impl Desk {
         Ok(desk)
     }
 
-    /// What the player did since the last call: the pen's path, whether it is down, and whether the board is wiped.
-    fn take(&self) -> (Vec<[f32; 2]>, bool, bool) {
+    /// What the player did since the last call: the pen's path, and whether the board is wiped.
+    fn take(&self) -> (Vec<Option<[f32; 2]>>, bool) {
         let mut hands = self.hands.borrow_mut();
-        let is_down = hands.is_down;
-        (
-            core::mem::take(&mut hands.path),
-            is_down,
-            core::mem::take(&mut hands.wipes),
-        )
+        (core::mem::take(&mut hands.path), core::mem::take(&mut hands.wipes))
     }
 
     fn show(&self, room: &Room<'_, Board>) {

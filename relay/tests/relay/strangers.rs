@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
+use samovar_directory::limits::NAMED_WITHIN;
 use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, Refusal, RelayFrame, Signal, ToRelay};
 use samovar_wire::{Mode, PROTOCOL_VERSION, PeerId};
 use tokio::net::TcpSocket;
@@ -132,6 +133,23 @@ async fn a_fifth_stranger_of_an_address_waits_until_one_is_named() {
     let _other = from(&relay, "203.0.113.9").await.go_in(Purpose::Join(code("TEA"))).await;
     host.name(&[h.pass.peer, four[0].1.pass.peer]).await;
     assert!(matches!(fifth.hear().await, Heard::Control(FromRelay::Entered(_))));
+}
+
+#[tokio::test]
+async fn stranger_that_nobody_names_gives_way_after_30_s() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start(data.path());
+    let (_host, _) = Peer::create(&relay, "TEA").await;
+    let join = Purpose::Join(code("TEA"));
+    let mut four = Vec::new();
+    for _ in 0..4 {
+        four.push(from(&relay, "203.0.113.8").await.go_in(join.clone()).await.0);
+    }
+    sleep(Duration::from_micros(NAMED_WITHIN.as_micros())).await;
+    let mut fifth = says_enter(&relay, "203.0.113.8", join).await;
+    assert!(matches!(fifth.hear().await, Heard::Control(FromRelay::Entered(_))));
+    let told = four[0].hear().await;
+    assert!(matches!(told, Heard::Closed(Some(_))), "{told:?}");
 }
 
 #[tokio::test]

@@ -1,0 +1,19 @@
+#![doc = include_str!("../guide/first-room.md")]
+
+#[doc = include_str!("../guide/objects.md")]
+pub mod objects {}
+
+#[doc = include_str!("../guide/messages.md")]
+pub mod messages {}
+
+#[doc = include_str!("../guide/survival.md")]
+pub mod survival {}
+
+#[doc = include_str!("../guide/page.md")]
+pub mod page {}
+
+#[doc = include_str!("../guide/faults.md")]
+pub mod faults {}
+
+#[doc = include_str!("../guide/live.md")]
+pub mod live {}
