@@ -138,7 +138,10 @@ impl<G: Game, C> Trial<'_, G, C> {
 mod tests {
     use std::cell::RefCell;
 
+    use samovar_wire::ObjectId;
+
     use super::*;
+    use crate::object::write;
     use crate::prelude::*;
     use crate::{Id, Object, Value};
 
@@ -241,6 +244,61 @@ mod tests {
     #[test]
     fn liars_break_no_honest_game() {
         assert_eq!(play("chaos-with-liars", 0..6, begin, |_| Ok(())), Ok(()));
+    }
+
+    #[derive(Object)]
+    #[object(crate = crate)]
+    struct Coin {
+        worth: u8,
+    }
+
+    /// The last to come labels coins with the seat of another player, and gives them to it.
+    struct Forger {
+        forged: Vec<ObjectId>,
+        has_hosted: bool,
+    }
+
+    crate::game! { Forger: name = "forger", version = 1, objects = (Coin) }
+
+    impl Game for Forger {
+        fn frame(&mut self, room: &mut Room<'_, Self>, _: f64) {
+            self.has_hosted |= room.is_host();
+            let members = room.members();
+            let last = members.iter().max_by_key(|member| member.seat.0);
+            let victim = members.iter().min_by_key(|member| member.seat.0);
+            let (Some(last), Some(victim)) = (last, victim) else { return };
+            if !last.is_me || victim.is_me || self.has_hosted || !room.every(0.3) {
+                return;
+            }
+            let (now, traits) = (room.now, Coin::SHARING.traits(<Coin as ObjectOf<Self>>::KIND));
+            let state = write(victim.seat, &Coin { worth: 1 });
+            self.forged.extend(room.session.edit(now).create_state(traits, &state));
+            for &id in &self.forged {
+                let _ = victim.peer.map(|peer| room.session.ownership(now).transfer(id, peer));
+            }
+        }
+    }
+
+    #[test]
+    fn no_player_is_given_what_another_has_labelled() {
+        let begin = |_: &mut Room<'_, Forger>| Forger { forged: Vec::new(), has_hosted: false };
+        let coins = core::cell::Cell::new(0);
+        for scenario in ["hand-over", "host-crash", "rolling-joins"] {
+            let played = play(scenario, 0..8, begin, |players| {
+                // A host may hold objects for others: whoever lies and hosts is believed.
+                if players.iter().any(|player| player.game.has_hosted && !player.game.forged.is_empty()) {
+                    return Ok(());
+                }
+                coins.set(coins.get() + players.iter().map(|each| each.game.forged.len()).sum::<usize>());
+                let planted = |player: &Settled<'_, Forger>| {
+                    player.all::<Coin>().iter().filter(|coin| coin.owner.seat == coin.seat).count()
+                };
+                let count = players.iter().map(planted).max().unwrap_or(0);
+                if count == 0 { Ok(()) } else { Err(format!("{count} coins are planted")) }
+            });
+            assert_eq!(played, Ok(()));
+        }
+        assert!(coins.get() > 50, "{}", coins.get());
     }
 
     #[test]

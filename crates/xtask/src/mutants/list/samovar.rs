@@ -16,11 +16,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "late-objects-are-kept",
         package: "samovar",
-        text: "if is_another && !player.made.contains(&id) {",
-        instead: "if false {",
+        text: "let is_late = is_another && !player.made.contains(&id);",
+        instead: "let is_late = is_another && false;",
         breaks: "a player whose object came back late has two of them for good",
         guards: Promise::Seat,
         finder: Test(&["-p", "samovar", "--lib", "chaos_repeats_no_ask_and_loses_no_cursor"]),
+    },
+    Mutant {
+        name: "labels-are-believed",
+        package: "samovar",
+        text: "&& label != seat",
+        instead: "&& false",
+        breaks: "a member plants objects on another player",
+        guards: Promise::UntrustedBytes,
+        finder: Test(&["-p", "samovar", "--lib", "no_player_is_given_what_another_has_labelled"]),
     },
     Mutant {
         name: "leaver-without-a-word",
