@@ -205,7 +205,8 @@ pub trait OrLog<T> {
 impl<T, E: fmt::Display> OrLog<T> for Result<T, E> {
     #[track_caller]
     fn or_log(self) -> Option<T> {
-        self.map_err(|error| crate::log(&format!("samovar: {error} ({})", core::panic::Location::caller())))
-            .ok()
+        // A closure would name its own place.
+        let place = core::panic::Location::caller();
+        self.map_err(|error| crate::log(&format!("samovar: {error} ({place})"))).ok()
     }
 }
