@@ -277,28 +277,41 @@ impl Table {
         self.plays(&all).await;
     }
 
-    /// Waits until these see every member drive on, or throw. Teapots of players that are gone stand still meanwhile.
+    /// Waits until these see members drive on, and those that stand where they say that they stand. Teapots of players that
+    /// are gone stand still meanwhile.
     pub(crate) async fn plays(&mut self, who: &[usize]) {
         let start = Instant::now();
         let before = self.wait("they report", who, start, SUCCEEDED_WITHIN, |_| Ok(())).await;
-        self.wait("they drive on", who, start, SUCCEEDED_WITHIN, |all| {
+        self.wait("they play on", who, start, SUCCEEDED_WITHIN, |all| {
             all.iter().zip(&before).try_for_each(|(after, before)| {
-                // A robot that has another one before it may stand and throw.
-                let moves = |peer: &Id| {
-                    let own = |kind| after.objects_of(kind).filter(move |object| object.owner == *peer);
-                    let has_moved = |object: &Object| {
-                        before.object(&object.id).is_some_and(|old| object.distance(old) > 0.01)
-                    };
-                    own("teapot").any(has_moved) || own("cube").any(|cube| before.object(&cube.id).is_none())
-                };
-                let still = after.members.iter().find(|member| !moves(&member.peer));
-                still.map_or(Ok(()), |member| {
-                    Err(format!("{:?} sees {} stand still", after.peer, member.peer))
-                })
+                let members = || after.members.iter().map(|member| &member.peer);
+                if !members().any(|member| drives(member, after, before)) {
+                    return Err(format!("{:?} sees all stand still", after.peer));
+                }
+                let lost = members()
+                    .find(|member| !drives(member, after, before) && !is_where_it_says(member, after, all));
+                lost.map_or(Ok(()), |member| Err(format!("{:?} does not see {member} drive", after.peer)))
             })
         })
         .await;
     }
+}
+
+/// Whether an observer has seen this member's teapot move between two looks.
+fn drives(member: &Id, after: &Status, before: &Status) -> bool {
+    let old = |teapot: &Object| before.object(&teapot.id).map(|old| teapot.distance(old));
+    teapot_of(member, after).is_some_and(|teapot| old(teapot).is_some_and(|way| way > 0.01))
+}
+
+/// Whether an observer sees this member's teapot where the member itself says it is: robots may stand for a while.
+fn is_where_it_says(member: &Id, after: &Status, all: &[Status]) -> bool {
+    let says = all.iter().find(|status| status.peer.as_ref() == Some(member));
+    let says = says.and_then(|status| teapot_of(member, status));
+    says.zip(teapot_of(member, after)).is_some_and(|(own, seen)| own.distance(seen) < 0.05)
+}
+
+fn teapot_of<'a>(member: &Id, status: &'a Status) -> Option<&'a Object> {
+    status.objects_of("teapot").find(|object| object.owner == *member)
 }
 
 /// A player's own points.

@@ -1,4 +1,4 @@
-//! What a page does when it cannot go on, after a panic or an exception.
+//! The last words of a page that cannot go on, after a panic or an exception.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};

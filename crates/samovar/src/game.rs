@@ -254,7 +254,7 @@ mod tests {
             params_of!(1, (messages = A)
                 #[derive(Message)] #[object(crate = crate)]
                 struct A { #[field(min = 0, max = HIGH)] level: u32 }),
-            // What a text holds, and how an object is shared.
+            // The inside of a text, and the sharing of an object.
             params_of!(1, (objects = (A))
                 #[derive(Object)] #[object(crate = crate)] struct A { #[field(bound = 4)] list: Vec<(u8, u16)> }),
             params_of!(1, (objects = (A))

@@ -41,7 +41,7 @@ pub(crate) type Begin<G> = Box<dyn FnMut(&mut Room<'_, G>) -> G + Send>;
 #[cfg(target_arch = "wasm32")]
 pub(crate) type Begin<G> = Box<dyn FnMut(&mut Room<'_, G>) -> G>;
 
-/// What a program has for all its runs.
+/// The parts of a program that outlive a run.
 pub(crate) struct Parts<G: Game> {
     pub(crate) memory: Memory,
     pub(crate) on_status: OnStatus,
@@ -112,7 +112,7 @@ impl<G: Game> Keeper<G> {
         }
     }
 
-    /// What the next run needs.
+    /// The parts that outlive this run.
     pub(crate) fn into_parts(self) -> Parts<G> {
         Parts { memory: self.memory, on_status: self.on_status, begin: self.begin }
     }
@@ -136,7 +136,7 @@ impl<G: Game> Keeper<G> {
     /// How the run ended; `None` while it goes on.
     pub(crate) fn end(&self, peer: &Peer) -> Option<End> {
         let is_final = peer.is_over() || matches!(self.end, Some(End::Unreachable(_)));
-        // Whoever has left is told nothing else, whatever happened before or on the way out.
+        // A player who has left is told nothing else, whatever happened before or on the way out.
         is_final.then(|| self.end.clone().filter(|_| !self.has_left).unwrap_or(End::Left))
     }
 

@@ -65,7 +65,7 @@ impl Entry {
                             peer.go_away(now);
                         })
                         .await;
-                        // Whoever interrupts twice waits for nobody.
+                        // A person who interrupts twice waits for nobody.
                         tokio::select! {
                             _ = peer.stop() => {}
                             _ = tokio::signal::ctrl_c() => {}
