@@ -297,21 +297,22 @@ impl Table {
     }
 }
 
-/// Whether an observer has seen this member's teapot move between two looks.
+/// Whether an observer has seen a teapot of this member move between two looks. A host owns those of the gone too.
 fn drives(member: &Id, after: &Status, before: &Status) -> bool {
-    let old = |teapot: &Object| before.object(&teapot.id).map(|old| teapot.distance(old));
-    teapot_of(member, after).is_some_and(|teapot| old(teapot).is_some_and(|way| way > 0.01))
+    teapots(member, after)
+        .any(|teapot| before.object(&teapot.id).is_some_and(|old| teapot.distance(old) > 0.01))
 }
 
-/// Whether an observer sees this member's teapot where the member itself says it is: robots may stand for a while.
+/// Whether an observer sees this member's teapots where the member itself says they are: robots may stand for a while.
 fn is_where_it_says(member: &Id, after: &Status, all: &[Status]) -> bool {
-    let says = all.iter().find(|status| status.peer.as_ref() == Some(member));
-    let says = says.and_then(|status| teapot_of(member, status));
-    says.zip(teapot_of(member, after)).is_some_and(|(own, seen)| own.distance(seen) < 0.05)
+    let is_seen = |own: &Object| after.object(&own.id).is_some_and(|seen| own.distance(seen) < 0.05);
+    all.iter()
+        .find(|status| status.peer.as_ref() == Some(member))
+        .is_some_and(|status| teapots(member, status).all(is_seen))
 }
 
-fn teapot_of<'a>(member: &Id, status: &'a Status) -> Option<&'a Object> {
-    status.objects_of("teapot").find(|object| object.owner == *member)
+fn teapots<'a>(member: &'a Id, status: &'a Status) -> impl Iterator<Item = &'a Object> {
+    status.objects_of("teapot").filter(move |object| object.owner == *member)
 }
 
 /// A player's own points.

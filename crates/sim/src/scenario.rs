@@ -248,8 +248,7 @@ pub const SCENARIOS: &[Scenario] = &[
     ),
 ];
 
-/// The most evictions per simulated hour. Each is about twice what 60 seeds had, in a mesh and in client-server, so
-/// that chance alone fails no short soak.
+/// The most evictions per simulated hour. Each is about twice what 60 seeds had, in a mesh and in client-server.
 const EXITS: &[(&str, f64)] = &[
     ("weather", 0.0),
     ("liars", 0.0),
