@@ -101,8 +101,8 @@ impl TermRecord {
         self.is_member(peer) || self.former.contains(&peer)
     }
 
-    /// Whether a host named a peer last, or it hosts.
-    pub(crate) fn is_member(&self, peer: PeerId) -> bool {
+    /// Whether a host named a peer last, or the peer hosts.
+    pub fn is_member(&self, peer: PeerId) -> bool {
         self.members.contains(&peer) || [self.host, self.begun.1].contains(&peer)
     }
 

@@ -107,7 +107,18 @@ impl<G: Game> World<G> {
         self.relay.wake = Time::FAR;
         self.relay.disturbed = self.now;
         self.trace.note(self.now, Place::Relay, || "starts".to_owned());
+        self.judges.is_orphaned |= self.disk_names_nobody_left();
         self.run_relay();
+    }
+
+    /// Whether the relay's disk names members of the founded session, and none of them plays on. Whoever plays on has
+    /// been named a member in the moment in which the relay was killed, and it cannot tell them from strangers.
+    fn disk_names_nobody_left(&self) -> bool {
+        let record = self.judges.founded.and_then(|session| self.relay.disk.get(&session));
+        let staying = || self.cast.processes.iter().filter(|process| process.leaving.is_none());
+        let members =
+            || staying().filter_map(|process| process.peer.as_ref()?.session()).filter(|s| s.is_member());
+        record.is_some_and(|record| !members().any(|session| record.is_member(session.me())))
     }
 
     /// Freezes the relay's process.
