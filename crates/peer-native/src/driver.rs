@@ -5,11 +5,15 @@
 //! its own behind a bounded queue, and the driver closes a socket that is too slow.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use samovar_peer::{Buffer, Peer, PeerConfig, PeerEvent, Request, SocketId, Transmit};
 use samovar_wire::Time;
-use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
+use tokio::sync::mpsc::{
+    Receiver, Sender, UnboundedReceiver, UnboundedSender, WeakUnboundedSender, channel, unbounded_channel,
+};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout};
@@ -48,10 +52,29 @@ pub trait Game: Send + 'static {
 #[derive(Debug)]
 pub struct NativePeer<G> {
     calls: UnboundedSender<Call<G>>,
-    task: JoinHandle<G>,
+    task: JoinHandle<Option<G>>,
 }
 
-type Call<G> = Box<dyn FnOnce(Time, &mut Peer, &mut G) + Send>;
+type Act<G> = Box<dyn FnOnce(Time, &mut Peer, &mut G) + Send>;
+
+enum Call<G> {
+    Run(Act<G>),
+    /// Somebody waits for the driver.
+    Lend(SyncSender<Loan<G>>),
+}
+
+/// Reaches a running peer from threads outside its runtime. It keeps nothing alive: the peer ends by its
+/// [`NativePeer`] alone.
+#[derive(Debug)]
+pub struct Lender<G> {
+    calls: WeakUnboundedSender<Call<G>>,
+}
+
+/// A peer and its game, lent by their task. Until the loan is dropped, the peer takes and sends nothing.
+pub struct Loan<G> {
+    driver: Option<Driver<G>>,
+    back: Option<oneshot::Sender<Driver<G>>>,
+}
 
 /// The most events that wait for the peer, of each kind; a full queue slows the sender down.
 const QUEUE: usize = 256;
@@ -77,19 +100,59 @@ impl<G: Game> NativePeer<G> {
         call: impl FnOnce(Time, &mut Peer, &mut G) -> R + Send + 'static,
     ) -> Option<R> {
         let (answer, result) = oneshot::channel();
-        let call: Call<G> = Box::new(move |now, peer, game| {
+        let call = Box::new(move |now: Time, peer: &mut Peer, game: &mut G| {
             // The caller may have stopped waiting.
             let _ = answer.send(call(now, peer, game));
         });
-        self.calls.send(call).ok()?;
+        self.calls.send(Call::Run(call)).ok()?;
         result.await.ok()
+    }
+
+    /// Reaches this peer from threads outside its runtime.
+    #[must_use]
+    pub fn lender(&self) -> Lender<G> {
+        Lender { calls: self.calls.downgrade() }
     }
 
     /// Leaves, waits at most 3 s until the peer has sent everything, and returns the game; `None` when the game
     /// panicked.
     pub async fn stop(self) -> Option<G> {
         drop(self.calls);
-        self.task.await.ok()
+        self.task.await.ok().flatten()
+    }
+}
+
+impl<G> Lender<G> {
+    /// Borrows the peer and its game, and waits until their task lends them; `None` when the task has ended. The thread
+    /// must not belong to the peer's runtime: it would wait for itself.
+    #[must_use]
+    pub fn borrow(&self) -> Option<Loan<G>> {
+        let (lend, lent) = sync_channel(1);
+        self.calls.upgrade()?.send(Call::Lend(lend)).ok()?;
+        lent.recv().ok()
+    }
+}
+
+impl<G> Loan<G> {
+    /// The time, the peer and its game.
+    pub fn parts(&mut self) -> Option<(Time, &mut Peer, &mut G)> {
+        let driver = self.driver.as_mut()?;
+        Some((driver.now(), &mut driver.peer, &mut driver.game))
+    }
+}
+
+impl<G> Drop for Loan<G> {
+    fn drop(&mut self) {
+        if let (Some(driver), Some(back)) = (self.driver.take(), self.back.take()) {
+            // Its runtime may have ended.
+            let _ = back.send(driver);
+        }
+    }
+}
+
+impl<G> fmt::Debug for Loan<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Loan")
     }
 }
 
@@ -131,6 +194,21 @@ impl Inputs {
     }
 }
 
+impl<G> Driver<G> {
+    fn now(&self) -> Time {
+        Time::from_micros(u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(u64::MAX))
+    }
+
+    /// Lends the driver, and waits until it is back; `None` when it was lost.
+    async fn lend(self, to: SyncSender<Loan<G>>) -> Option<Self> {
+        let (back, given_back) = oneshot::channel();
+        let loan = Loan { driver: Some(self), back: Some(back) };
+        // A borrower that waits no longer gives it back at once.
+        drop(to.send(loan));
+        given_back.await.ok()
+    }
+}
+
 impl<G: Game> Driver<G> {
     fn new(relay_url: String, peer: PeerConfig, config: NativeConfig, game: G) -> Self {
         let (to_relay_events, relay) = channel(QUEUE);
@@ -149,21 +227,25 @@ impl<G: Game> Driver<G> {
         }
     }
 
-    async fn run(mut self, mut calls: UnboundedReceiver<Call<G>>) -> G {
+    /// `None` when a borrower did not give the driver back.
+    async fn run(mut self, mut calls: UnboundedReceiver<Call<G>>) -> Option<G> {
         let mut ticks = interval(self.game.tick().max(Duration::from_millis(1)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         self.drain();
         loop {
             tokio::select! {
                 call = calls.recv() => match call {
-                    Some(call) => call(self.now(), &mut self.peer, &mut self.game),
+                    Some(Call::Run(call)) => call(self.now(), &mut self.peer, &mut self.game),
+                    Some(Call::Lend(to)) => self = self.lend(to).await?,
                     None => break,
                 },
                 () = self.turn(&mut ticks) => {}
             }
             self.drain();
         }
-        self.leave(ticks).await
+        // Nobody waits for an answer while it leaves.
+        drop(calls);
+        Some(self.leave(ticks).await)
     }
 
     /// Waits for the next thing to do and does it.
@@ -208,10 +290,6 @@ impl<G: Game> Driver<G> {
         let flushed = async { tokio::join!(relay_flushed, connections_flushed) };
         let _ = timeout(FLUSH_WITHIN, flushed).await;
         game
-    }
-
-    fn now(&self) -> Time {
-        Time::from_micros(u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 
     /// The time when the peer next needs a turn; an hour from now stands for never.

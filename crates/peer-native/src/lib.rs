@@ -62,7 +62,7 @@ pub mod relay_socket;
 mod trust;
 
 pub use connection::{IceServer, NativeConfig};
-pub use driver::{Game, NativePeer};
+pub use driver::{Game, Lender, Loan, NativePeer};
 pub use name::fit_name;
 pub use relay_socket::OpenError;
 pub use trust::{Trust, TrustError};

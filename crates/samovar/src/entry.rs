@@ -47,7 +47,7 @@ pub struct Entry {
     paths: PathPolicy,
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) seat_file: Option<std::path::PathBuf>,
-    on_status: Option<OnStatus>,
+    pub(crate) on_status: Option<OnStatus>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -52,6 +52,8 @@ pub enum Error {
     Panicked,
     /// The program runs in no page, but for example in a worker.
     NoPage,
+    /// The system gives the game no thread. The text says why.
+    NoThread(String),
 }
 
 impl fmt::Display for Error {
@@ -86,6 +88,7 @@ impl fmt::Display for Error {
             Self::SeatTaken => f.write_str("another program or tab of yours took the seat"),
             Self::HostLost => f.write_str("the host is lost, and this game allows no other"),
             Self::Misbehaved(what) => write!(f, "the rules were broken: {what}"),
+            Self::NoThread(why) => write!(f, "the system gives the game no thread: {why}"),
             Self::NoPage => f.write_str("the program runs in no page: it needs a window"),
             Self::Panicked if cfg!(target_arch = "wasm32") => {
                 f.write_str("the game was ended by an error; the browser's console says by which")

@@ -64,8 +64,11 @@ pub trait Game: Agreed + MaybeSend {
     /// Frames a second in a native program. A page has those of its browser.
     const FRAMES_PER_SECOND: f64 = 30.0;
 
-    /// A frame. `time` is the session's time in seconds, nearly the same at all members, whatever the hosts.
-    fn frame(&mut self, room: &mut Room<'_, Self>, time: f64);
+    /// A frame. `time` is the session's time in seconds, nearly the same at all members, whatever the hosts. A program
+    /// with a loop of its own plays its frames in [`Running::with`](crate::Running::with), and leaves this out.
+    fn frame(&mut self, room: &mut Room<'_, Self>, time: f64) {
+        let _ = (room, time);
+    }
 
     /// The host carries out what a member asked for by [`Room::ask`]. It changes [`Hosting::state`], and that change
     /// happens exactly once for each ask, whatever host is lost meanwhile. What else it does (messages, objects) may

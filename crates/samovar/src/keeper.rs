@@ -46,6 +46,8 @@ pub(crate) struct Parts<G: Game> {
     pub(crate) memory: Memory,
     pub(crate) on_status: OnStatus,
     pub(crate) begin: Begin<G>,
+    /// Whether the program's own loop plays the frames: see [`Keeper::with`].
+    pub(crate) has_loop: bool,
 }
 
 /// How a peer's run ended.
@@ -85,11 +87,12 @@ pub(crate) struct Keeper<G: Game> {
     has_left: bool,
     on_status: OnStatus,
     begin: Begin<G>,
+    has_loop: bool,
 }
 
 impl<G: Game> Keeper<G> {
     pub(crate) fn new(name: String, parts: Parts<G>) -> Self {
-        let Parts { memory, on_status, begin } = parts;
+        let Parts { memory, on_status, begin, has_loop } = parts;
         let schemas = hosted::schemas::<G>();
         let hosted = memory.hosted();
         Self {
@@ -109,12 +112,14 @@ impl<G: Game> Keeper<G> {
             has_left: false,
             on_status,
             begin,
+            has_loop,
         }
     }
 
     /// The parts that outlive this run.
     pub(crate) fn into_parts(self) -> Parts<G> {
-        Parts { memory: self.memory, on_status: self.on_status, begin: self.begin }
+        let Self { memory, on_status, begin, has_loop, .. } = self;
+        Parts { memory, on_status, begin, has_loop }
     }
 
     /// The memory, if it changed since the last call; with the code.
@@ -259,18 +264,48 @@ impl<G: Game> Keeper<G> {
     }
 
     /// Calls the game, if it has begun.
-    fn play(&mut self, now: Time, session: &mut Session, call: impl FnOnce(&mut G, &mut Room<'_, G>)) {
+    fn play<R>(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R,
+    ) -> Option<R> {
         // The game is no part of the room.
-        if let Some(mut game) = self.game.take() {
-            call(&mut game, &mut Room { now, session, inner: &mut self.inner });
-            self.game = Some(game);
+        let mut game = self.game.take()?;
+        let result = call(&mut game, &mut Room { now, session, inner: &mut self.inner });
+        self.game = Some(game);
+        Some(result)
+    }
+
+    /// A frame of the peer. It is one of the game, too, unless the program's own loop plays those.
+    pub(crate) fn frame(&mut self, now: Time, peer: &mut Peer) {
+        if !self.has_loop {
+            self.with(now, peer, play_frame);
+        } else if let Some(session) = peer.session_mut().filter(|session| session.is_member()) {
+            if self.game.is_none() {
+                self.inner.look(session, now);
+            }
+            self.duties(now, session);
+            self.hear(now, session);
+            self.tend(now, peer);
         }
     }
 
-    /// A frame of the peer: one of the game, and what is done now and then.
-    pub(crate) fn frame(&mut self, now: Time, peer: &mut Peer) {
-        let Some(session) = peer.session_mut().filter(|session| session.is_member()) else { return };
-        self.frame_of(now, session);
+    /// A frame of the game, which `call` plays; `None` unless this program is a member and its game has begun.
+    pub(crate) fn with<R>(
+        &mut self,
+        now: Time,
+        peer: &mut Peer,
+        call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R,
+    ) -> Option<R> {
+        let session = peer.session_mut().filter(|session| session.is_member())?;
+        let result = self.frame_of(now, session, call);
+        self.tend(now, peer);
+        result
+    }
+
+    /// What is done now and then.
+    fn tend(&mut self, now: Time, peer: &mut Peer) {
         if core::mem::replace(&mut self.inner.leaves, false) && !self.has_left {
             self.has_left = true;
             peer.leave(now);
@@ -282,22 +317,30 @@ impl<G: Game> Keeper<G> {
     }
 
     /// A frame of the game of a member.
-    pub(crate) fn frame_of(&mut self, now: Time, session: &mut Session) {
+    pub(crate) fn frame_of<R>(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R,
+    ) -> Option<R> {
         session.stepped(now);
         self.inner.look(session, now);
-        self.host(now, session);
-        self.waiting.tend(now, session, &mut self.inner.own);
-        self.begin(now, session);
+        self.duties(now, session);
         self.hear(now, session);
-        let time = self.inner.time;
-        self.play(now, session, |game, room| game.frame(room, time));
+        let result = self.play(now, session, call);
         self.hear(now, session);
+        result
     }
 
     /// Does a host's duties without a frame of the game.
     #[cfg(any(test, feature = "sim"))]
     pub(crate) fn rest(&mut self, now: Time, session: &mut Session) {
         self.inner.look(session, now);
+        self.duties(now, session);
+    }
+
+    fn duties(&mut self, now: Time, session: &mut Session) {
+        self.inner.look_at_state(session);
         self.host(now, session);
         self.waiting.tend(now, session, &mut self.inner.own);
         self.begin(now, session);
@@ -450,6 +493,12 @@ impl<G: Game> Keeper<G> {
     pub(crate) fn written_state(&self) -> samovar_session::objects::State {
         self.inner.hosted.write()
     }
+}
+
+/// A frame that the game plays itself.
+pub(crate) fn play_frame<G: Game>(game: &mut G, room: &mut Room<'_, G>) {
+    let time = room.time();
+    game.frame(room, time);
 }
 
 /// Whether a session's end is of the sort that a new run may mend.

@@ -74,6 +74,7 @@ mod object;
 #[cfg(target_arch = "wasm32")]
 pub mod page;
 mod room;
+mod running;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
 mod smooth;
@@ -90,6 +91,7 @@ pub use member::{Change, Member};
 pub use native::args;
 pub use object::{Id, Object, ObjectOf, Orphaned, Seen, Sharing, schema_of, traits_of};
 pub use room::{Hosting, Room, To};
+pub use running::Running;
 pub use samovar_derive::{Message, Object, Value};
 pub use samovar_peer::PathPolicy;
 pub use samovar_session::objects::{self, Schemas};
@@ -100,8 +102,8 @@ pub use status::Status;
 /// All that most games need: `use samovar::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        Change, Error, Game, Hosting, Id, Member, Message, Object, OrLog, Room, RoomError, SeatId, Seen,
-        Status, To, Value,
+        Change, Error, Game, Hosting, Id, Member, Message, Object, OrLog, Room, RoomError, Running, SeatId,
+        Seen, Status, To, Value,
     };
 }
 

@@ -1,18 +1,22 @@
 //! Runs a game in a native program.
 
+use std::future::pending;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use samovar_peer::{Peer, PeerEvent};
-use samovar_peer_native::{self as driver, NativeConfig, NativePeer, OpenError, entropy, fit_name};
+use samovar_peer_native::{self as driver, Lender, NativeConfig, NativePeer, OpenError, entropy, fit_name};
 use samovar_wire::{GameCode, Time};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-use crate::entry::Entry;
+use crate::entry::{Attempts, Entry};
 use crate::error::Error;
 use crate::game::Game;
-use crate::keeper::{End, Keeper, Parts};
+use crate::keeper::{Begin, End, Keeper, Parts};
 use crate::memory::{BYTES_MAX, Memory};
 use crate::room::Room;
 use crate::status::Status;
@@ -32,21 +36,58 @@ impl Entry {
         self,
         begin: impl FnMut(&mut Room<'_, G>) -> G + Send + 'static,
     ) -> Result<(), Error> {
+        let program = self.program(Box::new(begin), false)?;
+        // Without signals it is interrupted by nobody.
+        let interrupt = async || {
+            if tokio::signal::ctrl_c().await.is_err() {
+                pending().await
+            }
+        };
+        program.play(interrupt, |_| ()).await
+    }
+
+    /// # Errors
+    /// The settings cannot work.
+    fn program<G: Game>(self, begin: Begin<G>, has_loop: bool) -> Result<Program<G>, Error> {
         let (url, file) = (self.url.clone(), self.seat_file.clone());
-        let (mut attempts, on_status) = self.attempts::<G>()?;
-        let mut parts = Parts { memory: Memory::default(), on_status, begin: Box::new(begin) };
+        let (attempts, on_status) = self.attempts::<G>()?;
+        let mut memory = Memory::default();
         if let (Some(path), Some(code)) = (&file, attempts.code()) {
-            parts.memory = read(path, code, attempts.params())?;
+            memory = read(path, code, attempts.params())?;
         }
         if let Some(path) = &file {
             check(path)?;
         }
+        Ok(Program { url, file, attempts, parts: Parts { memory, on_status, begin, has_loop } })
+    }
+}
+
+/// A program that is about to play.
+struct Program<G: Game> {
+    url: String,
+    file: Option<PathBuf>,
+    attempts: Attempts,
+    parts: Parts<G>,
+}
+
+impl<G: Game> Program<G> {
+    /// Plays until the game is over, or until the first interrupt has been obeyed; the second waits for nobody. Tells of
+    /// each peer that starts.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    async fn play(
+        self,
+        mut interrupt: impl AsyncFnMut(),
+        mut on_start: impl FnMut(&NativePeer<Runner<G>>),
+    ) -> Result<(), Error> {
+        let Self { url, file, mut attempts, mut parts } = self;
         (parts.on_status)(&Status::Connecting);
         loop {
             let config = attempts.config(entropy(), &parts.memory);
             let keeper = Keeper::new(fit_name(attempts.name()), parts);
             let (over, is_over) = oneshot::channel();
-            let runner = Runner::<G> {
+            let runner = Runner {
                 keeper,
                 file: file.clone(),
                 params: attempts.params(),
@@ -54,9 +95,10 @@ impl Entry {
                 over: Some(over),
             };
             let peer = NativePeer::start(url.clone(), config, NativeConfig::default(), runner);
+            on_start(&peer);
             let end = tokio::select! {
                 end = is_over => end.map_err(|_| Error::Panicked)?,
-                _ = tokio::signal::ctrl_c() => {
+                () = interrupt() => {
                     if file.is_some() {
                         // The player may come back to the seat.
                         peer.with(|now, peer, runner| {
@@ -65,10 +107,9 @@ impl Entry {
                             peer.go_away(now);
                         })
                         .await;
-                        // A person who interrupts twice waits for nobody.
                         tokio::select! {
                             _ = peer.stop() => {}
-                            _ = tokio::signal::ctrl_c() => {}
+                            () = interrupt() => {}
                         }
                         return Ok(());
                     }
@@ -77,14 +118,17 @@ impl Entry {
             };
             let stopped = tokio::select! {
                 stopped = peer.stop() => stopped,
-                _ = tokio::signal::ctrl_c() => return Ok(()),
+                () = interrupt() => return Ok(()),
             };
             let Some(runner) = stopped else { return Err(Error::Panicked) };
             let was_member = runner.was_member;
             attempts.note_code(runner.keeper.code());
             parts = runner.keeper.into_parts();
             match attempts.next(end, was_member)? {
-                Some(pause) => tokio::time::sleep(Duration::from_millis(pause)).await,
+                Some(pause) => tokio::select! {
+                    () = tokio::time::sleep(Duration::from_millis(pause)) => {}
+                    () = interrupt() => return Ok(()),
+                },
                 None => {
                     // A player who left for good has no seat to come back to.
                     if let Some(path) = &file {
@@ -93,6 +137,74 @@ impl Entry {
                     return Ok(());
                 }
             }
+        }
+    }
+}
+
+/// A game on a thread of its own.
+pub(crate) struct Seat<G: Game> {
+    lender: Arc<Mutex<Option<Lender<Runner<G>>>>>,
+    interrupt: UnboundedSender<()>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl<G: Game> Seat<G> {
+    /// Plays on a thread of its own, and tells how that ended.
+    ///
+    /// # Errors
+    /// The settings cannot work, or the system gives no thread.
+    pub(crate) fn start(
+        entry: Entry,
+        begin: Begin<G>,
+        on_end: impl FnOnce(Result<(), Error>) + Send + 'static,
+    ) -> Result<Self, Error> {
+        let program = entry.program(begin, true)?;
+        let (interrupt, mut interrupts) = unbounded_channel();
+        let lender = Arc::new(Mutex::new(None));
+        let lending = Arc::clone(&lender);
+        // The game's thread beside those of the network's: packets are read while the program borrows the game.
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .map_err(|error| Error::NoThread(error.to_string()))?;
+        let play = move || {
+            let interrupt = async || {
+                if interrupts.recv().await.is_none() {
+                    pending().await
+                }
+            };
+            let on_start = |peer: &NativePeer<Runner<G>>| {
+                *lending.lock().unwrap_or_else(PoisonError::into_inner) = Some(peer.lender());
+            };
+            on_end(runtime.block_on(program.play(interrupt, on_start)));
+        };
+        let thread = std::thread::Builder::new()
+            .name("samovar".to_owned())
+            .spawn(play)
+            .map_err(|error| Error::NoThread(error.to_string()))?;
+        Ok(Self { lender, interrupt, thread: Some(thread) })
+    }
+
+    /// A frame of the game, which `call` plays.
+    pub(crate) fn with<R>(&mut self, call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R) -> Option<R> {
+        let mut loan = {
+            let lender = self.lender.lock().unwrap_or_else(PoisonError::into_inner);
+            lender.as_ref()?.borrow()?
+        };
+        let (now, peer, runner) = loan.parts()?;
+        let result = runner.keeper.with(now, peer, call);
+        runner.after(peer);
+        result
+    }
+}
+
+impl<G: Game> Drop for Seat<G> {
+    fn drop(&mut self) {
+        // It may be over already.
+        let _ = self.interrupt.send(());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
         }
     }
 }
@@ -109,9 +221,9 @@ pub fn args<const N: usize>(names: [&str; N]) -> Result<[String; N], Error> {
 }
 
 /// The keeper as a native peer's game.
-struct Runner<G: Game> {
+pub(crate) struct Runner<G: Game> {
     keeper: Keeper<G>,
-    file: Option<std::path::PathBuf>,
+    file: Option<PathBuf>,
     params: u64,
     was_member: bool,
     over: Option<oneshot::Sender<End>>,
@@ -189,7 +301,7 @@ fn check(path: &Path) -> Result<(), Error> {
     })
 }
 
-fn aside(path: &Path) -> std::path::PathBuf {
+fn aside(path: &Path) -> PathBuf {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".new");
     aside.into()

@@ -13,7 +13,7 @@ use samovar_sim::{Broken, ProcessId, Promise, SCENARIOS, Scenario, Turn, run};
 
 use crate::game::Game;
 use crate::hosted;
-use crate::keeper::{Keeper, Parts};
+use crate::keeper::{Keeper, Parts, play_frame};
 use crate::member::Member;
 use crate::memory::Memory;
 use crate::object::{ObjectOf, Seen};
@@ -87,7 +87,7 @@ where
         if turn.resting {
             keeper.rest(turn.now, turn.session);
         } else {
-            keeper.frame_of(turn.now, turn.session);
+            keeper.frame_of(turn.now, turn.session, play_frame);
         }
     }
 
@@ -129,7 +129,8 @@ impl<G: Game, C> Trial<'_, G, C> {
         let begin = self.begin;
         self.keepers.entry(process).or_insert_with(|| {
             let (memory, begin) = (Memory::default(), Box::new(begin));
-            Keeper::new(format!("P{process}"), Parts { memory, on_status: Box::new(|_| ()), begin })
+            let parts = Parts { memory, on_status: Box::new(|_| ()), begin, has_loop: false };
+            Keeper::new(format!("P{process}"), parts)
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Runs a game in a page.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Poll, Waker};
 
 use samovar_peer::Peer;
@@ -11,14 +11,14 @@ use samovar_wire::control::Presence;
 use samovar_wire::{Duration, Time};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
-use wasm_bindgen_futures::JsFuture;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Window;
 
-use crate::entry::Entry;
+use crate::entry::{Attempts, Entry};
 use crate::error::Error;
 use crate::farewell;
 use crate::game::Game;
-use crate::keeper::{End, Keeper, Parts};
+use crate::keeper::{Begin, End, Keeper, Parts};
 use crate::memory::{BYTES_MAX, Memory};
 use crate::room::Room;
 use crate::status::Status;
@@ -45,30 +45,52 @@ impl Entry {
     /// # Errors
     /// See [`Error`].
     pub async fn run<G: Game>(self, begin: impl FnMut(&mut Room<'_, G>) -> G + 'static) -> Result<(), Error> {
+        self.program(Box::new(begin), false)?.play(|_| ()).await
+    }
+
+    /// # Errors
+    /// The settings cannot work.
+    fn program<G: Game>(self, begin: Begin<G>, has_loop: bool) -> Result<Program<G>, Error> {
         let url = self.url.clone();
-        let (mut attempts, on_status) = self.attempts::<G>()?;
-        let mut parts = Parts { memory: Memory::default(), on_status, begin: Box::new(begin) };
+        let (attempts, on_status) = self.attempts::<G>()?;
+        let mut memory = Memory::default();
         if let Some(code) = attempts.code() {
             let key = key::<G>(code.as_str());
             tab::inherit(&key);
             let kept =
                 tab::get(&key, BYTES_MAX).map(|bytes| Memory::from_bytes(&bytes, code, attempts.params()));
-            parts.memory = match kept.transpose() {
-                Ok(memory) => memory.flatten().unwrap_or_default(),
-                Err(why) => {
-                    crate::log(&format!(
-                        "samovar: the kept seat cannot be used, you join as a new player: {why}"
-                    ));
-                    Memory::default()
-                }
-            };
+            match kept.transpose() {
+                Ok(kept) => memory = kept.flatten().unwrap_or_default(),
+                Err(why) => crate::log(&format!(
+                    "samovar: the kept seat cannot be used, you join as a new player: {why}"
+                )),
+            }
         }
+        Ok(Program { url, attempts, parts: Parts { memory, on_status, begin, has_loop } })
+    }
+}
+
+/// A program that is about to play.
+struct Program<G: Game> {
+    url: String,
+    attempts: Attempts,
+    parts: Parts<G>,
+}
+
+impl<G: Game> Program<G> {
+    /// Plays until the game is over. Tells of each peer that starts.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    async fn play(self, mut on_start: impl FnMut(&Rc<Page<G>>)) -> Result<(), Error> {
+        let Self { url, mut attempts, mut parts } = self;
         tab::live();
         (parts.on_status)(&Status::Connecting);
         loop {
             let config = attempts.config(entropy(), &parts.memory);
             let keeper = Keeper::new(fit_name(attempts.name()), parts);
             let run = Run::start(&url, config, keeper)?;
+            on_start(&run.0);
             let end = run.ended().await;
             let was_member = run.0.was_member.get();
             if run.0.is_broken.get() {
@@ -85,6 +107,65 @@ impl Entry {
                     return Ok(());
                 }
             }
+        }
+    }
+}
+
+/// A game beside the page's own loop. It leaves the game when it is dropped.
+pub(crate) struct Seat<G: Game> {
+    page: Rc<RefCell<Weak<Page<G>>>>,
+    stop: Rc<Stop>,
+}
+
+/// Whether a game is to stop, and the task that plays it.
+#[derive(Default)]
+struct Stop {
+    is_wanted: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl<G: Game> Seat<G> {
+    /// Plays in a task of its own, and tells how that ended.
+    ///
+    /// # Errors
+    /// The settings cannot work.
+    pub(crate) fn start(
+        entry: Entry,
+        begin: Begin<G>,
+        on_end: impl FnOnce(Result<(), Error>) + 'static,
+    ) -> Result<Self, Error> {
+        let program = entry.program(begin, true)?;
+        let (page, stop) = (Rc::new(RefCell::new(Weak::new())), Rc::new(Stop::default()));
+        let (playing, stopping) = (Rc::clone(&page), Rc::clone(&stop));
+        spawn_local(async move {
+            let play = program.play(|page| *playing.borrow_mut() = Rc::downgrade(page));
+            let mut play = core::pin::pin!(play);
+            let end = core::future::poll_fn(|context| {
+                if stopping.is_wanted.get() {
+                    return Poll::Ready(Ok(()));
+                }
+                *stopping.waker.borrow_mut() = Some(context.waker().clone());
+                play.as_mut().poll(context)
+            });
+            on_end(end.await);
+        });
+        Ok(Self { page, stop })
+    }
+
+    /// A frame of the game, which `call` plays.
+    pub(crate) fn with<R>(&mut self, call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R) -> Option<R> {
+        let page = self.page.borrow().upgrade()?;
+        let mut result = None;
+        page.play(|keeper, now, peer| result = keeper.with(now, peer, call));
+        result
+    }
+}
+
+impl<G: Game> Drop for Seat<G> {
+    fn drop(&mut self) {
+        self.stop.is_wanted.set(true);
+        if let Some(waker) = self.stop.waker.take() {
+            waker.wake();
         }
     }
 }
@@ -185,7 +266,7 @@ async fn sleep(millis: u64) {
     let _ = JsFuture::from(over).await;
 }
 
-struct Page<G: Game> {
+pub(crate) struct Page<G: Game> {
     keeper: RefCell<Option<Keeper<G>>>,
     peer: OnceCell<WebPeer>,
     url: String,

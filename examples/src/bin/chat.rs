@@ -1,9 +1,11 @@
 //! A chat that loses no line: what a member says is an ask, and the log is the
 //! host's state. Each line is there once, in the same order for everybody, and
-//! who comes late reads the last ones. `/leave` leaves.
+//! who comes late reads the last ones. `/leave` leaves. The loop is the
+//! program's own.
 
 use std::io::BufRead;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use samovar::prelude::*;
 
@@ -31,13 +33,7 @@ struct Say(#[field(bound = 200)] String);
 
 samovar::game! { Chat: name = "chat", version = 1, state = Log, asks = Say }
 
-/// The terminal. It goes on when the game begins anew.
-struct Terminal {
-    typed: mpsc::Receiver<String>,
-    shown: u32,
-}
-
-struct Chat(Arc<Mutex<Terminal>>);
+struct Chat;
 
 impl Log {
     fn line(&mut self, number: u32) -> &mut Line {
@@ -51,23 +47,6 @@ impl Log {
 }
 
 impl Game for Chat {
-    fn frame(&mut self, room: &mut Room<'_, Self>, _: f64) {
-        let Ok(mut terminal) = self.0.lock() else { return };
-        for text in terminal.typed.try_iter() {
-            match &*text {
-                "/leave" => room.leave(),
-                _ => _ = room.ask(Say(text)).or_log(),
-            }
-        }
-        let mut log = room.state().clone();
-        let first = terminal.shown.max(log.said.saturating_sub(LINES));
-        for number in first..log.said {
-            let Line { by, text } = log.line(number);
-            println!("<{by}> {text}");
-        }
-        terminal.shown = log.said;
-    }
-
     fn decide(host: &mut Hosting<'_, '_, Self>, from: &Member, ask: Say) {
         let number = host.state.said;
         *host.state.line(number) = Line { by: from.name.clone(), text: ask.0 };
@@ -79,17 +58,33 @@ impl Game for Chat {
     }
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Error> {
+fn main() -> Result<(), Error> {
     let [url, code, name] = samovar::args(["URL", "CODE", "NAME"])?;
-    let (to_game, typed) = mpsc::channel();
-    let terminal = Arc::new(Mutex::new(Terminal { typed, shown: 0 }));
+    let (to_loop, typed) = mpsc::channel();
     std::thread::spawn(move || {
         let lines = std::io::stdin().lock().lines().map_while(Result::ok);
-        lines.take_while(|line| to_game.send(line.clone()).is_ok()).count()
+        lines.take_while(|line| to_loop.send(line.clone()).is_ok()).count()
     });
-    samovar::join_or_create(&url, &code, &name)
+    let mut chat = samovar::join_or_create(&url, &code, &name)
         .on_status(|status| println!("{status}"))
-        .run(move |_| Chat(Arc::clone(&terminal)))
-        .await
+        .start(|_| Chat)?;
+    let mut shown = 0;
+    while chat.end().is_none() {
+        chat.with(|_, room| {
+            for text in typed.try_iter() {
+                match &*text {
+                    "/leave" => room.leave(),
+                    _ => _ = room.ask(Say(text)).or_log(),
+                }
+            }
+            let mut log = room.state().clone();
+            for number in shown.max(log.said.saturating_sub(LINES))..log.said {
+                let Line { by, text } = log.line(number);
+                println!("<{by}> {text}");
+            }
+            shown = log.said;
+        });
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    chat.end().unwrap_or(Ok(()))
 }
