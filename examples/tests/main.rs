@@ -3,6 +3,7 @@
 mod chat;
 mod cursors;
 mod program;
+mod running;
 mod size;
 mod tally;
 mod whiteboard;

@@ -12,6 +12,9 @@ pub mod survival {}
 #[doc = include_str!("../guide/page.md")]
 pub mod page {}
 
+#[doc = include_str!("../guide/loop.md")]
+pub mod own_loop {}
+
 #[doc = include_str!("../guide/faults.md")]
 pub mod faults {}
 

@@ -19,6 +19,9 @@
 //! the page, `page::code()` the code in the page's link, and the future of [`Entry::run`] goes to
 //! `wasm_bindgen_futures::spawn_local`. The example `whiteboard` is such a page.
 //!
+//! A program that has a loop of its own, for example an engine's, calls [`Entry::start`] and plays the frames itself by
+//! [`Running::with`].
+//!
 //! With the feature `sim` a game is played in virtual time, while the simulator kills hosts and cuts networks.
 //!
 //! ```no_run

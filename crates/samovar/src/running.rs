@@ -19,7 +19,7 @@ use crate::web::Seat;
 /// What the network needs happens in between by itself, natively on a thread of its own: this program answers the others
 /// however long the loop draws. A host whose loop plays no frame for two seconds hands its office to another member.
 ///
-/// When it is dropped, this program leaves the game, or with a [`seat_file`](Entry::seat_file) goes away from its seat.
+/// When it is dropped, this program leaves the game, or with a `seat_file` goes away from its seat.
 /// A native program then waits until the others know, at most for some seconds.
 pub struct Running<G: Game> {
     seat: Seat<G>,

@@ -10,18 +10,26 @@ use super::program;
 use super::sandbox::Sandbox;
 use crate::page::{self, Optimised};
 use crate::process::{self, Explain, Failure, Result};
-use crate::repo::{NATIVE, Repo, WASM};
+use crate::repo::{FOR_BOTH, NATIVE, Repo, WASM};
 use crate::tools::Toolbox;
 use crate::tools::chromium::Chromium;
 
 /// The packages of the core whose tests also run as wasm. They touch no browser: Node.js, the same engine as
 /// Chromium's, starts in a twentieth of a second for each, and a browser in three seconds.
-const CORE: [&str; 7] = ["wire", "link", "objects", "roster", "session", "directory", "peer"];
+const CORE: [&str; 7] = [
+    "samovar-wire",
+    "samovar-link",
+    "samovar-objects",
+    "samovar-roster",
+    "samovar-session",
+    "samovar-directory",
+    "samovar-peer",
+];
 
 /// The packages whose tests need a page.
-const IN_BROWSER: [&str; 1] = ["peer-web"];
+const IN_BROWSER: [&str; 2] = ["samovar-peer-web", FOR_BOTH];
 
-/// Runs the tests of the core as wasm, and those of the browser's driver in a headless browser.
+/// Runs the tests of the core as wasm, and those of what needs a page in a headless browser.
 ///
 /// # Errors
 /// A test fails, or none was run: a runner that finds no test succeeds.
@@ -67,7 +75,7 @@ fn wasm_test(repo: &Repo, packages: &[&str]) -> Command {
     // A test's name tells where it failed; without line numbers the modules take a third of the time.
     test.env("CARGO_PROFILE_DEV_DEBUG", "false");
     for package in packages {
-        test.args(["--package", &format!("samovar-{package}")]);
+        test.args(["--package", package]);
     }
     test
 }
