@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 
 #[derive(Default)]
 struct Table {
-    /// What became of whom.
+    /// Members and their changes, in order.
     seen: Vec<(String, Change)>,
 }
 

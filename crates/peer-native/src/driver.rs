@@ -243,7 +243,7 @@ impl<G: Game> Driver<G> {
             }
             self.drain();
         }
-        // Nobody waits for an answer while it leaves.
+        // A leaving peer answers no more calls; their callers must not wait for it.
         drop(calls);
         Some(self.leave(ticks).await)
     }

@@ -282,8 +282,10 @@ impl<G: Game> Keeper<G> {
         if !self.has_loop {
             self.with(now, peer, play_frame);
         } else if let Some(session) = peer.session_mut().filter(|session| session.is_member()) {
-            if self.game.is_none() {
-                self.inner.look(session, now);
+            // The frames of the loop are the game's measure of time, except before the first one.
+            match self.game {
+                Some(_) => self.inner.look_at_state(session),
+                None => self.inner.look(session, now),
             }
             self.duties(now, session);
             self.hear(now, session);
@@ -304,7 +306,7 @@ impl<G: Game> Keeper<G> {
         result
     }
 
-    /// What is done now and then.
+    /// Leaves if the game wants to, and remembers the seat now and then.
     fn tend(&mut self, now: Time, peer: &mut Peer) {
         if core::mem::replace(&mut self.inner.leaves, false) && !self.has_left {
             self.has_left = true;
@@ -340,7 +342,6 @@ impl<G: Game> Keeper<G> {
     }
 
     fn duties(&mut self, now: Time, session: &mut Session) {
-        self.inner.look_at_state(session);
         self.host(now, session);
         self.waiting.tend(now, session, &mut self.inner.own);
         self.begin(now, session);

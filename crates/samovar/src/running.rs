@@ -16,8 +16,8 @@ use crate::web::Seat;
 
 /// A game that goes on beside the program's own loop. The loop plays its frames: see [`Running::with`].
 ///
-/// What the network needs happens in between by itself, natively on a thread of its own: this program answers the others
-/// however long the loop draws. A host whose loop plays no frame for two seconds hands its office to another member.
+/// The library serves the network in between, natively on a thread of its own: this program answers the others however
+/// long the loop draws. A host whose loop plays no frame for two seconds hands its office to another member.
 ///
 /// When it is dropped, this program leaves the game, or with a `seat_file` goes away from its seat.
 /// A native program then waits until the others know, at most for some seconds.
@@ -26,7 +26,7 @@ pub struct Running<G: Game> {
     told: Arc<Mutex<Told>>,
 }
 
-/// What a running game has told its program.
+/// The last words of a running game to its program.
 struct Told {
     status: Status,
     end: Option<Result<(), Error>>,

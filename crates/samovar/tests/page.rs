@@ -14,7 +14,7 @@ samovar::game! { Idle: name = "idle", version = 1 }
 
 impl Game for Idle {}
 
-/// Nobody listens at this port.
+/// An address without a relay: this port is closed.
 const NOBODY: &str = "ws://127.0.0.1:9/ws";
 
 async fn next_frame() {

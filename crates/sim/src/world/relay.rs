@@ -111,8 +111,8 @@ impl<G: Game> World<G> {
         self.run_relay();
     }
 
-    /// Whether the relay's disk names members of the founded session, and none of them plays on. Whoever plays on has
-    /// been named a member in the moment in which the relay was killed, and it cannot tell them from strangers.
+    /// Whether the relay's disk names members of the founded session, and none of them plays on. The
+    /// relay takes a member for a stranger that the host named only while the relay was being killed.
     fn disk_names_nobody_left(&self) -> bool {
         let record = self.judges.founded.and_then(|session| self.relay.disk.get(&session));
         let staying = || self.cast.processes.iter().filter(|process| process.leaving.is_none());
