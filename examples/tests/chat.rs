@@ -50,6 +50,9 @@ async fn no_line_is_lost_though_the_host_is_killed() {
         .await;
         assert_eq!(lines_of(&each.lines(), "bob"), all);
     }
+    let told =
+        bob.lines().iter().filter(|line| line.ends_with(" hosts now")).count();
+    assert_eq!(told, 1, "a new host is told of once");
     let mut dan = player("dan");
     dan.until("the last lines", |lines| {
         (lines_of(lines, "bob") == all[LINES - 8..]).then_some(())

@@ -54,7 +54,10 @@ impl Game for Chat {
     }
 
     fn member(&mut self, _: &mut Room<'_, Self>, who: &Member, what: Change) {
-        println!("{} {what}", who.name);
+        // The status tells of a new host.
+        if what != Change::Hosts {
+            println!("{} {what}", who.name);
+        }
     }
 }
 
