@@ -2,7 +2,9 @@
 
 mod chat;
 mod cursors;
+mod frames;
 mod program;
+mod rooms;
 mod running;
 mod size;
 mod tally;

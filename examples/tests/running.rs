@@ -1,13 +1,10 @@
 //! Programs with a loop of their own: what goes on while a loop stands, and how
 //! it ends.
 
-use std::time::{Duration, Instant};
-
 use samovar::prelude::*;
 use samovar_tests::relay::Relay;
 
-/// Long enough for every machine: no test says how fast a change of host is.
-const PATIENCE: Duration = Duration::from_secs(40);
+use crate::frames::until;
 
 #[derive(Default)]
 struct Table {
@@ -41,22 +38,6 @@ fn start(relay: &Relay, name: &str) -> Running<Table> {
         .on_status(|_| ())
         .start(|_| Table::default())
         .expect("the settings are good")
-}
-
-/// Plays frames until `found` has found something.
-fn until<T>(
-    running: &mut Running<Table>,
-    what: &str,
-    mut found: impl FnMut(&mut Table, &mut Room<'_, Table>) -> Option<T>,
-) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(found) = running.with(&mut found).flatten() {
-            return found;
-        }
-        assert!(start.elapsed() < PATIENCE, "{what} did not come: {running:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -53,6 +53,7 @@ struct Listed {
     players: u8,
     capacity: u8,
     host: String,
+    title: String,
     open: bool,
     /// As text: a JSON number does not hold 64 bits.
     params: String,
@@ -87,6 +88,7 @@ impl From<GameInfo> for Listed {
             players: game.listing.players,
             capacity: game.listing.capacity,
             host: game.listing.host_name,
+            title: game.listing.title,
             open: game.listing.open,
             params: format!("{:016x}", game.params),
         }
@@ -102,7 +104,8 @@ mod tests {
 
     fn shown(code: &str, is_own: bool, origin: Option<u64>) -> Shown {
         let code = GameCode::parse(code).expect("a code");
-        let listing = Listing { players: 1, capacity: 8, host_name: String::new(), open: true };
+        let (title, host_name) = (String::new(), String::new());
+        let listing = Listing { players: 1, capacity: 8, open: true, public: true, title, host_name };
         let info = GameInfo { code, listing, params: 0, host: None };
         Shown { info, is_own, origin: origin.map(Origin) }
     }

@@ -128,7 +128,7 @@ impl Table {
             trust: Trust::default(),
             name: name::RELAY.to_owned(),
             attributes: attributes(Glaze::default(), true) | SPECTATOR,
-            capacity: PLAYERS + 1,
+            capacity: PLAYERS,
             robots: ROBOTS,
             by_host: referee.config.by_host,
         };
@@ -182,9 +182,9 @@ fn see(peer: &Peer, player: &Player) -> (Fate, Option<GameCode>, State) {
 fn state_of(session: &Session) -> State {
     let view = session.view();
     let spectators = view.members().filter(|member| is_spectator(member.record.attributes)).count();
-    match view.members().count() {
-        all if all >= usize::from(view.capacity()) => State::Full,
-        all if all == spectators => State::Empty,
+    match view.members().count() - spectators {
+        players if players >= usize::from(view.capacity()) => State::Full,
+        0 => State::Empty,
         _ => State::Open,
     }
 }

@@ -105,6 +105,7 @@ impl Looks {
             schemas: game::schemas(),
             paths: self.paths,
             capacity: self.capacity,
+            public: true,
             rules: Rules { by_host: self.by_host, ..game::rules() },
         };
         let duel = DuelConfig { seed, robots: self.robots, ..DuelConfig::default() };

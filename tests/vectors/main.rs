@@ -43,5 +43,5 @@ fn warrant() -> Warrant {
 
 #[test]
 fn the_vectors_are_of_this_version() {
-    assert_eq!(PROTOCOL_VERSION, 6, "new vectors, and rules in PROTOCOL §9");
+    assert_eq!(PROTOCOL_VERSION, 7, "new vectors, and rules in PROTOCOL §9");
 }

@@ -96,8 +96,10 @@ fn description() -> String {
 
 fn messages_to_relay() -> Vec<(&'static str, ToRelay)> {
     let resume = Purpose::Resume(code("ABCDEFGHJKLM"), pass(), warrant());
-    let listing = Listing { players: 3, capacity: 8, open: true, host_name: "Ann Bo".to_owned() };
-    let full = Listing { players: 255, capacity: 32, open: false, host_name: String::new() };
+    let (title, host_name) = ("Tea for two".to_owned(), "Ann Bo".to_owned());
+    let listing = Listing { players: 3, capacity: 8, open: true, public: true, title, host_name };
+    let (title, host_name) = (String::new(), String::new());
+    let full = Listing { players: 255, capacity: 32, open: false, public: false, title, host_name };
     vec![
         ("enter_create", enter(Purpose::Create(None))),
         ("enter_create_code", enter(Purpose::Create(Some(code("TEA-4"))))),
@@ -115,6 +117,7 @@ fn messages_to_relay() -> Vec<(&'static str, ToRelay)> {
         ("members", ToRelay::Members(vec![PeerId(7), PeerId(300), PEER])),
         ("members_none", ToRelay::Members(vec![])),
         ("doubt", ToRelay::Doubt),
+        ("enter_match", enter(Purpose::Match)),
         ("enter_rejoin", enter(Purpose::Rejoin(code("TEA-4"), pass()))),
         ("away", ToRelay::Away),
         ("bar", ToRelay::Bar(PeerId(300))),
@@ -228,9 +231,12 @@ fn messages_that_break_the_relays_protocol_are_refused() {
     let refusal = |message: &ToRelay| ToRelay::decode(body(&RelayFrame::control(message))?);
     let long = "x".repeat(DESCRIPTION_MAX + 1);
     assert_eq!(refusal(&ToRelay::Signal(PEER, Signal::Answer(1, long))), Err(DecodeError::TooLarge));
-    let listing = Listing { players: 1, capacity: 33, open: true, host_name: String::new() };
+    let (title, host_name) = (String::new(), String::new());
+    let listing = Listing { players: 1, capacity: 33, open: true, public: true, title, host_name };
     assert_eq!(refusal(&ToRelay::Listing(listing.clone())), Err(DecodeError::TooLarge));
-    let unclean = Listing { capacity: 8, host_name: "a\nb".to_owned(), ..listing };
+    let unclean = Listing { capacity: 8, host_name: "a\nb".to_owned(), ..listing.clone() };
+    let untitled = Listing { capacity: 8, title: "a\nb".to_owned(), ..listing };
+    assert_eq!(refusal(&ToRelay::Listing(untitled)), Err(DecodeError::Invalid));
     assert_eq!(refusal(&ToRelay::Listing(unclean)), Err(DecodeError::Invalid));
     for (members, error) in [
         (vec![PEER, OTHER, PEER], DecodeError::Invalid),

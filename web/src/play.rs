@@ -132,6 +132,7 @@ impl Play {
             schemas,
             paths: wish.paths,
             capacity: CAPACITY,
+            public: true,
             rules,
         };
         let peer = WebPeer::start(relay_url, config, on_wake);

@@ -399,12 +399,12 @@ impl Directory {
         self.timers.next()
     }
 
-    /// The listed games, by code. A game is listed from its host's first listing until its last connection closes,
+    /// The public games, by code. A game is listed from its host's first listing until its last connection closes,
     /// except while its host answers nothing.
     pub fn games(&self) -> impl Iterator<Item = GameInfo> + '_ {
         self.codes.iter().filter_map(|(code, session)| {
             let game = self.games.get(session)?;
-            let listing = game.shown_listing()?.clone();
+            let listing = game.shown_listing().filter(|listing| listing.public)?.clone();
             Some(GameInfo { code: code.clone(), listing, params: game.params, host: game.host_conn() })
         })
     }

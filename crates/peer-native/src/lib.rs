@@ -46,6 +46,7 @@
 //!     schemas: Schemas::new(),
 //!     paths: PathPolicy::Auto,
 //!     capacity: 8,
+//!     public: true,
 //!     rules: samovar_peer::Rules::default(),
 //! };
 //! let url = "ws://127.0.0.1:8080/ws".to_owned();

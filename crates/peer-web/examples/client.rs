@@ -28,6 +28,7 @@ pub fn join(relay_url: &str, code: &str, name: &str) {
         schemas: Schemas::new(),
         paths: PathPolicy::Auto,
         capacity: 8,
+        public: true,
         rules: Rules::default(),
     };
     let peer = WebPeer::start(relay_url, config, || ());

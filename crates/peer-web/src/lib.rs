@@ -22,6 +22,7 @@
 //!     schemas: Schemas::new(),
 //!     paths: PathPolicy::Auto,
 //!     capacity: 8,
+//!     public: true,
 //!     rules: samovar_peer::Rules::default(),
 //! };
 //! let peer = WebPeer::start("ws://127.0.0.1:8080/ws", config, || ());

@@ -24,6 +24,7 @@ fn config() -> PeerConfig {
         schemas: samovar_peer::Schemas::new(),
         paths: PathPolicy::Auto,
         capacity: 8,
+        public: true,
         rules: samovar_peer::Rules::default(),
     }
 }

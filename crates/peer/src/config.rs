@@ -42,8 +42,10 @@ pub struct PeerConfig {
     pub schemas: Schemas,
     /// The paths that this peer may use.
     pub paths: PathPolicy,
-    /// For a founder: members at most.
+    /// For a founder: players at most, without spectators.
     pub capacity: u8,
+    /// Agreed: whether the relay shows the game to others.
+    pub public: bool,
     /// Agreed: how the session is kept alive. They belong into `params`, but for [`Rules::by_host`].
     pub rules: Rules,
 }

@@ -43,7 +43,7 @@ impl Peer {
         }
         let mut entropy = Entropy::new(config.entropy);
         let mut peer = Self {
-            relay: Relay::new(now, config.client_config(&mut entropy)),
+            relay: Relay::new(now, config.client_config(&mut entropy), config.public),
             seat: Seat::new(config.ticket),
             config,
             entropy,
@@ -90,6 +90,16 @@ impl Peer {
     #[must_use]
     pub fn is_relay_connected(&self) -> bool {
         self.relay.client.is_entered()
+    }
+
+    /// Sets what the relay's list says of the game while this peer hosts: a title, and whether newcomers are admitted.
+    /// At first the title is empty and the game is open. An invalid title ([`samovar_wire::name::is_valid`]) counts as
+    /// none.
+    pub fn set_listing(&mut self, now: Time, title: &str, open: bool) {
+        let title = if samovar_wire::name::is_valid(title) { title } else { "" };
+        if self.relay.set_about(title, open) {
+            self.drive(now);
+        }
     }
 
     /// Sets whether people can see this peer's page. A hidden page runs slowly and makes a worse host, so it hands over

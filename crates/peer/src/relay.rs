@@ -6,12 +6,21 @@ use samovar_wire::relay::Listing;
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{GameCode, Term, Time, Warrant};
 
+/// What this peer, while it hosts, tells those who look for a game.
+#[derive(Debug)]
+struct About {
+    public: bool,
+    open: bool,
+    title: String,
+}
+
 /// The relay's client, and what it knows of the session.
 #[derive(Debug)]
 pub(crate) struct Relay {
     pub(crate) client: Client,
     /// The game's code; `None` until the relay lets this peer in.
     pub(crate) code: Option<GameCode>,
+    about: About,
     shown_warrant: Option<Warrant>,
     /// The term and number of the view that the relay was told.
     shown_view: Option<(Term, u64)>,
@@ -24,8 +33,9 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    pub(crate) fn new(now: Time, config: ClientConfig) -> Self {
+    pub(crate) fn new(now: Time, config: ClientConfig, public: bool) -> Self {
         Self {
+            about: About { public, open: true, title: String::new() },
             client: Client::new(now, config),
             code: None,
             shown_warrant: None,
@@ -40,6 +50,18 @@ impl Relay {
     pub(crate) fn takes_settlement(&mut self) -> bool {
         let is_settled = self.client.is_settled();
         core::mem::replace(&mut self.was_settled, is_settled) != is_settled
+    }
+
+    /// Changes what the list of games says of this one while this peer hosts.
+    /// Whether that is a change.
+    pub(crate) fn set_about(&mut self, title: &str, open: bool) -> bool {
+        let is_new = (self.about.title.as_str(), self.about.open) != (title, open);
+        if is_new {
+            title.clone_into(&mut self.about.title);
+            self.about.open = open;
+            (self.shown_view, self.told_client) = (None, None);
+        }
+        is_new
     }
 
     /// Another session begins.
@@ -69,9 +91,11 @@ impl Relay {
             let view = session.view();
             let spectators = view.members().filter(|m| m.record.attributes & SPECTATOR != 0).count();
             let players = (view.members().count() - spectators).min(255) as u8;
-            let capacity = view.capacity().saturating_sub(spectators.min(255) as u8);
+            let capacity = view.capacity();
+            let About { public, open, title } = &self.about;
+            let (public, open, title) = (*public, *open, title.clone());
             let host_name = session.seat_of(session.me()).map(|seat| seat.name.clone()).unwrap_or_default();
-            self.client.set_listing(now, Listing { players, capacity, open: true, host_name });
+            self.client.set_listing(now, Listing { players, capacity, open, public, title, host_name });
             let line = view.succession(session.me());
             self.client.set_members(now, core::iter::once(session.me()).chain(line));
         }

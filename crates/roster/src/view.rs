@@ -243,7 +243,7 @@ impl View {
             self.header.backups.retain(|&backup| Some(backup) != yields);
             return Ok(Admission { seat, yields });
         }
-        if self.members().count() >= usize::from(self.header.capacity) {
+        if self.is_full(hello.attributes & SPECTATOR != 0) {
             return Err(CloseCode::Full);
         }
         let place = self.free_place().ok_or(CloseCode::Full)?;
@@ -262,6 +262,19 @@ impl View {
         self.header.next_seat = self.header.next_seat.wrapping_add(1).max(1);
         self.note_roll();
         Ok(Admission { seat, yields: None })
+    }
+
+    /// Whether there is no place for a newcomer. Spectators take none of the players' places, and leave those free.
+    fn is_full(&self, watches: bool) -> bool {
+        let capacity = usize::from(self.header.capacity);
+        let members = self.members().count();
+        let spectators = self.members().filter(|member| member.record.attributes & SPECTATOR != 0).count();
+        let has_place = if watches {
+            spectators < MEMBERS_MAX.saturating_sub(capacity)
+        } else {
+            members - spectators < capacity
+        };
+        members >= MEMBERS_MAX || !has_place
     }
 
     /// A free field; if there is none, the field of the seat that has waited longest, members that left for good

@@ -4,6 +4,7 @@ use samovar_peer::{PathPolicy, PeerConfig, Purpose};
 use samovar_session::EndReason;
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::relay::Refusal;
+use samovar_wire::view::SPECTATOR;
 use samovar_wire::{CloseCode, GameCode};
 
 use crate::error::Error;
@@ -11,6 +12,7 @@ use crate::game::{Game, MaybeSend, params};
 use crate::hosted;
 use crate::keeper::{End, OnStatus, may_come_back};
 use crate::memory::Memory;
+use crate::secret::Secret;
 use crate::status::Status;
 
 /// Times in a row that a program tries anew without having been a member.
@@ -18,6 +20,10 @@ const TRIES: u32 = 20;
 
 /// Joins the game with this code, and makes it when there is none. `url` is the relay's address
 /// (`ws://host:port/ws`, or `wss:`), `code` has 3 to 12 letters, digits and `-`; small letters are as good as capitals.
+///
+/// A private game has a secret behind its code and a dot, as in `TEA-4.K7M2QXW9PRTD`: 1 to 32 letters and digits. The
+/// relay and the host refuse those who have another secret or none, and no list shows the game. A private and a public
+/// game cannot have the same code at a time.
 ///
 /// Nothing happens before [`Entry::run`], which also tells what is wrong with the address or the code.
 pub fn join_or_create(url: &str, code: &str, name: &str) -> Entry {
@@ -36,6 +42,19 @@ pub fn create(url: &str, name: &str) -> Entry {
     Entry::new(url, None, name, Way::Create)
 }
 
+/// Makes a private game, which no list shows. [`Room::code`](crate::Room::code) is then its code with a secret behind it,
+/// and whoever has that can join. See [`join_or_create`].
+pub fn create_private(url: &str, name: &str) -> Entry {
+    Entry::new(url, None, name, Way::CreatePrivate)
+}
+
+/// Joins the public game with the most players that is open and has a free place, and makes one when there is none. Only
+/// games of the same name, version and types count. A program that is started again finds its seat only by the code
+/// ([`Room::code`](crate::Room::code)), by [`join`] or [`join_or_create`].
+pub fn quick_match(url: &str, name: &str) -> Entry {
+    Entry::new(url, None, name, Way::Match)
+}
+
 /// A way into a game, and the settings for it.
 #[must_use = "nothing happens before it runs"]
 pub struct Entry {
@@ -44,6 +63,7 @@ pub struct Entry {
     name: String,
     way: Way,
     capacity: usize,
+    watches: bool,
     paths: PathPolicy,
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) seat_file: Option<std::path::PathBuf>,
@@ -54,7 +74,9 @@ pub struct Entry {
 enum Way {
     Join,
     Create,
+    CreatePrivate,
     JoinOrCreate,
+    Match,
 }
 
 impl core::fmt::Debug for Entry {
@@ -75,6 +97,7 @@ impl Entry {
             name: name.to_owned(),
             way,
             capacity: 8,
+            watches: false,
             paths: PathPolicy::Auto,
             #[cfg(not(target_arch = "wasm32"))]
             seat_file: None,
@@ -82,9 +105,18 @@ impl Entry {
         }
     }
 
-    /// The most members, if this program makes the game: 1 to 32, 8 unless set.
-    pub const fn capacity(mut self, members: usize) -> Self {
-        self.capacity = members;
+    /// The most players, if this program makes the game: 1 to 32, 8 unless set. Spectators do not count. A game has at
+    /// most 32 members, so 32 players leave no room for spectators.
+    pub const fn capacity(mut self, players: usize) -> Self {
+        self.capacity = players;
+        self
+    }
+
+    /// Joins as a spectator: a member that takes no player's place, makes no objects, and asks the host for nothing. The
+    /// others see it as a [`Member`](crate::Member) that [watches](crate::Member::watches). It may be the host, for example
+    /// on a server; as the host it may do what a player may.
+    pub const fn watch(mut self) -> Self {
+        self.watches = true;
         self
     }
 
@@ -116,10 +148,13 @@ impl Entry {
     /// `BadAddress`, `BadCode`, `BadCapacity`, `TooLarge`.
     pub(crate) fn attempts<G: Game>(mut self) -> Result<(Attempts, OnStatus), Error> {
         check_address(&self.url)?;
-        let code = match &self.code {
-            Some(text) => Some(GameCode::parse(text).ok_or_else(|| Error::BadCode(text.clone()))?),
-            None => None,
+        let (code, mut secret) = match &self.code {
+            Some(text) => parse(text).map(|(code, secret)| (Some(code), secret))?,
+            None => (None, None),
         };
+        if self.way == Way::CreatePrivate {
+            secret = Some(Secret::draw(crate::entropy()));
+        }
         if !(1..=MEMBERS_MAX).contains(&self.capacity) {
             return Err(Error::BadCapacity(self.capacity));
         }
@@ -127,24 +162,41 @@ impl Entry {
         if let Some((what, bytes)) = hosted::too_large(&schemas) {
             return Err(Error::TooLarge(what, bytes));
         }
+        let params = params::<G>(&schemas);
         let config = PeerConfig {
             entropy: [0; 32],
             purpose: Purpose::Create(None),
             ticket: None,
             kept: None,
             name: self.name,
-            attributes: 0,
-            params: params::<G>(&schemas),
+            attributes: if self.watches { SPECTATOR } else { 0 },
+            params: secret.as_ref().map_or(params, |secret| secret.params(params)),
             schemas,
             paths: self.paths,
             capacity: self.capacity as u8,
+            public: secret.is_none(),
             rules: G::rules(),
         };
-        let creates = self.way == Way::Create;
+        let creates = matches!(self.way, Way::Create | Way::CreatePrivate);
         let listener = self.on_status.take();
         let listener = listener.unwrap_or_else(|| Box::new(|status| crate::log(&status.to_string())));
-        Ok((Attempts { config, way: self.way, code, creates, shows_pass: true, tries: 0 }, listener))
+        let way = self.way;
+        let attempts =
+            Attempts { config, way, code, secret, creates, has_played: false, shows_pass: true, tries: 0 };
+        Ok((attempts, listener))
     }
+}
+
+/// The code that a person typed, and the secret behind it if the game is private.
+///
+/// # Errors
+/// `BadCode`.
+fn parse(text: &str) -> Result<(GameCode, Option<Secret>), Error> {
+    let bad = || Error::BadCode(text.to_owned());
+    let (code, secret) = text.split_once('.').map_or((text, None), |(code, secret)| (code, Some(secret)));
+    let code = GameCode::parse(code).ok_or_else(bad)?;
+    let secret = secret.map(|secret| Secret::parse(secret).ok_or_else(bad)).transpose()?;
+    Ok((code, secret))
 }
 
 /// # Errors
@@ -172,8 +224,12 @@ pub(crate) struct Attempts {
     config: PeerConfig,
     way: Way,
     code: Option<GameCode>,
+    /// The secret of a private game.
+    secret: Option<Secret>,
     /// Whether the next run makes the game.
     creates: bool,
+    /// Whether a run was a member.
+    has_played: bool,
     /// Whether the next run shows to the relay that this player was a member.
     shows_pass: bool,
     /// Runs in a row that did not become members.
@@ -184,6 +240,11 @@ impl Attempts {
     /// The code, if the program named one.
     pub(crate) const fn code(&self) -> Option<&GameCode> {
         self.code.as_ref()
+    }
+
+    /// The secret of a private game.
+    pub(crate) const fn secret(&self) -> Option<&Secret> {
+        self.secret.as_ref()
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -200,6 +261,7 @@ impl Attempts {
         let purpose = match (&self.code, memory.pass.filter(|_| self.shows_pass), self.creates) {
             (Some(code), Some(pass), _) => Purpose::Rejoin(code.clone(), pass),
             (Some(code), None, false) => Purpose::Join(code.clone()),
+            (None, ..) if self.way == Way::Match => Purpose::Match,
             (code, _, _) => Purpose::Create(code.clone()),
         };
         let (ticket, kept) = (memory.ticket, memory.kept.clone());
@@ -213,12 +275,18 @@ impl Attempts {
         }
     }
 
+    /// Whether this program makes the game of its code if there is none.
+    const fn makes_missing(&self) -> bool {
+        matches!(self.way, Way::JoinOrCreate | Way::Match)
+    }
+
     /// A run ended. Whether another one begins, after so many milliseconds.
     ///
     /// # Errors
     /// The reason why none does.
     pub(crate) fn next(&mut self, end: End, was_member: bool) -> Result<Option<u64>, Error> {
         self.tries = if was_member { 1 } else { self.tries + 1 };
+        self.has_played |= was_member;
         let code = || self.code.as_ref().map_or_else(String::new, |code| code.as_str().to_owned());
         let error = match &end {
             End::Left => return Ok(None),
@@ -231,20 +299,34 @@ impl Attempts {
             return Err(error);
         }
         let pause = 100 * u64::from(self.tries);
+        if self.way == Way::Match && !self.has_played && is_no_place(&end) {
+            // The relay has found a game, and others were faster.
+            self.code = None;
+            return Ok(Some(pause));
+        }
         match end {
             // The relay has another key, or has forgotten the session.
             End::Refused(Refusal::BadPass) if self.shows_pass => self.shows_pass = false,
-            End::Refused(Refusal::UnknownGame) if self.way == Way::JoinOrCreate => {
+            End::Refused(Refusal::UnknownGame) if self.makes_missing() => {
                 (self.shows_pass, self.creates) = (false, true);
             }
             // Another program was faster.
-            End::Refused(Refusal::CodeTaken) if self.way == Way::JoinOrCreate => self.creates = false,
+            End::Refused(Refusal::CodeTaken) if self.makes_missing() => self.creates = false,
             End::Refused(Refusal::Draining) => return Ok(Some(1_000)),
             End::Session(reason) if may_come_back(reason) => {}
             _ => return Err(error),
         }
         Ok(Some(pause))
     }
+}
+
+/// Whether a run ended because its game was full, closed or gone.
+const fn is_no_place(end: &End) -> bool {
+    matches!(
+        end,
+        End::Refused(Refusal::UnknownGame | Refusal::Full | Refusal::Closed)
+            | End::Session(EndReason::Refused(CloseCode::Full | CloseCode::Closed))
+    )
 }
 
 fn of_refusal(refusal: Refusal, code: String) -> Error {
@@ -314,7 +396,7 @@ mod tests {
         let url = "ws://tea.example/ws";
         assert!(said(join(url, "T E A", "Ann")).contains("3 to 12 letters"));
         for capacity in [0, 33, 200] {
-            assert!(said(create(url, "Ann").capacity(capacity)).contains("1 to 32 members"));
+            assert!(said(create(url, "Ann").capacity(capacity)).contains("1 to 32 players"));
         }
     }
 

@@ -16,7 +16,7 @@ pub enum Error {
     BadAddress(String, &'static str),
     /// This is no code of a game.
     BadCode(String),
-    /// A game cannot have so many members.
+    /// A game cannot have so many players.
     BadCapacity(usize),
     /// A part of the game may take more bytes than an object has: which, and how many.
     TooLarge(String, usize),
@@ -36,7 +36,7 @@ pub enum Error {
     PutOut,
     /// The relay or the host speaks another version of the protocol.
     OtherVersion,
-    /// The others play another game, or another version of it.
+    /// The others play another game, another version of it, or a private one with another secret.
     OtherGame,
     /// The relay has as many games or players as it takes, or is about to stop.
     Busy,
@@ -61,10 +61,14 @@ impl fmt::Display for Error {
         match self {
             Self::BadAddress(url, why) => write!(f, "`{url}` is no address of a relay: {why}"),
             Self::BadCode(code) => {
-                write!(f, "`{code}` is no code of a game: it has 3 to 12 letters, digits and `-`")
+                write!(
+                    f,
+                    "`{code}` is no code of a game: it has 3 to 12 letters, digits and `-`, and for a private game a dot \
+                     and a secret of 1 to 32 letters and digits"
+                )
             }
             Self::BadCapacity(count) => {
-                write!(f, "a game has 1 to {MEMBERS_MAX} members, and not {count}")
+                write!(f, "a game has 1 to {MEMBERS_MAX} players, and not {count}")
             }
             Self::TooLarge(what, bytes) => write!(
                 f,
@@ -80,9 +84,10 @@ impl fmt::Display for Error {
             Self::OtherVersion => {
                 f.write_str("the relay or the host has another version of Samovar; update the older one")
             }
-            Self::OtherGame => {
-                f.write_str("the others play another game, or another version of it; update the older one")
-            }
+            Self::OtherGame => f.write_str(
+                "the game with this code is another one, another version of it (update the older program), or private \
+                 with another secret behind its code",
+            ),
             Self::Busy => f.write_str("the relay takes no more games or players now; try again later"),
             Self::Reserved => f.write_str("the code is kept for the relay's own games"),
             Self::SeatTaken => f.write_str("another program or tab of yours took the seat"),
@@ -121,6 +126,8 @@ pub enum RoomError {
     NotYours,
     /// Only the host may do this.
     NotHost,
+    /// This program only watches.
+    Watching,
     /// No member may ask for this object, or not now.
     NotAvailable,
     /// Too much waits to be sent. Try again later.
@@ -141,6 +148,7 @@ impl fmt::Display for RoomError {
             Self::NoSuchObject => "there is no such object any more",
             Self::NotYours => "another member owns the object",
             Self::NotHost => "only the host may do this",
+            Self::Watching => "this program only watches",
             Self::NotAvailable => "the object cannot be asked for, or not now",
             Self::WouldBlock => "too much waits to be sent; try again later",
             Self::TooLarge => "it is larger than allowed",

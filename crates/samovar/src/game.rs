@@ -5,6 +5,7 @@ use samovar_session::objects::{Pack, Replicate, Schemas, Shape};
 use samovar_wire::digest;
 use samovar_wire::limits::FIELD_MAX;
 
+use crate::listing::Listing;
 use crate::member::{Change, Member};
 use crate::room::{Hosting, Room};
 
@@ -75,6 +76,14 @@ pub trait Game: Agreed + MaybeSend {
     /// happen twice or be lost in a change of host.
     fn decide(host: &mut Hosting<'_, '_, Self>, from: &Member, ask: Self::Ask) {
         let _ = (host, from, ask);
+    }
+
+    /// What the relay's list says of a public game with this state, for those who look for one. Each host calls it when the
+    /// state has changed.
+    #[must_use]
+    fn listing(state: &Self::State) -> Listing {
+        let _ = state;
+        Listing::default()
     }
 
     /// A message from another member, or one to the host from the host itself.

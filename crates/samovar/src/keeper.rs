@@ -13,6 +13,7 @@ use crate::hosted::{self, Hosted};
 use crate::member::{Change, Member};
 use crate::memory::Memory;
 use crate::room::{Hosting, Inner, Room, unpack};
+use crate::secret::Secret;
 use crate::status::Status;
 use crate::waiting::{Own, Waiting};
 
@@ -69,6 +70,10 @@ pub(crate) enum End {
 pub(crate) struct Keeper<G: Game> {
     game: Option<G>,
     inner: Inner<G>,
+    code: String,
+    secret: Option<Secret>,
+    /// The object and its revision that the list's entry was made from.
+    listed: Option<(ObjectId, u64)>,
     memory: Memory,
     /// Whether the memory changed since it was last taken.
     is_new: bool,
@@ -91,13 +96,16 @@ pub(crate) struct Keeper<G: Game> {
 }
 
 impl<G: Game> Keeper<G> {
-    pub(crate) fn new(name: String, parts: Parts<G>) -> Self {
+    pub(crate) fn new(name: String, secret: Option<&Secret>, parts: Parts<G>) -> Self {
         let Parts { memory, on_status, begin, has_loop } = parts;
         let schemas = hosted::schemas::<G>();
         let hosted = memory.hosted();
         Self {
             game: None,
             inner: Inner::new(name, schemas, hosted),
+            code: String::new(),
+            secret: secret.cloned(),
+            listed: None,
             is_back: memory.ticket.is_some(),
             memory,
             is_new: false,
@@ -124,12 +132,12 @@ impl<G: Game> Keeper<G> {
 
     /// The memory, if it changed since the last call; with the code.
     pub(crate) fn take_memory(&mut self) -> Option<(&Memory, &str)> {
-        core::mem::replace(&mut self.is_new, false).then_some((&self.memory, &*self.inner.code))
+        core::mem::replace(&mut self.is_new, false).then_some((&self.memory, &*self.code))
     }
 
-    /// The game's code, once the relay has told it.
+    /// The game's code without a secret, once the relay has told it.
     pub(crate) fn code(&self) -> &str {
-        &self.inner.code
+        &self.code
     }
 
     /// Whether the relay has let this program in.
@@ -141,8 +149,10 @@ impl<G: Game> Keeper<G> {
     /// How the run ended; `None` while it goes on.
     pub(crate) fn end(&self, peer: &Peer) -> Option<End> {
         let is_final = peer.is_over() || matches!(self.end, Some(End::Unreachable(_)));
-        // A player who has left is told nothing else, whatever happened before or on the way out.
-        is_final.then(|| self.end.clone().filter(|_| !self.has_left).unwrap_or(End::Left))
+        // A player who has left is told nothing else, whatever happened before or on the way out. A peer that is over for
+        // another reason has an event that says why, which may not have been read yet.
+        let end = if self.has_left { Some(End::Left) } else { self.end.clone() };
+        end.filter(|_| is_final)
     }
 
     fn tell(&mut self, status: &Status) {
@@ -161,9 +171,13 @@ impl<G: Game> Keeper<G> {
     pub(crate) fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent) {
         match event {
             PeerEvent::Entered(code) => {
-                code.as_str().clone_into(&mut self.inner.code);
+                code.as_str().clone_into(&mut self.code);
+                self.inner.invitation = match &self.secret {
+                    Some(secret) => format!("{code}.{secret}"),
+                    None => code.as_str().to_owned(),
+                };
                 self.was_in = true;
-                self.tell(&Status::Entered(code.as_str().to_owned()));
+                self.tell(&Status::Entered(self.inner.invitation.clone()));
             }
             // The game of a member goes on without the relay.
             PeerEvent::Refused(refusal) if peer.is_over() => self.end = Some(End::Refused(refusal)),
@@ -306,8 +320,13 @@ impl<G: Game> Keeper<G> {
         result
     }
 
-    /// Leaves if the game wants to, and remembers the seat now and then.
+    /// Leaves if the game wants to, tells what the list shall say, and remembers the seat now and then.
     fn tend(&mut self, now: Time, peer: &mut Peer) {
+        if self.listed != self.inner.held_by() {
+            self.listed = self.inner.held_by();
+            let listing = G::listing(&self.inner.hosted.value);
+            peer.set_listing(now, &listing.fit_title(), listing.is_open);
+        }
         if core::mem::replace(&mut self.inner.leaves, false) && !self.has_left {
             self.has_left = true;
             peer.leave(now);
@@ -444,7 +463,9 @@ impl<G: Game> Keeper<G> {
             }
             let from = Member::of_seat(session, seat);
             let seats: Vec<_> = session.view().seats().map(|record| record.seat).collect();
-            if let Some(ask) = unpack::<G::Ask>(&bytes) {
+            // Only a program that lies asks while it watches.
+            let may_ask = !from.watches || from.is_me;
+            if let Some(ask) = unpack::<G::Ask>(&bytes).filter(|_| may_ask) {
                 let room = Room { now, session: &mut *session, inner: &mut self.inner };
                 G::decide(&mut Hosting { room, state: &mut hosted.value }, &from, ask);
             }

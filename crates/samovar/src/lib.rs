@@ -69,6 +69,7 @@ mod game;
 pub mod guide;
 mod hosted;
 mod keeper;
+mod listing;
 mod member;
 mod memory;
 #[cfg(not(target_arch = "wasm32"))]
@@ -78,6 +79,7 @@ mod object;
 pub mod page;
 mod room;
 mod running;
+mod secret;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
 mod smooth;
@@ -86,9 +88,10 @@ mod waiting;
 #[cfg(target_arch = "wasm32")]
 mod web;
 
-pub use entry::{Entry, create, join, join_or_create};
+pub use entry::{Entry, create, create_private, join, join_or_create, quick_match};
 pub use error::{Error, OrLog, RoomError};
 pub use game::{Agreed, Game, MaybeSend, Message, assert_fits};
+pub use listing::Listing;
 pub use member::{Change, Member};
 #[cfg(not(target_arch = "wasm32"))]
 pub use native::args;
@@ -109,6 +112,11 @@ pub mod prelude {
         Seen, Status, To, Value,
     };
 }
+
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use samovar_peer_native::entropy;
+#[cfg(target_arch = "wasm32")]
+pub(crate) use samovar_peer_web::entropy;
 
 /// Tells the person at the terminal, or at the browser's console.
 pub(crate) fn log(text: &str) {

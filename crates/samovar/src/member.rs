@@ -3,11 +3,12 @@
 use core::fmt;
 
 use samovar_session::Session;
-use samovar_wire::view::SeatRecord;
+use samovar_wire::view::{SPECTATOR, SeatRecord};
 use samovar_wire::{PeerId, SeatId};
 
-/// A player of the game. Its seat stays the same when the player's page is loaded again.
+/// A player of the game, or a spectator. Its seat stays the same when its page is loaded again.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Member {
     /// Its seat.
     pub seat: SeatId,
@@ -19,6 +20,8 @@ pub struct Member {
     pub is_host: bool,
     /// Whether it is connected. The seat of one that is away waits for it.
     pub is_here: bool,
+    /// Whether it is a spectator: see [`Entry::watch`](crate::Entry::watch).
+    pub watches: bool,
     pub(crate) peer: Option<PeerId>,
 }
 
@@ -30,6 +33,7 @@ impl Member {
             is_me: record.peer == Some(session.me()),
             is_host: record.peer == Some(session.host()),
             is_here: record.peer.is_some(),
+            watches: record.attributes & SPECTATOR != 0,
             peer: record.peer,
         }
     }
@@ -48,7 +52,15 @@ impl Member {
     }
 
     const fn gone(seat: SeatId) -> Self {
-        Self { seat, name: String::new(), is_me: false, is_host: false, is_here: false, peer: None }
+        Self {
+            seat,
+            name: String::new(),
+            is_me: false,
+            is_host: false,
+            is_here: false,
+            watches: false,
+            peer: None,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use samovar_session::objects::pack::{BitReader, BitWriter, Pack};
 use samovar_session::objects::{Schemas, State};
 use samovar_session::{Access, Lane, Object as Raw, Orphan, Session, Target};
 use samovar_wire::limits::FIELD_MAX;
-use samovar_wire::{Kind, ObjectId, SeatId, Time};
+use samovar_wire::{Kind, ObjectId, PeerId, SeatId, Time};
 
 use crate::error::RoomError;
 use crate::game::Agreed;
@@ -51,7 +51,8 @@ const TO_SELF_MAX: usize = 1_024;
 pub(crate) struct Inner<G: Agreed> {
     pub(crate) schemas: Schemas,
     pub(crate) name: String,
-    pub(crate) code: String,
+    /// The code by which others join, with the secret of a private game.
+    pub(crate) invitation: String,
     /// Session time in seconds at the present frame, and at the one before.
     pub(crate) time: f64,
     before: f64,
@@ -71,7 +72,7 @@ impl<G: Agreed> Inner<G> {
         Self {
             schemas,
             name,
-            code: String::new(),
+            invitation: String::new(),
             time: 0.0,
             before: 0.0,
             hosted,
@@ -120,6 +121,11 @@ impl<G: Agreed> Inner<G> {
     /// Whether the state is known.
     pub(crate) const fn knows_state(&self) -> bool {
         self.held_by.is_some()
+    }
+
+    /// The object that holds the state, and its revision when it was last read.
+    pub(crate) const fn held_by(&self) -> Option<(ObjectId, u64)> {
+        self.held_by
     }
 
     /// The object that holds the state: the host's. Another member's is a lie, and a host that has two keeps the one that
@@ -197,10 +203,10 @@ impl<G: Agreed> Room<'_, G> {
         (self.inner.time / seconds).floor() > (self.inner.before / seconds).floor()
     }
 
-    /// The code by which others join.
+    /// The code by which others join; in a private game with the secret behind it.
     #[must_use]
     pub fn code(&self) -> &str {
-        &self.inner.code
+        &self.inner.invitation
     }
 
     /// The name of this player.
@@ -269,9 +275,9 @@ impl<G: Agreed> Room<'_, G> {
     /// bounds, here as in [`Room::edit`] and in messages.
     ///
     /// # Errors
-    /// `NotJoined`; `TooManyObjects` when this program owns some thousands.
+    /// `NotJoined`, `Watching`; `TooManyObjects` when this program owns some thousands.
     pub fn create<T: ObjectOf<G>>(&mut self, value: &T) -> Result<Id<T>, RoomError> {
-        let seat = self.session()?.seat().ok_or(RoomError::NotJoined)?;
+        let seat = self.playing()?.seat().ok_or(RoomError::NotJoined)?;
         let now = self.now;
         let state = write(seat, value);
         let id = self.session_mut()?.edit(now).create_state(T::SHARING.traits(T::KIND), &state)?;
@@ -339,6 +345,13 @@ impl<G: Agreed> Room<'_, G> {
         self.session().map_or_else(|_| Vec::new(), |session| self.inner.all(session))
     }
 
+    /// The object of a type that a player has made, if that still exists: what the player shows of itself, such as its
+    /// colour. Of several, one.
+    #[must_use]
+    pub fn of<T: ObjectOf<G>>(&self, seat: SeatId) -> Option<Seen<T>> {
+        self.all().into_iter().find(|seen| seen.seat == seat && seen.owner.seat == seat)
+    }
+
     /// The objects of a type that this program owns.
     #[must_use]
     pub fn mine<T: ObjectOf<G>>(&self) -> Vec<Seen<T>> {
@@ -352,9 +365,10 @@ impl<G: Agreed> Room<'_, G> {
     /// long as the touch lasts.
     ///
     /// # Errors
-    /// `NotJoined`, `NotAvailable`.
+    /// `NotJoined`, `Watching`, `NotAvailable`.
     pub fn touch<T: ObjectOf<G>>(&mut self, id: Id<T>) -> Result<(), RoomError> {
         let now = self.now;
+        self.playing()?;
         if T::SHARING.access == Access::Exclusive {
             return Err(RoomError::NotAvailable);
         }
@@ -364,9 +378,10 @@ impl<G: Agreed> Room<'_, G> {
     /// Asks the host for an object, as [`Room::touch`] does, for as long as this program wants it.
     ///
     /// # Errors
-    /// `NotJoined`, `NotAvailable`.
+    /// `NotJoined`, `Watching`, `NotAvailable`.
     pub fn request<T: ObjectOf<G>>(&mut self, id: Id<T>) -> Result<(), RoomError> {
         let now = self.now;
+        self.playing()?;
         Ok(self.session_mut()?.ownership(now).request(id.0)?)
     }
 
@@ -433,9 +448,10 @@ impl<G: Agreed> Room<'_, G> {
     /// taken.
     ///
     /// # Errors
-    /// `NotJoined`; `WouldBlock` when there are too many.
+    /// `NotJoined`, `Watching`; `WouldBlock` when there are too many.
     pub fn ask(&mut self, ask: G::Ask) -> Result<(), RoomError> {
         let now = self.now;
+        self.playing()?;
         self.session_mut()?.submit(now, &pack(&ask))?;
         Ok(())
     }
@@ -450,12 +466,30 @@ impl<G: Agreed> Room<'_, G> {
     /// # Errors
     /// `NotJoined`, `NotHost`, `NoSuchMember`.
     pub fn put_out(&mut self, seat: SeatId) -> Result<(), RoomError> {
+        self.part_with(seat, Session::put_out)
+    }
+
+    /// As the host, puts a player out and keeps it out: the relay refuses the player, and newcomers from its address, until
+    /// the game ends. From another address it may join as a new player.
+    ///
+    /// # Errors
+    /// `NotJoined`, `NotHost`, `NoSuchMember`.
+    pub fn bar(&mut self, seat: SeatId) -> Result<(), RoomError> {
+        self.part_with(seat, Session::bar)
+    }
+
+    fn part_with(
+        &mut self,
+        seat: SeatId,
+        how: impl FnOnce(&mut Session, Time, PeerId) -> bool,
+    ) -> Result<(), RoomError> {
         let now = self.now;
-        if !self.is_host() {
-            return Err(if self.session().is_ok() { RoomError::NotHost } else { RoomError::NotJoined });
+        let session = self.session_mut()?;
+        if !session.is_host() {
+            return Err(RoomError::NotHost);
         }
-        let peer = Member::of_seat(self.session()?, seat).peer.ok_or(RoomError::NoSuchMember)?;
-        if self.session_mut()?.put_out(now, peer) { Ok(()) } else { Err(RoomError::NoSuchMember) }
+        let peer = Member::of_seat(session, seat).peer.ok_or(RoomError::NoSuchMember)?;
+        if how(session, now, peer) { Ok(()) } else { Err(RoomError::NoSuchMember) }
     }
 
     /// As the host, lets another member host.
@@ -465,6 +499,13 @@ impl<G: Agreed> Room<'_, G> {
     pub fn hand_over(&mut self) -> Result<(), RoomError> {
         let now = self.now;
         if self.session_mut()?.hand_over(now) { Ok(()) } else { Err(RoomError::NotHost) }
+    }
+
+    /// The session of a program that does not only watch. A host may do what a player may.
+    fn playing(&self) -> Result<&Session, RoomError> {
+        let session = self.session()?;
+        let watches = !session.is_host() && Member::of_peer(session, session.me()).watches;
+        if watches { Err(RoomError::Watching) } else { Ok(session) }
     }
 
     fn session(&self) -> Result<&Session, RoomError> {

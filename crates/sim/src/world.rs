@@ -235,6 +235,7 @@ impl<G: Game> World<G> {
             schemas,
             paths: self.plan.paths,
             capacity: 16,
+            public: true,
             rules: self.plan.rules,
         }
     }

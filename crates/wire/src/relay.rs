@@ -136,6 +136,8 @@ pub enum Purpose {
     /// To be in a game again as a new peer, as a member of the session of this pass: by joining it, or by founding the
     /// game anew if no member is left to join.
     Rejoin(GameCode, PeerPass),
+    /// To join the fullest public game that is open and has the same parameters, or to found one.
+    Match,
 }
 
 /// A step in opening data channels to a peer, or to the relay. The relay passes on signals between peers unread.
@@ -154,8 +156,12 @@ pub struct Listing {
     pub players: u8,
     /// Members at most.
     pub capacity: u8,
-    /// Whether newcomers are admitted.
+    /// Whether newcomers are admitted. Members that come back always are.
     pub open: bool,
+    /// Whether the relay shows the game to others.
+    pub public: bool,
+    /// What the game is about, for those who choose one; valid, see [`crate::name::is_valid`].
+    pub title: String,
     /// The host's name.
     pub host_name: String,
 }
@@ -257,7 +263,11 @@ impl Message for ToRelay {
                 ..
             }) => check_code(code),
             Self::Signal(_, signal) => signal.check(),
-            Self::Listing(listing) if !crate::name::is_valid(&listing.host_name) => Err(DecodeError::Invalid),
+            Self::Listing(Listing { title, host_name, .. })
+                if !crate::name::is_valid(host_name) || !crate::name::is_valid(title) =>
+            {
+                Err(DecodeError::Invalid)
+            }
             Self::Listing(listing) if usize::from(listing.capacity) > MEMBERS_MAX => {
                 Err(DecodeError::TooLarge)
             }

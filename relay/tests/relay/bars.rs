@@ -101,7 +101,8 @@ async fn only_the_relays_games_are_listed_by_its_name() {
     let relay = RelayProcess::start_with(data.path(), &["--referee", "TEA"]);
     let (mut eve, e) = from(&relay, EVE).await.go_in(Purpose::Create(Some(code("MINE")))).await;
     assert!(!e.pass.peer.is_relays_own());
-    let listing = Listing { players: 1, capacity: 8, host_name: "THE  relay".to_owned(), open: true };
+    let (title, host_name) = (String::new(), "THE  relay".to_owned());
+    let listing = Listing { players: 1, capacity: 8, open: true, public: true, title, host_name };
     eve.tell(&ToRelay::Listing(listing)).await;
     let games = relay.games_become(|games| games.as_array().is_some_and(|all| all.len() == 2)).await;
     assert_eq!((&games[0]["code"], &games[0]["host"]), (&"TEA".into(), &"The relay".into()));

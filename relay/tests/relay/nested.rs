@@ -96,7 +96,8 @@ async fn one_address_lists_four_games_and_the_referees_come_first() {
         let address = if n == 9 { "203.0.113.9" } else { "203.0.113.8" };
         let purpose = Purpose::Create(Some(code(&format!("GAME{n}"))));
         let (mut host, _) = from(&relay, address).await.go_in(purpose).await;
-        let listing = Listing { players: 1, capacity: 8, host_name: "Eve".to_owned(), open: true };
+        let (title, host_name) = (String::new(), "Eve".to_owned());
+        let listing = Listing { players: 1, capacity: 8, open: true, public: true, title, host_name };
         host.tell(&ToRelay::Listing(listing)).await;
         hosts.push(host);
     }

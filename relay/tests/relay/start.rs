@@ -18,7 +18,8 @@ async fn it_is_healthy_and_lists_the_games_of_its_hosts() {
     assert_eq!(body, "ok\n");
     assert_eq!(relay.get("/api/games").await.1, "[]");
     let (mut host, _) = Peer::create(&relay, "TEA").await;
-    let listing = Listing { players: 1, capacity: 8, open: true, host_name: "<b>Ann".to_owned() };
+    let (title, host_name) = ("Tea & <i>cake".to_owned(), "<b>Ann".to_owned());
+    let listing = Listing { players: 1, capacity: 8, open: true, public: true, title, host_name };
     host.tell(&ToRelay::Listing(listing)).await;
     let nobody = serde_json::json!([]);
     let games = relay.games_become(|games| *games != nobody).await;

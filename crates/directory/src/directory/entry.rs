@@ -1,5 +1,7 @@
 //! How a connection becomes a peer: it founds a game, joins one, or comes back.
 
+use std::cmp::Reverse;
+
 use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, Refusal};
 use samovar_wire::{GameCode, PROTOCOL_VERSION, PeerId, PeerPass, SessionId, Term, Time, Warrant};
 
@@ -61,6 +63,7 @@ impl Directory {
             Purpose::Rejoin(code, pass) => {
                 self.rejoin(now, conn, code, (Some(pass).filter(|_| is_genuine), params))
             }
+            Purpose::Match => self.find(now, conn, params),
             Purpose::Resume(..) if !is_genuine => Err(Refusal::BadPass),
             Purpose::Resume(code, pass, warrant) => {
                 self.resume(now, conn, Return { code, params, pass, warrant })
@@ -91,6 +94,23 @@ impl Directory {
         self.list(TermRecord { session, code, params, term, host, begun, members, former, barred, serial });
         self.become_entrant(now, conn, session, host);
         Ok(())
+    }
+
+    /// Lets a newcomer into the fullest public game with these parameters that has a place. It founds one if there is
+    /// none.
+    fn find(&mut self, now: Time, conn: ConnId, params: u64) -> Result<(), Refusal> {
+        let place = |(code, session): (&GameCode, &SessionId)| {
+            let game = self.games.get(session).filter(|game| game.params == params)?;
+            let listing = game.shown_listing().filter(|listing| listing.public && listing.open)?;
+            // Its host may not know yet of those that the relay has let in.
+            let players = usize::from(listing.players) + self.strangers(*session).count();
+            let has_place = players < usize::from(listing.capacity) && self.has_place_for(conn, *session);
+            has_place.then(|| (Reverse(players), game.serial, code.clone()))
+        };
+        match self.codes.iter().filter_map(place).min() {
+            Some((_, _, code)) => self.join(now, conn, Wish { code: &code, params, former: None }).map(drop),
+            None => self.create(now, conn, Founding { code: None, params, barred: Barred::default() }),
+        }
     }
 
     /// A former member comes back as a new peer. It joins a live game, or founds one anew whose members have all said
@@ -195,7 +215,7 @@ impl Directory {
         if game.params != params {
             return Err(Refusal::Parameters);
         }
-        if game.listing.as_ref().is_some_and(|listing| !listing.open) {
+        if former.is_none() && game.listing.as_ref().is_some_and(|listing| !listing.open) {
             return Err(Refusal::Closed);
         }
         match former {

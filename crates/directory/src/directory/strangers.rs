@@ -28,7 +28,7 @@ pub(super) enum Place {
     Full,
 }
 
-struct Stranger {
+pub(super) struct Stranger {
     peer: PeerId,
     conn: ConnId,
     origin: Option<Origin>,
@@ -56,7 +56,7 @@ impl Directory {
         self.connections.get(&conn)?.caller.origin
     }
 
-    fn strangers(&self, session: SessionId) -> impl Iterator<Item = Stranger> + '_ {
+    pub(super) fn strangers(&self, session: SessionId) -> impl Iterator<Item = Stranger> + '_ {
         let game = self.games.get(&session);
         let peers = game.into_iter().flat_map(|game| game.members.iter().chain(&game.entrants));
         peers.filter_map(move |(&peer, &conn)| {
@@ -80,6 +80,11 @@ impl Directory {
             game.connections() - usize::from(again) >= self.quota.connections_per_game
         });
         if is_full { Place::Full } else { Place::Free }
+    }
+
+    /// Whether a newcomer on this connection gets into a live game at once.
+    pub(super) fn has_place_for(&self, conn: ConnId, session: SessionId) -> bool {
+        self.admits(conn, session, None).is_ok() && self.place(conn, session, None) == Place::Free
     }
 
     /// The same, and a peer that has been unnamed for too long makes room.

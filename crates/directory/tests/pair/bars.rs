@@ -83,6 +83,19 @@ fn a_barred_peer_is_out_by_pass_and_address() {
 }
 
 #[test]
+fn barred_newcomer_finds_another_game() {
+    let (mut world, _, peer) = World::with_member_of(EVE);
+    let now = world.now;
+    world.seats[0].client.set_listing(now, listing(3));
+    world.run_for(seconds(1));
+    let bob = world.raw_enter_from(BOB, Purpose::Match);
+    world.bar(0, peer);
+    let eve = world.raw_enter_from(EVE, Purpose::Match);
+    let [bobs, eves] = [bob, eve].map(|conn| entered(&world, conn).unwrap().0.session);
+    assert_ne!(bobs, eves);
+}
+
+#[test]
 fn the_host_alone_bars() {
     let (mut world, eve, peer) = World::with_member_of(EVE);
     let bob = world.raw_enter_from(BOB, join());

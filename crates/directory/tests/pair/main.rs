@@ -9,6 +9,7 @@ mod draining;
 mod entry;
 mod hosts_word;
 mod majority;
+mod matching;
 mod notes;
 mod places;
 mod probes;

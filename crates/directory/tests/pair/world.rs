@@ -35,7 +35,14 @@ pub(crate) fn millis(n: u64) -> Duration {
 }
 
 pub(crate) fn listing(players: u8) -> Listing {
-    Listing { players, capacity: 8, open: true, host_name: "Ann".to_owned() }
+    Listing {
+        players,
+        capacity: 8,
+        open: true,
+        public: true,
+        title: String::new(),
+        host_name: "Ann".to_owned(),
+    }
 }
 
 /// A client, its socket and its events.

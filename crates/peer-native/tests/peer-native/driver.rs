@@ -47,6 +47,7 @@ fn start(url: &str, purpose: Purpose, paths: PathPolicy) -> NativePeer<Diary> {
         schemas: samovar_peer::Schemas::new(),
         paths,
         capacity: 8,
+        public: true,
         rules: samovar_peer::Rules::default(),
     };
     NativePeer::start(url.to_owned(), config, NativeConfig::default(), Diary::default())

@@ -51,6 +51,23 @@ fn a_ticket_takes_its_seat_back_once_and_the_old_peer_yields() {
 }
 
 #[test]
+fn spectators_and_players_take_no_place_of_each_other() {
+    let mut view = View::founding(30);
+    let watch = |view: &mut View, peer| {
+        let hello = Hello { attributes: SPECTATOR, ..hello(peer, None) };
+        view.admit(Time::ZERO, PeerId(peer), &hello).map(drop)
+    };
+    assert_eq!([1, 2, 3].map(|peer| watch(&mut view, peer)), [Ok(()), Ok(()), Err(CloseCode::Full)]);
+    for peer in 101..=130 {
+        assert!(admit(&mut view, peer, None).is_ok(), "{peer}");
+    }
+    assert_eq!(admit(&mut view, 131, None).map(drop), Err(CloseCode::Full));
+    assert!(view.vacate(Time::ZERO, PeerId(101)));
+    assert_eq!(watch(&mut view, 4), Err(CloseCode::Full));
+    assert!(admit(&mut view, 132, None).is_ok());
+}
+
+#[test]
 fn a_seated_peer_keeps_its_seat_with_any_ticket() {
     let (mut view, admissions) = view(3);
     let back = admit(&mut view, 3, Some(ticket(2))).unwrap();

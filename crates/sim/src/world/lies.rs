@@ -101,6 +101,8 @@ impl Liar {
                 players: 0,
                 capacity: 0,
                 open: false,
+                public: false,
+                title: String::new(),
                 host_name: "Liar".to_owned(),
             }),
             6 => ToRelay::Signal(somebody, Signal::Answer(dice.below(4) as u32, "no answer".to_owned())),

@@ -152,6 +152,7 @@ impl World {
             schemas: samovar_peer::Schemas::new(),
             paths,
             capacity: 8,
+            public: true,
             rules: samovar_peer::Rules::default(),
         };
         self.peers.insert(process, Peer::new(self.now, config));
