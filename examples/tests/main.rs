@@ -7,5 +7,6 @@ mod program;
 mod rooms;
 mod running;
 mod size;
+mod stats;
 mod tally;
 mod whiteboard;

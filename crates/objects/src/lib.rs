@@ -99,6 +99,7 @@ pub use frames::Place;
 pub use object::Object;
 pub use objects::{CreateError, ObjectError, ObjectEvent, Objects};
 pub use pack::{Pack, Packer};
+pub use receive::Arrival;
 pub use replicate::{Kinded, Replicate};
 pub use samovar_derive::Replicate;
 pub use samovar_wire::Kind;

@@ -31,6 +31,15 @@ pub(crate) const fn malformed(error: DecodeError) -> CloseCode {
     }
 }
 
+/// A new state of another peer's object, in session time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When the owner sampled it.
+    pub sampled: Time,
+    /// When the owner sent it.
+    pub sent: Time,
+}
+
 impl Objects {
     /// Takes a message of the reliable lane or the bulk stream, its kind byte already read.
     ///
@@ -74,6 +83,12 @@ impl Objects {
         }
     }
 
+    /// The new states in the last datagram that was taken.
+    #[must_use]
+    pub fn arrivals(&self) -> &[Arrival] {
+        &self.scratch.arrivals
+    }
+
     /// Takes a datagram, the kind byte of FRAME already read.
     ///
     /// # Errors
@@ -82,6 +97,7 @@ impl Objects {
         let mut reader = Reader::new(body);
         let head = FrameHead::decode(&mut reader).map_err(malformed)?;
         let mut coded = core::mem::take(&mut self.scratch.coded);
+        self.scratch.arrivals.clear();
         let mut decoder = Decoder::new(from, head.count, reader.rest(), &mut coded);
         let mut last = None;
         let result = loop {
@@ -142,7 +158,10 @@ impl Objects {
         }
         if head.frame > object.frame {
             object.frame = head.frame;
-            object.sampled = object.sampled.max(Time::from_micros(sample.saturating_mul(SAMPLE_UNIT)));
+            let [sampled, sent] =
+                [sample, head.base].map(|time| Time::from_micros(time.saturating_mul(SAMPLE_UNIT)));
+            object.sampled = object.sampled.max(sampled);
+            self.scratch.arrivals.push(Arrival { sampled, sent });
         }
         object.revision += 1;
         Ok(())

@@ -7,6 +7,7 @@ use crate::coder::{Baseline, Coded, Encoder, Habits, Source};
 use crate::object::Object;
 use crate::popularity::Popularity;
 use crate::predict::Basis;
+use crate::receive::Arrival;
 use crate::replica::Popular;
 use crate::schema::Schemas;
 use crate::slots::Slots;
@@ -48,6 +49,8 @@ pub(crate) struct Scratch {
     pub(crate) coded: Coded,
     pub(crate) numbers: Vec<i32>,
     pub(crate) state: State,
+    /// The new states of the last datagram.
+    pub(crate) arrivals: Vec<Arrival>,
 }
 
 impl PartialEq for Scratch {

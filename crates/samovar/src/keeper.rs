@@ -331,6 +331,7 @@ impl<G: Game> Keeper<G> {
             self.has_left = true;
             peer.leave(now);
         }
+        self.inner.meter.look_at_routes(now, peer);
         if self.remembered + REMEMBERS_EVERY <= now {
             self.remembered = now;
             self.remember(now, peer);

@@ -83,6 +83,7 @@ mod secret;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
 mod smooth;
+mod stats;
 mod status;
 mod waiting;
 #[cfg(target_arch = "wasm32")]
@@ -103,6 +104,7 @@ pub use samovar_peer::PathPolicy;
 pub use samovar_session::objects::{self, Schemas};
 pub use samovar_session::{Access, Rules};
 pub use samovar_wire::SeatId;
+pub use stats::{AgeStages, AgeSummary, HostTerm, MemberStats, RoomStats, Route};
 pub use status::Status;
 
 /// All that most games need: `use samovar::prelude::*`.

@@ -14,6 +14,7 @@ use crate::hosted::{self, Hosted};
 use crate::member::Member;
 use crate::object::{Id, ObjectOf, Orphaned, Seen, read, write};
 use crate::smooth::{self, Track};
+use crate::stats::{Meter, RoomStats};
 use crate::waiting::Own;
 
 /// The receivers of a message.
@@ -61,6 +62,7 @@ pub(crate) struct Inner<G: Agreed> {
     /// The object that holds it, and its revision then.
     held_by: Option<(ObjectId, u64)>,
     tracks: BTreeMap<ObjectId, Track>,
+    pub(crate) meter: Meter,
     pub(crate) own: Own,
     /// Messages of this program to itself as the host.
     pub(crate) to_self: VecDeque<G::Message>,
@@ -78,6 +80,7 @@ impl<G: Agreed> Inner<G> {
             hosted,
             held_by: None,
             tracks: BTreeMap::new(),
+            meter: Meter::default(),
             own: Own::default(),
             to_self: VecDeque::new(),
             leaves: false,
@@ -87,19 +90,26 @@ impl<G: Agreed> Inner<G> {
     /// A frame begins: takes what arrived.
     pub(crate) fn look(&mut self, session: &Session, now: Time) {
         self.before = self.time;
-        self.time = session.session_time(now).as_micros() as f64 / 1e6;
+        let shown_at = session.session_time(now);
+        self.time = shown_at.as_micros() as f64 / 1e6;
         self.look_at_state(session);
-        let Self { schemas, tracks, time, .. } = self;
+        self.meter.note_host(session, self.time);
+        let Self { schemas, tracks, time, meter, .. } = self;
         let others = |object: &&Raw| object.owner() != session.me() && !object.is_claimed();
         tracks.retain(|&id, _| session.object(id).as_ref().is_some_and(others));
         for object in session.objects().filter(others) {
             let Some(schema) = schemas.of(object.traits().kind).filter(|schema| smooth::moves(schema)) else {
                 continue;
             };
-            match tracks.get_mut(&object.id()).filter(|track| track.is_of(object)) {
+            let is_new = match tracks.get_mut(&object.id()).filter(|track| track.is_of(object)) {
                 Some(track) => track.accept(schema, object, *time),
-                None => _ = tracks.insert(object.id(), Track::new(schema, object, *time)),
-            }
+                None => {
+                    tracks.insert(object.id(), Track::new(schema, object, *time));
+                    // It may have been sampled long ago.
+                    false
+                }
+            };
+            meter.note_shown(shown_at, object.sampled(), is_new);
         }
     }
 
@@ -263,6 +273,13 @@ impl<G: Agreed> Room<'_, G> {
         let session = self.session().ok()?;
         let peer = Member::of_seat(session, seat).peer?;
         Some(session.link(peer)?.round_trip()?.as_micros() as f64 / 1e6)
+    }
+
+    /// How good the connections are, and how old the data of the others is. The ages are those of objects with a field
+    /// that is `smooth` or has a `rate`.
+    #[must_use]
+    pub fn stats(&self) -> RoomStats {
+        self.inner.meter.stats(self.session, self.session.session_time(self.now))
     }
 
     /// The state that the host keeps for all, as last heard of.

@@ -86,10 +86,10 @@ impl Track {
         self.kind == object.traits().kind && self.numbers.len() == object.numbers().len()
     }
 
-    /// Takes a newer sample of an object that it [is of](Self::is_of), if there is one.
-    pub(crate) fn accept(&mut self, schema: &Schema, object: &Object, now: f64) {
+    /// Takes a newer sample of an object that it [is of](Self::is_of). Whether there was one.
+    pub(crate) fn accept(&mut self, schema: &Schema, object: &Object, now: f64) -> bool {
         if self.revision == object.revision() {
-            return;
+            return false;
         }
         let before = self.show(schema, now);
         let (sampled, numbers) = (self.sampled, core::mem::take(&mut self.numbers));
@@ -107,6 +107,7 @@ impl Track {
                 self.offsets[places].copy_from_slice(&offsets);
             }
         }
+        true
     }
 
     fn take_rates(&mut self, schema: &Schema, former: Option<(f64, &[f64])>) {

@@ -175,6 +175,7 @@ impl Session {
             }
             Frame => {
                 self.objects.handle_datagram(from, body)?;
+                self.ages.note(self.core.time(now), &self.objects);
                 // The time of an update is a promise in time-stamp order.
                 let is_promise = self.orders.handle_update(self.core.time(now), from, body);
                 Ok(if is_promise { News::ORDERS } else { News::NONE })

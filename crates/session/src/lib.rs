@@ -52,6 +52,7 @@
 //! [`Event::Input`]. The player gets [`Event::Accepted`] once the host and all backups hold it.
 
 mod admission;
+mod ages;
 #[cfg_attr(not(feature = "extras"), path = "left_out/calls.rs")]
 mod calls;
 mod clock;
@@ -78,12 +79,14 @@ mod ownership;
 mod send;
 mod session;
 mod settle;
+mod spread;
 mod steps;
 mod term;
 mod time;
 mod transmit;
 mod view;
 
+pub use ages::DataAges;
 #[cfg(feature = "extras")]
 pub use calls::{
     CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallKey, IncomingCall, Procedure, Reply, ReplyError,
@@ -116,3 +119,4 @@ pub use samovar_wire::object::{Access, Orphan, Traits};
 pub use send::SendError;
 pub use session::Session;
 pub(crate) use session::objects_of;
+pub use spread::{RecentSpread, Spread};

@@ -5,6 +5,7 @@ use samovar_roster::{Role, Roster, Suspension, View};
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{Entropy, ObjectId, PeerId, SeatId, Term, Ticket, Time, Warrant};
 
+use crate::ages::DataAges;
 use crate::calls::CallsState;
 use crate::core::tickets::Tickets;
 use crate::core::{Core, Phase};
@@ -30,6 +31,7 @@ pub struct Session {
     pub(crate) calls: CallsState,
     pub(crate) interest: InterestState,
     pub(crate) orders: Machines,
+    pub(crate) ages: DataAges,
     /// A buffer for messages on their way to a link, reused to save allocations.
     pub(crate) scratch: Vec<u8>,
 }
@@ -75,6 +77,7 @@ impl Session {
             calls: CallsState::default(),
             interest: InterestState::default(),
             orders: Machines::new(&core.config, core.roster.is_host()),
+            ages: DataAges::default(),
             core,
             scratch: Vec::new(),
         };
@@ -223,6 +226,12 @@ impl Session {
     #[must_use]
     pub fn granted_to(&self, id: ObjectId) -> Option<PeerId> {
         self.objects.granted_to(id)
+    }
+
+    /// How old the states of other members' objects are when they arrive.
+    #[must_use]
+    pub const fn ages(&self) -> &DataAges {
+        &self.ages
     }
 
     /// The next event. The inputs for a host's game come after all other events.
