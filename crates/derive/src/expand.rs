@@ -74,6 +74,10 @@ fn of_struct(krate: &Path, name: &Ident, fields: &Fields) -> Result<TokenStream>
     });
     let (unpack, bits, shape) = (unpacks(krate, &fields), bits(&fields), shapes(krate, &fields));
     let word = name.unraw().to_string();
+    let tell_beyond = tells_beyond(krate, &word, &fields, |field| {
+        let member = &field.member;
+        quote!(&self.#member)
+    });
     Ok(quote! {
         #[automatically_derived]
         impl #krate::Replicate for #name {
@@ -109,6 +113,11 @@ fn of_struct(krate: &Path, name: &Ident, fields: &Fields) -> Result<TokenStream>
                 shape.word(#word);
                 #shape
             }
+
+            fn tell_beyond(&self, tell: #krate::pack::Tell<'_>) {
+                let _ = &tell;
+                #tell_beyond
+            }
         }
     })
 }
@@ -123,6 +132,7 @@ fn of_enum(krate: &Path, name: &Ident, data: &DataEnum) -> Result<TokenStream> {
     let last = Literal::u32_unsuffixed(data.variants.len() as u32 - 1);
     let (mut packs_all, mut unpacks_all, mut bits_all) = (Vec::new(), Vec::new(), quote!(0));
     let (count, word) = (Literal::u32_unsuffixed(data.variants.len() as u32), name.unraw().to_string());
+    let mut tells_all = Vec::new();
     let mut shapes_all = quote!(shape.word(#word); shape.number(#count););
     for (index, variant) in data.variants.iter().enumerate() {
         let (index, ident) = (Literal::u32_unsuffixed(index as u32), &variant.ident);
@@ -140,6 +150,13 @@ fn of_enum(krate: &Path, name: &Ident, data: &DataEnum) -> Result<TokenStream> {
                 #pack
             }
         });
+        let variant_word = format!("{word}::{}", ident.unraw());
+        let tell_beyond = tells_beyond(krate, &variant_word, &fields, |field| {
+            let value = binding(&field.member);
+            quote!(#value)
+        });
+        let members = fields.iter().map(|field| &field.member);
+        tells_all.push(quote!(Self::#ident { #(#members: #values),* } => { #tell_beyond }));
         let (unpack, bits) = (unpacks(krate, &fields), bits(&fields));
         unpacks_all.push(quote!(#index => ::core::result::Result::Ok(Self::#ident { #unpack }),));
         bits_all = quote!(#krate::pack::larger(#bits_all, #bits));
@@ -183,6 +200,11 @@ fn of_enum(krate: &Path, name: &Ident, data: &DataEnum) -> Result<TokenStream> {
 
             fn shape(shape: &mut #krate::Shape) {
                 #shapes_all
+            }
+
+            fn tell_beyond(&self, tell: #krate::pack::Tell<'_>) {
+                let _ = &tell;
+                match self { #(#tells_all)* }
             }
         }
     })
@@ -375,6 +397,23 @@ fn shapes(krate: &Path, fields: &[Planned<'_>]) -> TokenStream {
             shape.word(#word);
             #krate::pack::Packer::<#ty>::shape(&#packer, shape);
         )
+    });
+    quote!(#(#each)*)
+}
+
+/// Tells of the fields whose values go beyond their limits.
+fn tells_beyond<'a>(
+    krate: &Path,
+    owner: &str,
+    fields: &'a [Planned<'a>],
+    value: impl Fn(&'a Planned<'a>) -> TokenStream,
+) -> TokenStream {
+    let each = fields.iter().map(|field| {
+        let (ty, packer, value) = (field.ty, &field.packing.packer, value(field));
+        let name = format!("{owner}.{}", name_of(&field.member));
+        quote_spanned! {field.span=>
+            #krate::pack::Packer::<#ty>::tell_beyond(&#packer, #value, #name, &mut *tell);
+        }
     });
     quote!(#(#each)*)
 }

@@ -31,6 +31,9 @@ use crate::state::StateError;
 /// Most items of a list.
 pub const ITEMS_MAX: usize = 8 * FIELD_MAX;
 
+/// Is told of a value that goes beyond a limit: the field, such as `Cursor.position`, and what happens to the value.
+pub type Tell<'a> = &'a mut dyn FnMut(&'static str, String);
+
 /// A type that can be packed without further attributes. `#[derive(Replicate)]` implements it beside `Replicate`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be packed",
@@ -51,6 +54,11 @@ pub trait Pack: Sized {
 
     /// Appends all that the bits depend on, and the names of the parts.
     fn shape(shape: &mut Shape);
+
+    /// Tells which parts of the value go beyond their limits, so that others get other ones.
+    fn tell_beyond(&self, tell: Tell<'_>) {
+        let _ = tell;
+    }
 }
 
 /// The bytes that so many bits take in a field.

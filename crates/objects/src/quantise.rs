@@ -47,6 +47,12 @@ pub trait Quantise<T> {
     /// The value of numbers that are within their ranges; `None` when no value has them.
     fn restore(&self, numbers: Numbers) -> Option<T>;
 
+    /// What happens to a value that is beyond the limits, in words; `None` for one that is only rounded.
+    fn beyond(&self, value: &T) -> Option<String> {
+        let _ = value;
+        None
+    }
+
     /// Adds the field to a schema.
     fn describe(&self, schema: &mut SchemaBuilder, name: &'static str, motion: Motion) {
         schema.field(name, self.coding(motion));

@@ -285,6 +285,44 @@ mod tests {
     }
 
     #[test]
+    fn value_beyond_a_limit_is_told_with_type_field_and_limit() {
+        #[derive(Value)]
+        #[object(crate = crate)]
+        struct Place {
+            #[field(range = 10.0, precision = 0.5)]
+            at: [f32; 2],
+            #[field(min = 1, max = 6)]
+            level: u8,
+        }
+        #[derive(Message)]
+        #[object(crate = crate)]
+        enum Say {
+            Word(#[field(bound = 4)] String),
+            Places {
+                #[field(bound = 1)]
+                list: Vec<Place>,
+            },
+        }
+        let told = |say: &Say| {
+            let mut told = Vec::new();
+            samovar_session::objects::Pack::tell_beyond(say, &mut |field, what| told.push((field, what)));
+            told
+        };
+        assert_eq!(told(&Say::Word("tea!".to_owned())), []);
+        let cut = "a text of 6 bytes is cut to 4".to_owned();
+        assert_eq!(told(&Say::Word("coffee".to_owned())), [("Say::Word.0", cut)]);
+        let place = |x, level| Place { at: [x, 0.0], level };
+        assert_eq!(told(&Say::Places { list: vec![place(10.2, 6)] }), [], "it is rounded");
+        let all = told(&Say::Places { list: vec![place(f32::NAN, 7), place(99.0, 1)] });
+        let wanted = [
+            ("Say::Places.list", "a list of 2 items is cut to 1"),
+            ("Place.at", "NaN is sent as the nearest number from -10 to 10"),
+            ("Place.level", "7 is sent as the nearest number from 1 to 6"),
+        ];
+        assert!(all.iter().map(|(field, what)| (*field, &**what)).eq(wanted), "{all:?}");
+    }
+
+    #[test]
     fn equal_games_have_equal_params() {
         assert_eq!(params_of!(1, (state = u32)), params_of!(1, (state = u32)));
     }

@@ -470,6 +470,7 @@ impl<G: Game> Keeper<G> {
                 let room = Room { now, session: &mut *session, inner: &mut self.inner };
                 G::decide(&mut Hosting { room, state: &mut hosted.value }, &from, ask);
             }
+            self.inner.warn_beyond(&hosted.value);
             hosted.ledger.note(seat, number, |seat| seats.contains(&seat));
             if let Err(error) = session.edit(now).set_state(id, &hosted.write()) {
                 crate::log(&format!("samovar: the game's state cannot be kept: {error}"));

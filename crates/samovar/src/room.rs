@@ -1,6 +1,6 @@
 //! The room: what a game can see and do.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samovar_session::objects::pack::{BitReader, BitWriter, Pack};
 use samovar_session::objects::{Schemas, State};
@@ -63,6 +63,8 @@ pub(crate) struct Inner<G: Agreed> {
     held_by: Option<(ObjectId, u64)>,
     tracks: BTreeMap<ObjectId, Track>,
     pub(crate) meter: Meter,
+    /// The fields of which the author was told that a value goes beyond a limit.
+    pub(crate) warned: BTreeSet<&'static str>,
     pub(crate) own: Own,
     /// Messages of this program to itself as the host.
     pub(crate) to_self: VecDeque<G::Message>,
@@ -81,6 +83,7 @@ impl<G: Agreed> Inner<G> {
             held_by: None,
             tracks: BTreeMap::new(),
             meter: Meter::default(),
+            warned: BTreeSet::new(),
             own: Own::default(),
             to_self: VecDeque::new(),
             leaves: false,
@@ -110,6 +113,17 @@ impl<G: Agreed> Inner<G> {
                 }
             };
             meter.note_shown(shown_at, object.sampled(), is_new);
+        }
+    }
+
+    /// In debug builds tells, once of each field, that a value goes beyond a limit and others get another one.
+    pub(crate) fn warn_beyond(&mut self, value: &impl Pack) {
+        if cfg!(debug_assertions) {
+            value.tell_beyond(&mut |field, what| {
+                if self.warned.insert(field) {
+                    crate::log(&format!("samovar: {field}: {what} (told once, and in debug builds only)"));
+                }
+            });
         }
     }
 
@@ -289,13 +303,15 @@ impl<G: Agreed> Room<'_, G> {
     }
 
     /// Makes an object that this program owns. Values out of range become the nearest possible, and texts are cut to their
-    /// bounds, here as in [`Room::edit`] and in messages.
+    /// bounds, here as in [`Room::edit`] and in messages. A debug build tells of that at the terminal or the browser's
+    /// console, once of each field.
     ///
     /// # Errors
     /// `NotJoined`, `Watching`; `TooManyObjects` when this program owns some thousands.
     pub fn create<T: ObjectOf<G>>(&mut self, value: &T) -> Result<Id<T>, RoomError> {
         let seat = self.playing()?.seat().ok_or(RoomError::NotJoined)?;
         let now = self.now;
+        self.inner.warn_beyond(value);
         let state = write(seat, value);
         let id = self.session_mut()?.edit(now).create_state(T::SHARING.traits(T::KIND), &state)?;
         if T::SHARING.orphan == Orphaned::WithSeat {
@@ -335,7 +351,8 @@ impl<G: Agreed> Room<'_, G> {
         }
         let (seat, mut value) = read::<T>(&mut object.reader()).map_err(|_| RoomError::NoSuchObject)?;
         change(&mut value);
-        session.edit(now).set_state(id.0, &write(seat, &value))?;
+        self.inner.warn_beyond(&value);
+        self.session.edit(now).set_state(id.0, &write(seat, &value))?;
         Ok(())
     }
 
@@ -456,6 +473,7 @@ impl<G: Agreed> Room<'_, G> {
                 Target::Peer(Member::of_seat(session, seat).peer.ok_or(RoomError::NoSuchMember)?)
             }
         };
+        self.inner.warn_beyond(&message);
         let bytes = pack(&message);
         Ok(self.session_mut()?.send(target, lane, &bytes)?)
     }
@@ -469,6 +487,7 @@ impl<G: Agreed> Room<'_, G> {
     pub fn ask(&mut self, ask: G::Ask) -> Result<(), RoomError> {
         let now = self.now;
         self.playing()?;
+        self.inner.warn_beyond(&ask);
         self.session_mut()?.submit(now, &pack(&ask))?;
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use samovar_wire::limits::FIELD_MAX;
 
-use super::Pack;
+use super::{Pack, Tell};
 use crate::bits::{BitReader, BitWriter, bits_for};
 use crate::quantise::Quantise;
 use crate::schema::Motion;
@@ -22,6 +22,11 @@ pub trait Packer<T> {
 
     /// Appends all that the bits depend on.
     fn shape(&self, shape: &mut Shape);
+
+    /// Tells where the value goes beyond its limits, so that others get another one. `field` names its place.
+    fn tell_beyond(&self, value: &T, field: &'static str, tell: Tell<'_>) {
+        let _ = (value, field, tell);
+    }
 
     /// Appends the value to a state, as one text.
     fn write(&self, value: &T, state: &mut State) {
@@ -58,6 +63,10 @@ impl<T: Pack> Packer<T> for Own {
     fn shape(&self, shape: &mut Shape) {
         T::shape(shape);
     }
+
+    fn tell_beyond(&self, value: &T, _: &'static str, tell: Tell<'_>) {
+        value.tell_beyond(tell);
+    }
 }
 
 /// As numbers, by a coder.
@@ -75,6 +84,12 @@ impl<T, Q: Quantise<T>> Packer<T> for Number<Q> {
 
     fn shape(&self, shape: &mut Shape) {
         shape.coding(&self.0.coding(Motion::Held));
+    }
+
+    fn tell_beyond(&self, value: &T, field: &'static str, tell: Tell<'_>) {
+        if let Some(what) = self.0.beyond(value) {
+            tell(field, what);
+        }
     }
 }
 
@@ -98,6 +113,12 @@ impl<T, P: Packer<T>> Packer<Option<T>> for Perhaps<P> {
         shape.word("option");
         self.0.shape(shape);
     }
+
+    fn tell_beyond(&self, value: &Option<T>, field: &'static str, tell: Tell<'_>) {
+        if let Some(value) = value {
+            self.0.tell_beyond(value, field, tell);
+        }
+    }
 }
 
 /// As many values as the array has.
@@ -119,6 +140,10 @@ impl<T, P: Packer<T>, const N: usize> Packer<[T; N]> for Each<P> {
         shape.word("array");
         shape.number(N as u32);
         self.0.shape(shape);
+    }
+
+    fn tell_beyond(&self, value: &[T; N], field: &'static str, tell: Tell<'_>) {
+        value.iter().for_each(|item| self.0.tell_beyond(item, field, &mut *tell));
     }
 }
 
@@ -147,6 +172,10 @@ macro_rules! packers_of_tuples {
             fn shape(&self, shape: &mut Shape) {
                 shape.word("tuple");
                 $(self.$place.shape(shape);)+
+            }
+
+            fn tell_beyond(&self, value: &($($type,)+), field: &'static str, tell: Tell<'_>) {
+                $(self.$place.tell_beyond(&value.$place, field, &mut *tell);)+
             }
         }
     )*};
@@ -192,6 +221,14 @@ impl<T, P: Packer<T>> Packer<Vec<T>> for List<P> {
         shape.word("list");
         shape.number(self.bound);
         self.item.shape(shape);
+    }
+
+    fn tell_beyond(&self, value: &Vec<T>, field: &'static str, tell: Tell<'_>) {
+        if value.len() > self.bound as usize {
+            tell(field, format!("a list of {} items is cut to {}", value.len(), self.bound));
+        }
+        let kept = value.iter().take(self.bound as usize);
+        kept.for_each(|item| self.item.tell_beyond(item, field, &mut *tell));
     }
 }
 
@@ -250,6 +287,12 @@ impl Packer<String> for Words {
     fn shape(&self, shape: &mut Shape) {
         shape.word("string");
         shape.number(self.bound.into());
+    }
+
+    fn tell_beyond(&self, value: &String, field: &'static str, tell: Tell<'_>) {
+        if value.len() > self.bound.into() {
+            tell(field, format!("a text of {} bytes is cut to {}", value.len(), self.bound));
+        }
     }
 
     fn write(&self, value: &String, state: &mut State) {

@@ -109,6 +109,13 @@ impl<T: Floats> Quantise<T> for Grid {
         numbers
     }
 
+    fn beyond(&self, value: &T) -> Option<String> {
+        let [min, max] = [self.min, self.max].map(|number| f64::from(number) * self.step);
+        let fits = |float: &f64| *float >= min - self.step && *float <= max + self.step;
+        let odd = value.to_floats().into_iter().take(T::WIDTH).find(|float| !fits(float))?;
+        Some(format!("{odd} is sent as the nearest number from {min} to {max}"))
+    }
+
     fn restore(&self, numbers: Numbers) -> Option<T> {
         Some(T::from_floats(numbers.map(|number| f64::from(number) * self.step)))
     }

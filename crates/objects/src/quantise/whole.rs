@@ -61,6 +61,12 @@ impl<T: Integer> Quantise<T> for Whole {
         [value.widen().clamp(self.min.into(), self.max.into()) as i32, 0, 0, 0]
     }
 
+    fn beyond(&self, value: &T) -> Option<String> {
+        let (wide, Self { min, max }) = (value.widen(), self);
+        let fits = (i128::from(*min)..=i128::from(*max)).contains(&wide);
+        (!fits).then(|| format!("{wide} is sent as the nearest number from {min} to {max}"))
+    }
+
     fn restore(&self, numbers: Numbers) -> Option<T> {
         T::narrow(numbers[0])
     }
