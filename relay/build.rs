@@ -1,4 +1,4 @@
-//! Refuses to build the page in if there is none, and says what to do.
+//! Fails a build with the feature `embed-page` if there is no page, and says what to do.
 
 use std::path::Path;
 

@@ -1,11 +1,12 @@
-//! Shaders without what only their readers need: comments, indentation, and spaces beside signs. Lines keep their numbers, which drivers name.
+//! Copies the shaders without the parts that only their readers need: comments, indentation, and spaces beside signs.
+//! Lines keep their numbers, since graphics drivers name lines in their errors.
 
 use std::env::var;
 use std::fs;
 use std::path::Path;
 
 const SHADERS: &str = "src/view/shaders";
-/// Signs that need no space beside them. Two minuses in a row would be another one.
+/// Signs that need no space beside them. Minus is not one: two minuses without a space are another sign.
 const SIGNS: [char; 14] = [',', ';', '=', '(', ')', '{', '}', '*', '/', '<', '>', '?', ':', '&'];
 
 fn main() {

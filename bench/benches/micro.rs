@@ -10,7 +10,7 @@ use samovar_link::{Link, LinkConfig, LinkEvent, Source};
 use samovar_wire::link_frame::{Frame, PacketHeader};
 use samovar_wire::{Duration, Generation, Generations, Lane, Time, Writer};
 
-/// The frame of a message of 64 bytes, written and read.
+/// Measures how long it takes to write and to read the frame of a message of 64 bytes.
 fn frame(c: &mut Criterion) {
     let message = [7; 64];
     let mut bytes = Vec::with_capacity(1_200);
@@ -30,7 +30,7 @@ fn frame(c: &mut Criterion) {
     });
 }
 
-/// One end works as in a driver's loop, and the other takes what it sends.
+/// Lets one end send as in a driver's loop, and the other take its packets.
 fn exchange(now: Time, from: &mut Link, to: &mut Link, packet: &mut Vec<u8>) {
     from.handle_timeout(now);
     loop {
@@ -45,7 +45,7 @@ fn exchange(now: Time, from: &mut Link, to: &mut Link, packet: &mut Vec<u8>) {
     }
 }
 
-/// A packet that carries a message of 64 bytes: written by one link, handled by another, events drained.
+/// Measures a packet with a message of 64 bytes: one link writes it, another handles it, and its events are drained.
 fn link(c: &mut Criterion) {
     let (mut here, mut there) = (
         Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST),
@@ -62,7 +62,7 @@ fn link(c: &mut Criterion) {
     });
 }
 
-/// One owner's tick of workload W for one observer and for sixteen, on links that lose nothing.
+/// Measures one owner's tick of workload W, for one observer and for sixteen, on links without loss.
 fn tick(c: &mut Criterion) {
     for observers in [1, 16] {
         let mut motion = Motion::new(1, 64, false);

@@ -1,10 +1,10 @@
-//! How old the state is that an observer shows.
+//! The age of the state that an observer shows.
 
 use std::collections::VecDeque;
 
 use crate::state::Key;
 
-/// Ticks that are remembered; what is older than that counts as this old.
+/// The number of ticks that are remembered. An older state counts as this old.
 const REMEMBERED: usize = 256;
 
 /// The owner's positions of the last ticks at a subject's precision.
@@ -20,7 +20,7 @@ impl History {
         self.ticks.truncate(REMEMBERED);
     }
 
-    /// Ticks since the owner last had the position that is shown.
+    /// The number of ticks since the owner last had the position that an observer shows.
     #[must_use]
     pub fn age(&self, object: usize, shown: Option<Key>) -> usize {
         let is_shown = |tick: &Vec<[u32; 3]>| shown.is_some_and(|key| tick[object] == key.position);
@@ -28,7 +28,7 @@ impl History {
     }
 }
 
-/// How often each age was seen.
+/// For each age, how often it was seen.
 #[derive(Debug)]
 pub struct Ages([u64; REMEMBERED + 1]);
 
@@ -44,7 +44,7 @@ impl Ages {
         self.0[age] += 1;
     }
 
-    /// Adds another run's.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(sum, more)| *sum += more);
     }

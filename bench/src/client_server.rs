@@ -14,10 +14,10 @@ use crate::state::State;
 
 const MEMBERS: [usize; 4] = [4, 8, 16, 32];
 const TICKS: u64 = 300;
-/// Ticks before that, in which estimates settle.
+/// Ticks before the measured ones, in which estimates settle.
 const WARM_UP: u64 = 120;
 
-/// A member's teapot: it moves on a table, and turns.
+/// A member's teapot, which moves on a table.
 #[derive(Replicate)]
 #[replicate(kind = 1)]
 struct Teapot {
@@ -61,7 +61,7 @@ pub fn run(options: &Options, report: &mut Report) {
     report.print(BENCH);
 }
 
-/// Bytes and datagrams a second; `member` is the mean of those that neither host nor back the host up.
+/// Bytes and datagrams a second. `member` is the mean of the members that are neither host nor backup.
 struct Cost {
     host: (f64, f64),
     member: (f64, f64),

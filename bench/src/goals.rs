@@ -1,4 +1,4 @@
-//! The goals that Samovar set itself for these benches; one table, and nowhere else in code.
+//! Samovar's own goals for these benches. This table is the only place for them in the code.
 
 use crate::report::Row;
 
@@ -48,7 +48,7 @@ pub const GOALS: &[Goal] = &[
     goal("lockstep_4", "packets_per_second", 60.5),
 ];
 
-/// The goal that a figure is to be held against. Only Samovar has goals.
+/// The goal for a figure, if there is one. Only Samovar has goals.
 #[must_use]
 pub fn goal_of(row: &Row) -> Option<Goal> {
     let is_ours = row.subject.starts_with("samovar");

@@ -1,4 +1,4 @@
-//! Workloads that measure Samovar and its peers beside each other, in virtual time and over the same links.
+//! Workloads that measure Samovar and other libraries beside each other, in virtual time and over the same links.
 //!
 //! `docs/benchmarks.md` names every bench, subject and metric, and says what the figures do not show.
 

@@ -8,7 +8,7 @@ use nix::time::{ClockId, clock_gettime};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// The system's allocator; it counts how often it is asked for memory, growth included.
+/// The system's allocator, with a count of the calls that ask for memory or for more of it.
 #[derive(Debug)]
 pub struct CountingAllocator;
 
@@ -32,7 +32,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// What a piece of work cost.
+/// The cost of a piece of work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     /// CPU time of this thread; time that other processes take does not count.
@@ -41,7 +41,7 @@ pub struct Cost {
     pub allocations: u64,
 }
 
-/// Does a piece of work and says what it cost.
+/// Does a piece of work. Returns its cost.
 pub fn measure(work: impl FnOnce()) -> Cost {
     let allocations = ALLOCATIONS.load(Ordering::Relaxed);
     let start = thread_cpu();

@@ -13,8 +13,8 @@ const SPEED_MAX: f64 = 15.0;
 /// Radians per second.
 const SPIN: (f64, f64) = (0.5, 3.0);
 
-/// Standard deviations of the noisy variant, drawn anew each tick: metres and metres per second along each axis,
-/// radians about a random axis.
+/// Standard deviations of the noise in the noisy variant, which is drawn anew each tick: metres and metres per second
+/// along each axis, radians about a random axis.
 const NOISE_POSITION: f64 = 0.01;
 const NOISE_VELOCITY: f64 = 0.01;
 const NOISE_ROTATION: f64 = 0.01;
@@ -69,7 +69,7 @@ impl Motion {
         Self { paths, noise: is_noisy.then(|| Rng::new(seed, 2)) }
     }
 
-    /// Writes the states of the first objects at a tick, as many as there is room for.
+    /// Writes the states of the first objects at a tick, as many as `states` has room for.
     pub fn write(&mut self, tick: u64, states: &mut [State]) {
         for (path, state) in self.paths.iter().zip(states) {
             let (mut position, mut velocity, mut rotation) = path.at(tick as f64 / TICK_RATE);
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_stay_in_the_arena_and_below_the_speed() {
+    fn paths_stay_in_the_arena_and_below_the_top_speed() {
         let mut motion = Motion::new(7, 64, false);
         for tick in 0..2_000 {
             for state in motion.states(tick) {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn velocity_is_the_derivative() {
+    fn velocity_is_the_derivative_of_the_position() {
         let mut motion = Motion::new(7, 4, false);
         for (before, after) in motion.states(100).iter().zip(motion.states(101)) {
             for k in 0..3 {

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use crate::rng::Rng;
 
-/// Where a subject puts the datagrams that it sends in one tick. One buffer that is reused, so that taking a
-/// datagram costs every subject the same copy and no allocation.
+/// The buffer for the datagrams that a subject sends in one tick. It is reused, so that a datagram costs every subject
+/// the same copy and no allocation.
 #[derive(Debug, Default)]
 pub struct Outbox {
     bytes: Vec<u8>,
@@ -13,13 +13,13 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Room for the traffic of one tick.
+    /// An empty buffer with room for the traffic of one tick.
     #[must_use]
     pub fn new() -> Self {
         Self { bytes: Vec::with_capacity(1 << 22), ends: Vec::with_capacity(1 << 16) }
     }
 
-    /// Sends a datagram to an observer; observers send to the owner and name themselves.
+    /// Sends a datagram to an observer. An observer that sends to the owner passes its own number.
     pub fn push(&mut self, observer: usize, datagram: &[u8]) {
         self.bytes.extend_from_slice(datagram);
         self.ends.push((observer, self.bytes.len()));
@@ -53,12 +53,12 @@ pub struct Pipe {
     delay: u64,
     loss: f64,
     rng: Rng,
-    /// All that was sent so far.
+    /// The traffic that was sent so far.
     pub traffic: Traffic,
 }
 
 impl Pipe {
-    /// A pipe with a delay in whatever unit the caller counts time; it loses nothing yet.
+    /// A pipe with a delay, in the caller's unit of time. It loses nothing at first.
     #[must_use]
     pub fn new(delay: u64, rng: Rng) -> Self {
         Self { under_way: VecDeque::new(), delay, loss: 0.0, rng, traffic: Traffic::default() }
@@ -69,11 +69,11 @@ impl Pipe {
         self.loss = loss;
     }
 
-    /// Sends.
+    /// Sends a datagram.
     pub fn send(&mut self, now: u64, datagram: &[u8]) {
         self.traffic.bytes += datagram.len() as u64;
         self.traffic.datagrams += 1;
-        // The draw happens always, so that the losses of a seed do not depend on when loss begins.
+        // The number is drawn in any case, so that a seed's losses do not depend on when loss begins.
         if self.rng.unit() >= self.loss {
             self.under_way.push_back((now + self.delay, datagram.to_vec()));
         }
@@ -113,7 +113,7 @@ impl Network {
         self.down.iter_mut().chain(&mut self.up).for_each(|pipe| pipe.set_loss(loss));
     }
 
-    /// What went down and what went up so far.
+    /// The traffic so far: down to the observers, then up to the owner.
     #[must_use]
     pub fn traffic(&self) -> (Traffic, Traffic) {
         let sum = |pipes: &[Pipe]| {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stated_share_is_lost() {
+    fn a_pipe_loses_the_stated_share() {
         let mut pipe = Pipe::new(0, Rng::new(1, 1));
         pipe.set_loss(0.05);
         let arrived = (0..100_000).filter(|&now| {

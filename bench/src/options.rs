@@ -47,14 +47,14 @@ mod tests {
     }
 
     #[test]
-    fn names_and_options_mix() {
+    fn names_and_options_may_be_mixed() {
         let options = parsed("w_smooth --seeds 3 --json reliable").unwrap();
         assert_eq!((options.seeds, options.json), (3, true));
         assert!(options.wants("w_smooth") && options.wants("reliable_dense") && !options.wants("rest"));
     }
 
     #[test]
-    fn wrong_arguments_are_named() {
+    fn errors_name_the_wrong_argument() {
         for (line, named) in [("--seeds", "--seeds"), ("--seeds 0", "0"), ("--fast", "--fast")] {
             assert!(parsed(line).unwrap_err().contains(named));
         }

@@ -1,5 +1,5 @@
-//! What each order costs: messages, bytes of stamps, and how much later than FIFO a message is delivered; and lockstep
-//! beside rollback (docs/benchmarks.md, "Orders").
+//! The cost of each order: messages, bytes of stamps, and how much later than in FIFO order a message is delivered.
+//! Also lockstep beside rollback (docs/benchmarks.md, "Orders").
 
 mod ggrs;
 mod lockstep;
@@ -18,7 +18,7 @@ use crate::options::Options;
 use crate::report::{Report, Row};
 use table::Table;
 
-/// Runs what was asked for.
+/// Runs the benches that the options ask for.
 pub fn run(options: &Options, report: &mut Report) {
     if options.wants("orders_frames") {
         frames(report);
@@ -69,7 +69,7 @@ fn frames(report: &mut Report) {
     add(report, "orders_frames", "samovar", "causal_stamp_16", stamps::bytes_of_a_stamp(16), "B per message");
 }
 
-/// A name in the report, and how a message is sent at a time.
+/// A way to deliver messages: its name in the report, and its [`Delivery`] for a message of a given time.
 type Way = (&'static str, fn(Time) -> Delivery);
 
 const WAYS: [Way; 5] = [
@@ -80,7 +80,8 @@ const WAYS: [Way; 5] = [
     ("timestamp", Delivery::Timestamp),
 ];
 
-/// Four members, 25 ms from each other, say something ten times a second each and tell of an object 60 times.
+/// Measures how long messages take among four members that are 25 ms apart. Each member sends ten messages a second,
+/// and updates an object 60 times a second.
 fn delays(bench: &str, loss: f64, report: &mut Report) {
     for (name, way) in WAYS {
         let timestamp = Some(TimeOrderConfig::default());
@@ -104,13 +105,13 @@ fn delays(bench: &str, loss: f64, report: &mut Report) {
             if session.is_host() {
                 ms += 1;
             }
-            // A game tells of something all the time.
+            // As in a game, each member updates an object all the time.
             session.set_update_interval(Duration::from_micros(16_667));
             let thing = *things.entry(session.me()).or_insert_with(|| {
                 session.edit(now).create(Traits::of(Kind(1)), &[&[0; 8]]).expect("its first object")
             });
             session.edit(now).set(thing, 0, &ms.to_le_bytes()).expect("it is its own");
-            // One in a hundred milliseconds, each member at another.
+            // Each member sends one message every 100 ms, and no two members send in the same millisecond.
             if (ms + u64::from(session.me().0) * 23).is_multiple_of(100) {
                 count += 1;
                 let time = session.session_time(now);

@@ -1,4 +1,5 @@
-//! The precision of workload W in fixed bits, for peers that quantise but do not predict: 1 mm, 1 cm/s, 0.5°.
+//! The precision of workload W in fixed bits: 1 mm, 1 cm/s, 0.5°. It is for libraries that quantise but do not
+//! predict.
 
 /// 17 bits for each axis: ±64 m in steps of 1 mm.
 #[must_use]
@@ -35,7 +36,7 @@ mod tests {
     use super::*;
     use crate::motion::Motion;
 
-    /// Degrees between an orientation and what the far end makes of its quantised form.
+    /// Degrees between an orientation and the one that the other end decodes from its quantised form.
     fn error(before: [f32; 4]) -> f64 {
         let (largest, rest) = rotation(before);
         let mut parts = rest.map(|part| (f64::from(part) - 255.0) / (255.0 * 2_f64.sqrt())).into_iter();
@@ -46,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn orientations_keep_half_a_degree() {
+    fn orientations_keep_a_precision_of_half_a_degree() {
         let mut motion = Motion::new(3, 64, false);
         let states = (0..100).flat_map(|tick| motion.states(tick));
         assert!(states.map(|state| error(state.rotation)).fold(0.0, f64::max) <= 0.5);

@@ -1,4 +1,4 @@
-//! Reliable latency: small messages, in order, over a link that loses some of everything.
+//! Reliable latency: small messages, in order, over a link that loses datagrams in both directions.
 
 mod dcsctp;
 mod enet;
@@ -12,16 +12,17 @@ use std::collections::VecDeque;
 use crate::network::{Pipe, Traffic};
 use crate::rng::Rng;
 
-/// One way, in milliseconds, which are the steps.
+/// The delay of one way in milliseconds. A step takes a millisecond.
 const DELAY: u64 = 30;
 const LOSS: f64 = 0.05;
 /// Bytes of a message.
 pub const MESSAGE_LEN: usize = 64;
 /// Every message begins with this, so that copies can be counted where nothing is encrypted.
 const MARK: [u8; 8] = *b"\xa5SAMOVAR";
-/// Set-up loses nothing and must be over by then.
+/// The longest set-up in milliseconds. It loses nothing.
 const SET_UP_MAX: u64 = 10_000;
-/// Messages that have not arrived so long after the last was sent never will.
+/// The time in milliseconds that a run waits after the last message was sent. A message that has not arrived by then
+/// is lost.
 const PATIENCE: u64 = 120_000;
 
 /// One end of a connection of one library.
@@ -29,13 +30,13 @@ pub trait End {
     /// Whether messages can be sent.
     fn is_ready(&self) -> bool;
 
-    /// Takes a message for the other end; it is to arrive in order.
+    /// Takes a message for the other end, where it must arrive in order.
     fn send(&mut self, message: &[u8]);
 
-    /// Takes a datagram.
+    /// Takes a datagram from the other end.
     fn receive(&mut self, now: u64, datagram: &[u8]);
 
-    /// A millisecond has passed; gives what is to be sent.
+    /// Handles a millisecond that has passed, and appends the datagrams to send.
     fn step(&mut self, now: u64, out: &mut Vec<Vec<u8>>);
 
     /// The next message that has arrived.
@@ -64,19 +65,19 @@ impl std::fmt::Debug for Carrier {
 pub const CARRIERS: &[Carrier] =
     &[samovar::CARRIER, sctp::CARRIER, dcsctp::CARRIER, quic::CARRIER, enet::CARRIER, renet::CARRIER];
 
-/// What runs showed.
+/// The results of one or more runs.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Milliseconds from sending to delivery of each message, sorted.
     pub latencies: Vec<u64>,
-    /// What the sending end sent.
+    /// The traffic from the end that sends the messages.
     pub traffic: Traffic,
-    /// How often a message's beginning was seen in datagrams; 0 if they are encrypted.
+    /// How often the beginning of a message was seen in a datagram; 0 if datagrams are encrypted.
     pub copies: u64,
 }
 
 impl Outcome {
-    /// Adds another run's.
+    /// Adds the results of another run.
     pub fn add(&mut self, other: Self) {
         self.latencies.extend(other.latencies);
         self.latencies.sort_unstable();
@@ -114,7 +115,7 @@ pub fn run(carrier: Carrier, seed: u64, messages: u64, interval: u64) -> Outcome
         assert!(now < SET_UP_MAX, "{}: not connected after {SET_UP_MAX} ms without loss", carrier.name);
         step(now, &mut sender, &mut receiver, &mut there, &mut back);
     }
-    // Estimates of the round trip that were made in the set-up settle.
+    // Estimates of the round trip settle after the set-up.
     for _ in 0..2_000 {
         now += 1;
         step(now, &mut sender, &mut receiver, &mut there, &mut back);
@@ -160,7 +161,7 @@ fn drive(now: u64, end: &mut dyn End, from: &mut Pipe, to: &mut Pipe) -> u64 {
     copies
 }
 
-/// The message of a number: the mark, the number, and noise that nothing can compress.
+/// The message with a number: the mark, the number, and random bytes that cannot be compressed.
 fn message(number: u64) -> Vec<u8> {
     let mut rng = Rng::new(number, 3);
     let mut bytes = [MARK, number.to_le_bytes()].concat();

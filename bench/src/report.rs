@@ -8,11 +8,11 @@ use crate::goals;
 /// One figure.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Which bench, a stable name.
+    /// The stable name of the bench.
     pub bench: String,
-    /// Samovar, or a peer with its version.
+    /// Samovar, or another library with its version.
     pub subject: String,
-    /// What was measured, a stable name.
+    /// The stable name of the metric.
     pub metric: &'static str,
     /// The figure.
     pub value: f64,
@@ -34,7 +34,7 @@ impl Row {
     }
 }
 
-/// Where figures go as they are made.
+/// Collects the figures as the benches make them.
 #[derive(Debug)]
 pub struct Report {
     is_json: bool,
@@ -48,7 +48,7 @@ impl Report {
         Self { is_json, rows: Vec::new() }
     }
 
-    /// Takes one figure; JSON is printed at once.
+    /// Takes one figure. As JSON it is printed at once.
     pub fn add(&mut self, row: Row) {
         if self.is_json {
             println!("{}", row.json());
@@ -56,8 +56,8 @@ impl Report {
         self.rows.push(row);
     }
 
-    /// Prints the tables of one bench, metrics across and subjects down; beside each figure of a peer, how many
-    /// times Samovar's it is.
+    /// Prints the tables of one bench, with metrics across and subjects down. Each figure of another library has its
+    /// ratio to Samovar's beside it.
     pub fn print(&self, bench: &str) {
         if !self.is_json {
             print!("{}", table(bench, &self.rows));

@@ -1,6 +1,6 @@
 //! Seeded randomness; the same seed gives the same run on every machine.
 
-/// Streams of chance for loss, jitter and motion.
+/// A generator of random numbers for loss, jitter and motion.
 #[derive(Clone, Debug)]
 pub struct Rng(samovar_wire::Rng);
 
@@ -19,17 +19,17 @@ impl Rng {
         self.0.number()
     }
 
-    /// Uniform in 0..1.
+    /// A number, uniform in 0..1.
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Uniform between two bounds.
+    /// A number, uniform between two bounds.
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
-    /// Normally distributed with mean 0 and standard deviation 1 (Box and Muller).
+    /// A number, normally distributed with mean 0 and standard deviation 1 (Box and Muller).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()

@@ -1,4 +1,4 @@
-//! A whole session in virtual time: peers, the relay's directory, and paths that delay and lose nothing.
+//! A whole session in virtual time: peers, the relay's directory, and paths that have a delay and lose nothing.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,7 +10,7 @@ use samovar_wire::{Duration, GameCode, Mode, PeerId, Time};
 
 use crate::network::Traffic;
 
-/// One way.
+/// The delay of one way.
 const DELAY: Duration = Duration::from_millis(20);
 const STEP: Duration = Duration::from_millis(1);
 
@@ -23,7 +23,7 @@ enum Parcel {
 struct Seat {
     peer: Peer,
     sockets: BTreeMap<SocketId, ConnId>,
-    /// Bytes and datagrams that it sent directly.
+    /// Bytes and datagrams that the peer sent over direct paths.
     sent: Traffic,
 }
 
@@ -35,16 +35,16 @@ pub struct Room {
     conns: BTreeMap<ConnId, (usize, SocketId)>,
     /// Both ends of each direct connection: seat and attempt.
     channels: BTreeMap<(usize, u32), (usize, u32)>,
-    /// In the order in which it arrives: everything takes equally long.
+    /// Messages on their way, in the order of arrival, since all take equally long.
     wire: VecDeque<(Time, Parcel)>,
     relayed: u64,
 }
 
 impl Room {
-    /// A session of so many members under one policy of paths.
+    /// A session of this many members that all have the same path policy.
     ///
     /// # Panics
-    /// When the members do not come together.
+    /// When a member does not get into the session.
     #[must_use]
     pub fn new(members: usize, paths: PathPolicy, schemas: fn() -> Schemas) -> Self {
         let config = DirectoryConfig { secret: [1; 32], entropy: [2; 32] };
@@ -90,7 +90,8 @@ impl Room {
         self.seats.push(Seat { peer, sockets: BTreeMap::new(), sent: Traffic::default() });
     }
 
-    /// Lets a member's game at its session, by its place among the members; the first one hosts.
+    /// Calls `play` with a member's session, as the member's game would. `seat` is its place among the members; the
+    /// first one hosts.
     ///
     /// # Panics
     /// When its session has ended.
@@ -113,7 +114,7 @@ impl Room {
         }
     }
 
-    /// Which members back the host up.
+    /// The seats of the host's backups.
     ///
     /// # Panics
     /// When the host's session has ended.
@@ -231,7 +232,7 @@ impl Room {
         }
     }
 
-    /// A description here is no more than its maker's seat and attempt.
+    /// Gives a peer its own description. In this network a description is only the seat and the attempt of its peer.
     fn describe(&mut self, seat: usize, peer: PeerId, attempt: u32) {
         self.seats[seat].peer.handle_local_description(self.now, peer, attempt, format!("{seat} {attempt}"));
     }

@@ -1,4 +1,4 @@
-//! What one object of the workload is, and how subjects' copies of it are compared.
+//! The state of one object of the workload, and the key by which subjects' copies of it are compared.
 
 /// The state of one object as the owner's game has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,10 +13,10 @@ pub struct State {
     pub spin: [f32; 3],
 }
 
-/// A state at the precision of one subject, to the last bit. What a subject does not send is zero.
+/// A state at the precision of one subject, to the last bit. A number that the subject does not send is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Key {
-    /// The position alone tells the age of what is shown.
+    /// The position. It alone determines the age of the state that an observer shows.
     pub position: [u32; 3],
     /// Velocity and orientation; they count for convergence.
     pub rest: [u32; 7],
@@ -31,7 +31,7 @@ impl Key {
         Self { position: position.map(f32::to_bits), rest: [vx, vy, vz, rx, ry, rz, rw] }
     }
 
-    /// The key of a state that is kept as it is.
+    /// The key of a state whose floats a subject keeps as they are.
     #[must_use]
     pub fn of(state: &State) -> Self {
         Self::exact(state.position, state.velocity, state.rotation)

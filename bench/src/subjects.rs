@@ -15,13 +15,13 @@ pub trait Replicator {
     /// The owner takes a datagram of an observer.
     fn receive_at_owner(&mut self, observer: usize, datagram: &[u8]);
 
-    /// One tick of the owner: it sets the states of the first objects, then sends what there is to send.
+    /// One tick of the owner: it sets the states of the first objects, then sends its datagrams.
     fn tick_owner(&mut self, tick: u64, states: &[State], out: &mut Outbox);
 
-    /// One tick of an observer: it takes what has arrived, then sends its acks.
+    /// One tick of an observer: it takes the datagrams that have arrived, then sends its acks.
     fn tick_observer(&mut self, tick: u64, observer: usize, arrived: &[Vec<u8>], out: &mut Outbox);
 
-    /// What an observer shows of an object.
+    /// The state of an object that an observer shows; `None` before it knows the object.
     fn shown(&self, observer: usize, object: usize) -> Option<Key>;
 
     /// A state at the precision that this subject sends it in.
@@ -29,21 +29,21 @@ pub trait Replicator {
         Key::of(state)
     }
 
-    /// Messages that the owner could not hand to its transport because that was full; 0 where there is no such
-    /// thing.
+    /// The number of messages that the owner could not send because its transport was full. It is 0 for a transport
+    /// that takes every message.
     fn refused(&self) -> u64 {
         0
     }
 }
 
-/// What a run of a subject begins with.
+/// The inputs for the start of a subject's run.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// How many observers there are.
+    /// The number of observers.
     pub observers: usize,
     /// The first state of each object.
     pub states: &'a [State],
-    /// For what the subject itself draws at random.
+    /// The seed for the subject's own randomness.
     pub seed: u64,
 }
 
@@ -57,7 +57,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Whether it is Samovar and no peer.
+    /// Whether the subject is Samovar and not another library.
     #[must_use]
     pub fn is_ours(&self) -> bool {
         self.name.starts_with("samovar")
@@ -77,5 +77,6 @@ pub const SUBJECTS: &[Subject] =
 /// The subjects whose datagrams travel over an unreliable data channel.
 pub const OVER_SCTP: &[Subject] = &[over_sctp::SAMOVAR, over_sctp::RENET, over_sctp::PLAIN];
 
-/// The subjects with change detection, whose work is to grow with what moves and not with what there is.
+/// The subjects with change detection. Their work should grow with the number of moving objects, not with the number
+/// of all objects.
 pub const SCALED: &[Subject] = &[samovar::SUBJECT, replicon::SUBJECT];

@@ -1,4 +1,4 @@
-//! The benches by name, and how a run's outcome becomes figures.
+//! The benches by name, and the figures that are made of a run's outcome.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::workload::{self, Outcome, Plan};
 
 const TICK_MS: f64 = 1_000.0 / 60.0;
 
-/// Runs what was asked for.
+/// Runs the benches that the options ask for.
 pub fn run(options: &Options, report: &mut Report) {
     for (bench, is_noisy) in [("w_smooth", false), ("w_noisy", true)] {
         if options.wants(bench) {
@@ -47,7 +47,7 @@ pub fn run(options: &Options, report: &mut Report) {
     client_server::run(options, report);
 }
 
-/// What a thousand objects at rest cost more than one.
+/// Measures how many more bytes a thousand objects at rest cost than a single one.
 fn rest(options: &Options, report: &mut Report) {
     for subject in subjects::SUBJECTS.iter().filter(|subject| options.includes(subject.name)) {
         let bytes = |objects| {
@@ -64,7 +64,7 @@ fn rest(options: &Options, report: &mut Report) {
     }
 }
 
-/// What a hundred moving objects cost alone and among ten thousand.
+/// Measures the CPU time for a hundred moving objects, alone and among ten thousand.
 fn scale(options: &Options, report: &mut Report) {
     const MOVING: usize = 100;
     const ALL: usize = 10_000;
@@ -91,7 +91,7 @@ fn scale(options: &Options, report: &mut Report) {
 /// Milliseconds between two messages, by bench.
 const RELIABLE: [(&str, u64); 2] = [("reliable_dense", 16), ("reliable_sparse", 500)];
 
-/// A run is long, and its messages are many; more runs would say little more.
+/// The most runs of a reliable bench. Each run has many messages, so more runs would add little.
 const RELIABLE_SEEDS: u64 = 3;
 
 fn reliable_latency(options: &Options, report: &mut Report) {
@@ -174,7 +174,7 @@ fn workload_w(
     add("refused", refused as f64 / runs, "messages per run");
 }
 
-/// The time that the given share of freezes did not exceed, in milliseconds; the ticks are sorted.
+/// The time in milliseconds that the given share of freezes did not exceed. `ticks` must be sorted.
 fn converged(ticks: &[u64], share: f64) -> f64 {
     let index = ((ticks.len() as f64 * share).ceil() as usize).max(1) - 1;
     match ticks.get(index) {

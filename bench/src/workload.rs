@@ -7,16 +7,16 @@ use crate::network::{Network, Outbox, Traffic};
 use crate::state::{Key, State};
 use crate::subjects::{Replicator, Setup, Subject};
 
-/// What a run does.
+/// The settings of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// The run's randomness.
+    /// The seed of the run's randomness.
     pub seed: u64,
-    /// Who looks on.
+    /// The number of observers.
     pub observers: usize,
-    /// All objects.
+    /// The number of objects.
     pub objects: usize,
-    /// How many of them move.
+    /// The number of objects that move.
     pub moving: usize,
     /// Whether the motion jitters.
     pub is_noisy: bool,
@@ -29,14 +29,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Workload W as the issue states it.
+    /// Workload W (docs/benchmarks.md).
     #[must_use]
     pub fn standard(seed: u64, is_noisy: bool, loss: f64) -> Self {
         Self { seed, observers: 16, objects: 64, moving: 64, is_noisy, ticks: 600, loss, freezes: 10 }
     }
 }
 
-/// What a run showed.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Sent by the owner during the measured ticks.
@@ -45,27 +45,27 @@ pub struct Outcome {
     pub up: Traffic,
     /// The owner's cost of each measured tick.
     pub costs: Vec<Cost>,
-    /// Of every moving object, at every observer, at every measured tick.
+    /// The ages of every moving object at every observer, at every measured tick.
     pub ages: Ages,
-    /// Ticks from each last change until the slowest observer agreed.
+    /// For each freeze, the ticks from the last change until the slowest observer agreed.
     pub converged: Vec<u64>,
-    /// Bytes that the owner sent in a second in which nothing moved, to all observers.
+    /// The owner's traffic to all observers in a second without motion.
     pub rest: Traffic,
     /// Messages that the transport did not take.
     pub refused: u64,
 }
 
-/// One way, in ticks of 60 Hz: 30 ms, rounded up to the tick that sees them arrive.
+/// The delay of one way in ticks of 60 Hz: 30 ms, rounded up to the next tick.
 const DELAY: u64 = 2;
-/// Set-up must be over by then; it loses nothing.
+/// The longest set-up in ticks. It loses nothing.
 const SET_UP_MAX: u64 = 2_000;
-/// Ticks after set-up, with loss, that are not measured: estimates and buffers settle.
+/// Ticks with loss after the set-up that are not measured, so that estimates and buffers settle.
 const WARM_UP: u64 = 120;
 /// Ticks of motion between two freezes.
 const BETWEEN_FREEZES: u64 = 30;
-/// An observer that does not agree after so many ticks never will: 20 s.
+/// The longest wait for observers to agree, in ticks: 20 s. After that the result counts as "never".
 pub const CONVERGE_MAX: u64 = 1_200;
-/// Ticks at rest before what rest costs is measured, so that late acks are over.
+/// Ticks at rest before the traffic at rest is measured, so that late acks are over.
 const SETTLE: u64 = 120;
 const REST: u64 = 60;
 
@@ -103,7 +103,7 @@ struct Run {
     subject: Box<dyn Replicator>,
     network: Network,
     motion: Motion,
-    /// Ticks of motion so far; the paths stand still while nothing moves.
+    /// Ticks of motion so far. The count stands still during a freeze.
     moved: u64,
     states: Vec<State>,
     tick: u64,
@@ -161,7 +161,7 @@ impl Run {
         outcome
     }
 
-    /// Ticks until all observers agree, from the last change on.
+    /// Lets the motion stop. Returns the ticks from the last change until all observers agree.
     fn freeze(&mut self) -> u64 {
         for ticks in 1..CONVERGE_MAX {
             self.tick();

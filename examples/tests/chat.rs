@@ -1,4 +1,5 @@
-//! Chat: the host is killed while all talk, and no line is lost or told twice.
+//! Chat: the host is killed while the others talk, and no line is lost or
+//! printed twice.
 
 use samovar_tests::relay::Relay;
 use samovar_tests::scratch::Scratch;
@@ -14,7 +15,7 @@ fn lines_of<'a>(lines: &'a [String], name: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn no_line_is_lost_though_the_host_is_killed() {
+async fn no_line_is_lost_when_the_host_is_killed() {
     let (relay, folder) = (Relay::start(), Scratch::new());
     let player =
         |name: &str| Program::start(CHAT, &relay, "TEA-3", name, &folder);

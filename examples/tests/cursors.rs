@@ -1,4 +1,4 @@
-//! Cursors: the host is killed, and comes back.
+//! Cursors: the host is killed, and is started again.
 
 use samovar_tests::relay::Relay;
 use samovar_tests::scratch::Scratch;
@@ -7,7 +7,7 @@ use crate::program::Program;
 
 const CURSORS: &str = env!("CARGO_BIN_EXE_cursors");
 
-/// The last thing that a player has seen of another's cursor.
+/// The last place of another player's cursor that a player has printed.
 fn last<'a>(lines: &'a [String], name: &str) -> Option<&'a str> {
     let prefix = format!("{name}: ");
     lines.iter().rev().find_map(|line| line.strip_prefix(&prefix))
@@ -20,7 +20,8 @@ fn score(lines: &[String]) -> Option<u32> {
         .find_map(|line| line.strip_prefix("score ")?.parse().ok())
 }
 
-/// Cursors that a player sees at a time: those named between its last two scores.
+/// The owners of all cursors that a player sees at a time: it prints them
+/// between its last two scores.
 fn seen(lines: &[String]) -> Option<Vec<String>> {
     let mut rounds = lines.rsplit(|line| line.starts_with("score "));
     rounds.next();
@@ -35,7 +36,7 @@ fn seen(lines: &[String]) -> Option<Vec<String>> {
 }
 
 #[tokio::test]
-async fn killed_host_has_its_cursor_back_when_it_is_started_again() {
+async fn killed_host_gets_its_cursor_back_after_a_restart() {
     let (relay, folder) = (Relay::start(), Scratch::new());
     let player =
         |name: &str| Program::start(CURSORS, &relay, "TEA-1", name, &folder);
@@ -77,7 +78,8 @@ async fn killed_host_has_its_cursor_back_when_it_is_started_again() {
     again
         .until("all cursors again", |lines| (seen(lines)? == all).then_some(()))
         .await;
-    // It took its own cursor back: there is no second one of that name.
+    // The restarted host took its own cursor back: there is no second one of
+    // its name.
     let count = cat.lines().len();
     cat.until("all cursors, and no other", |lines| {
         (lines.len() > count + 12 && seen(lines)? == all).then_some(())

@@ -1,4 +1,4 @@
-//! A running example, and what it has printed.
+//! A running example, and the lines that it has printed.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
@@ -10,7 +10,8 @@ use samovar_tests::relay::Relay;
 use samovar_tests::scratch::Scratch;
 use samovar_tests::wait;
 
-/// Long enough for every machine: no test says how fast an example is.
+/// The longest wait. It is long enough for slow machines, because no test
+/// measures how fast an example is.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// One player. Dropping it kills it.
@@ -21,7 +22,8 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Starts an example as this player. Its files are in `folder`.
+    /// Starts an example as this player, with `folder` as its working
+    /// directory.
     pub(crate) fn start(
         path: &str,
         relay: &Relay,
@@ -47,12 +49,13 @@ impl Program {
         Self { name: name.to_owned(), process, lines }
     }
 
-    /// The lines that it has printed so far.
+    /// The lines that the program has printed so far.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits until something that it has printed is right, and returns what `found` makes of that.
+    /// Waits until `found` returns a value for the printed lines, and returns
+    /// that value.
     pub(crate) async fn until<T>(
         &mut self,
         what: &str,
@@ -75,13 +78,13 @@ impl Program {
         .await
     }
 
-    /// Types a line.
+    /// Types a line into the program.
     pub(crate) fn say(&mut self, line: &str) {
         let input = self.process.child().stdin.as_mut().expect("a pipe");
         writeln!(input, "{line}").expect("it reads");
     }
 
-    /// Waits until it has ended by itself, without an error.
+    /// Waits until the program has ended by itself, without an error.
     pub(crate) async fn ends_well(&mut self) {
         let what = format!("{} ends", self.name);
         let ended = wait::until(&what, PATIENCE, async || {
@@ -91,17 +94,17 @@ impl Program {
         assert!(ended.success(), "{}: {ended}", self.name);
     }
 
-    /// `SIGSTOP`.
+    /// Stops the process by `SIGSTOP`.
     pub(crate) fn pause(&mut self) {
         self.process.pause();
     }
 
-    /// `SIGCONT`.
+    /// Lets the process go on, by `SIGCONT`.
     pub(crate) fn resume(&mut self) {
         self.process.resume();
     }
 
-    /// `SIGKILL`.
+    /// Kills the process by `SIGKILL`.
     pub(crate) fn kill(&mut self) {
         self.process.kill();
     }

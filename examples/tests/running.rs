@@ -1,5 +1,5 @@
-//! Programs with a loop of their own: what goes on while a loop stands, and how
-//! it ends.
+//! Programs with a loop of their own: what continues while the loop stands
+//! still, and how a game ends.
 
 use samovar::prelude::*;
 use samovar_tests::relay::Relay;
@@ -41,7 +41,7 @@ fn start(relay: &Relay, name: &str) -> Running<Table> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn host_whose_loop_stands_hands_over_and_stays_a_member() {
+async fn host_whose_loop_stands_still_hands_over_and_stays() {
     let relay = Relay::start();
     tokio::task::block_in_place(|| {
         let mut ann = start(&relay, "ann");
@@ -52,7 +52,7 @@ async fn host_whose_loop_stands_hands_over_and_stays_a_member() {
         until(&mut ann, "she sees bob", |_, room| {
             (here(room) == 2).then_some(())
         });
-        // Her loop stands from here on.
+        // Ann's loop stands still from here on.
         let mut asked = 0_u32;
         until(&mut bob, "bob hosts", |_, room| {
             if room.every(0.1) && room.ask(()).is_ok() {
@@ -73,14 +73,14 @@ async fn host_whose_loop_stands_hands_over_and_stays_a_member() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn game_that_is_dropped_or_left_is_over_for_all() {
+async fn dropping_or_leaving_a_game_removes_its_player() {
     let relay = Relay::start();
     let mut ann = start(&relay, "ann");
     let cat = tokio::task::block_in_place(|| {
         let cup = until(&mut ann, "ann joins", |_, room| {
             room.create(&Cup { place: 1.0 }).ok()
         });
-        // A loop may use what it has borrowed.
+        // The closure may use variables that it has borrowed.
         let mut places = Vec::new();
         ann.with(|_, room| {
             room.edit(cup, |cup| cup.place = 2.0).or_log();
@@ -109,7 +109,7 @@ async fn game_that_is_dropped_or_left_is_over_for_all() {
 }
 
 #[tokio::test]
-async fn what_cannot_work_is_told_at_once_and_what_failed_in_the_end() {
+async fn bad_addresses_fail_at_start_and_unknown_games_at_the_end() {
     let relay = Relay::start();
     let url = format!("ws://{}/ws", relay.address());
     let start = |url: &str| {

@@ -1,7 +1,7 @@
-//! How much a game's author writes for the smallest game.
+//! The amount of code that a game's author writes for the smallest game.
 
 const CURSORS: &str = include_str!("../src/bin/cursors.rs");
-/// The names of `samovar::prelude`.
+/// The source that lists the names of `samovar::prelude`.
 const PRELUDE: &str = include_str!("../../crates/samovar/src/lib.rs");
 
 #[test]

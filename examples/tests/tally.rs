@@ -1,4 +1,5 @@
-//! Tally: hosts are killed one after the other, and each ask of those who stay counts once.
+//! Tally: hosts are killed one after the other, and each ask of the remaining
+//! players counts once.
 
 use samovar_tests::relay::Relay;
 use samovar_tests::scratch::Scratch;
@@ -8,7 +9,7 @@ use crate::program::Program;
 const TALLY: &str = env!("CARGO_BIN_EXE_tally");
 const ASKS: u32 = 200;
 
-/// A player's asks and points, as it last told.
+/// A player's asks and points, as it last printed them.
 fn told(lines: &[String]) -> Option<(u32, u32)> {
     lines.iter().rev().find_map(|line| {
         let (asked, rest) = line.split_once(" asked, ")?;
@@ -18,7 +19,7 @@ fn told(lines: &[String]) -> Option<(u32, u32)> {
 }
 
 #[tokio::test]
-async fn each_ask_counts_once_though_two_hosts_are_killed() {
+async fn each_ask_counts_once_when_two_hosts_are_killed() {
     let (relay, folder) = (Relay::start(), Scratch::new());
     let mut players = Vec::new();
     for name in ["ann", "bob", "cat", "dan"] {
@@ -39,7 +40,8 @@ async fn each_ask_counts_once_though_two_hosts_are_killed() {
             };
             lines.iter().rev().find_map(host)
         };
-        // The last to come has heard of every host.
+        // The player that joined last has printed the name of each host so
+        // far.
         let last = players.len() - 1;
         let host = players[last].1.until("somebody hosts", is_host).await;
         let before = told(&players[last].1.lines()).map_or(0, |told| told.1);
@@ -67,7 +69,7 @@ async fn each_ask_counts_once_though_two_hosts_are_killed() {
             (ASKS, ASKS)
         );
     }
-    // None counts twice later.
+    // No ask counts a second time later on.
     for (_, player) in &mut players {
         let count = player.lines().len();
         player

@@ -1,5 +1,5 @@
-//! The whiteboard in browsers, drawn on with a mouse: its host is killed, a
-//! painter reloads, a painter comes late.
+//! The whiteboard in browsers, drawn on with a mouse: the host is killed, a
+//! painter reloads its page, and a painter comes late.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use samovar_tests::process::path_from;
 use samovar_tests::relay::Relay;
 use samovar_tests::wait;
 
-/// Long enough for every machine.
+/// The longest wait, long enough for slow machines.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Whether a place on the board, in shares of its sides, has ink near it.
@@ -21,7 +21,8 @@ const INK: &str = "(([x, y]) => {
   return part.data.some((value, at) => at % 4 === 3 && value > 0);
 })";
 
-/// A place on the page, for one on the board.
+/// The place on the page for a place on the board. The latter is in shares of
+/// the board's sides.
 const PLACE: &str = "(([x, y]) => {
   const board = document.getElementById('board').getBoundingClientRect();
   return [board.x + x * board.width, board.y + y * board.height];
@@ -36,7 +37,7 @@ struct Painter {
 }
 
 impl Painter {
-    /// Opens the link, and begins to draw.
+    /// Opens the link in a browser, and enters the board.
     async fn new(link: &str, name: &'static str) -> Self {
         let chromium =
             Chromium::launch(&Place::here(), Patience::Endless, &[]).await;
@@ -162,7 +163,7 @@ async fn page_that_is_hidden_broken_or_closed_keeps_its_seat() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_drawn_outlives_its_painters() {
+async fn drawings_outlive_their_painters() {
     let relay = serve();
     let url = format!("http://{}/", relay.address());
     let mut ann = Painter::new(&url, "Ann").await;

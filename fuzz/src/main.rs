@@ -1,9 +1,9 @@
 //! Hostile bytes and random scripts for every decoder and state machine, guided by coverage (libFuzzer).
 //!
-//! `cargo xtask fuzz` builds and runs this; `SAMOVAR_FUZZ` names the target, as a person would on the command line
-//! if that were not libFuzzer's own. All targets are in one program, so that they are compiled once.
+//! `cargo xtask fuzz` builds and runs this. `SAMOVAR_FUZZ` names the target, since the command line is libFuzzer's
+//! own. All targets are in one program, so that they are compiled once.
 //!
-//! Every target holds what it runs to a bound on memory: `memory::within` fails when more is held at once.
+//! Every target has a bound on memory: `memory::within` fails when a run holds more at once.
 
 #![no_main]
 

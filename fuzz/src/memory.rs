@@ -1,4 +1,4 @@
-//! An allocator that counts what is held, so that a target can be held to a bound.
+//! An allocator that counts the bytes that are held, so that the memory of a target can be bounded.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -36,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Runs something that must not hold more than `bound` bytes at once beyond what was held before.
+/// Calls `run`, and fails if that holds more than `bound` bytes at once, beyond the bytes that were held before.
 pub(crate) fn within(bound: usize, run: impl FnOnce()) {
     let before = HELD.load(Relaxed);
     PEAK.store(before, Relaxed);

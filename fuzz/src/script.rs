@@ -1,6 +1,6 @@
-//! Bytes read as a script: numbers that end up at the ends of their ranges more often than chance would have them.
+//! Bytes read as a script of numbers. These lie at the ends of their ranges more often than by chance.
 
-/// What is left of the script.
+/// The rest of the script.
 pub(crate) struct Script<'a>(&'a [u8]);
 
 impl<'a> Script<'a> {
@@ -25,7 +25,7 @@ impl<'a> Script<'a> {
         (wide | usize::from(self.byte())) % sides
     }
 
-    /// A number as it should be, or anything.
+    /// A number that is mostly `usual`, and now and then any other, such as one at the end of a range.
     pub(crate) fn number(&mut self, usual: u64) -> u64 {
         match self.byte() {
             0 => u64::MAX,
@@ -39,12 +39,12 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// As [`Self::number`], of 32 bits.
+    /// A number as from [`Self::number`], of 32 bits.
     pub(crate) fn small(&mut self, usual: u32) -> u32 {
         self.number(u64::from(usual)) as u32
     }
 
-    /// Up to `most` bytes, behind their number.
+    /// Up to `most` bytes. In the script, their count comes before them.
     pub(crate) fn bytes(&mut self, most: usize) -> &'a [u8] {
         let length = self.roll(most + 1).min(self.0.len());
         let (bytes, rest) = self.0.split_at(length);

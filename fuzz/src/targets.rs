@@ -1,4 +1,4 @@
-//! What can be fuzzed: names, bounds on memory, and what is run.
+//! The targets that can be fuzzed: their names, their bounds on memory, and their functions.
 
 mod decoders;
 mod group;
@@ -11,14 +11,14 @@ mod typed;
 /// A name, the most bytes that a run may hold at once, and the run.
 pub(crate) type Target = (&'static str, usize, fn(&[u8]));
 
-/// Decoders hold what they decode, a name in an error's text at most besides. The largest record between peer and relay
-/// has 16,448 bytes.
+/// A decoder holds what it decodes, and at most a name in the text of an error besides. The largest record between
+/// peer and relay has 16,448 bytes.
 const DECODER: usize = 64 * 1024;
 
-/// What a link may hold at once is listed in its documentation: mostly both windows and the queue behind them.
+/// The documentation of a link lists what the link may hold at once: mostly both windows and the queue behind them.
 const LINK: usize = 16 * 1024 * 1024;
 
-/// The objects of three peers, or of one with the most that a peer may own, and all that is known of them.
+/// The objects of three peers, or of one peer with the most that it may own, and all that is known of these objects.
 const OBJECTS: usize = 32 * 1024 * 1024;
 
 pub(crate) const TARGETS: [Target; 15] = [

@@ -1,7 +1,7 @@
 //! `samovar-relay bots`: native robot players, each a full peer that can become host.
 //!
 //! Each prints its status as one line of JSON a second on the standard output, in the shape of the page's
-//! `samovar.status()` (docs/automation.md). A robot that the others went on without takes its seat back by itself.
+//! `samovar.status()` (docs/automation.md). A robot takes its seat back by itself when the game went on without it.
 
 use std::fmt;
 use std::io::Write as _;
@@ -22,13 +22,13 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use crate::player::{Fate, Player};
 use crate::seat::{Looks, Seat};
 
-/// Robots in one process at most: one game's members.
+/// The most robots in one process: one game's members.
 pub const BOTS_MAX: u8 = 8;
 /// Members of a game that a robot founds.
 const CAPACITY: u8 = 8;
 /// The longest time that a robot tries to reach the relay at first.
 const REACHED_WITHIN: Duration = Duration::from_secs(10);
-/// The longest time that it waits until the relay and the game's host let it in at first.
+/// The longest time that a robot waits until the relay and the game's host let it in at first.
 const LET_IN_WITHIN: Duration = Duration::from_secs(30);
 /// The time between two looks at the robots.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -40,7 +40,7 @@ const LINE_EVERY: Duration = Duration::from_secs(1);
 pub struct BotsConfig {
     /// The relay's address, as for a browser (`https://host/path/`) or of its WebSocket.
     pub relay: String,
-    /// The certificates that count for a relay with TLS.
+    /// The authorities whose certificates are accepted from a relay with TLS.
     pub trust: Trust,
     /// The game to join; `None` founds one.
     pub game: Option<GameCode>,
@@ -60,7 +60,7 @@ pub struct BotsConfig {
 pub enum BotsError {
     /// The relay's address is invalid.
     Address(String),
-    /// The game could not be founded or joined; the reason of the relay or the host.
+    /// The game could not be founded or joined, with the reason of the relay or the host.
     NotIn(String),
 }
 
@@ -87,17 +87,18 @@ struct Robot {
     was_in: bool,
 }
 
-/// A look at a robot.
+/// The result of a look at a robot.
 struct Seen {
     line: Option<String>,
     fate: Fate,
     unreachable: Option<OpenError>,
 }
 
-/// Lets robots play, and prints their statuses until the time is over or `stop` is done. Then they hand over and leave.
+/// Lets robots play, and prints their statuses until the time is over or `stop` is done. Then they hand over and
+/// leave.
 ///
 /// # Errors
-/// See [`BotsError`]. A robot that never gets in ends all of them.
+/// See [`BotsError`]. When one robot never gets in, all of them end.
 pub async fn run(config: BotsConfig, stop: impl Future<Output = ()>) -> Result<(), BotsError> {
     let mut stop = pin!(stop);
     let url = web_socket_url(&config.relay).ok_or_else(|| BotsError::Address(config.relay.clone()))?;
@@ -130,7 +131,7 @@ pub async fn run(config: BotsConfig, stop: impl Future<Output = ()>) -> Result<(
     refusal.map_or(Ok(()), |why| Err(BotsError::NotIn(why)))
 }
 
-/// Lets the robots play until the end. The reason, if one of them is not in.
+/// Lets the robots play until the end. Returns the reason if one of them does not get in.
 async fn play(robots: &mut [Robot], code: &GameCode, end: Instant) -> Option<String> {
     let mut looks = interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -173,7 +174,7 @@ impl Robot {
         self.seat.is_taken();
     }
 
-    /// The reason why it will not get in, if it never was in and waits in vain, or its time is over.
+    /// The reason why the robot will not get in; `None` if it once was in, or may still wait.
     fn is_out(&self, now: Instant, is_over: bool, unreachable: Option<&OpenError>) -> Option<String> {
         if self.was_in {
             return None;
@@ -193,7 +194,7 @@ impl Robot {
     }
 }
 
-/// All robots leave; a hosting one last, so that none of the others is its heir.
+/// Lets all robots leave. A hosting robot leaves last, so that it does not hand over to a robot that leaves, too.
 async fn leave(robots: Vec<Robot>) {
     let (mut hosts, mut others) = (Vec::new(), Vec::new());
     for Robot { seat, .. } in robots {
@@ -205,7 +206,7 @@ async fn leave(robots: Vec<Robot>) {
     join_all(hosts.into_iter().map(Seat::stop)).await;
 }
 
-/// One robot's place in the game.
+/// Takes one robot's seat in the game.
 fn take_seat(url: &str, config: &BotsConfig, code: Option<GameCode>, (tag, number): (u16, u8)) -> Seat {
     // Robots of several processes shall differ in their looks.
     let [some, ..] = entropy();
@@ -260,7 +261,8 @@ fn bot_name(tag: u16, number: u8) -> String {
     format!("Bot {tag:04x}-{}", number + 1)
 }
 
-/// The WebSocket's address from the relay's: `ws` beside the page, unless it is the WebSocket's already.
+/// The WebSocket's address, made from the relay's: `ws` beside the page. An address that is the WebSocket's already
+/// stays.
 fn web_socket_url(relay: &str) -> Option<String> {
     let (scheme, rest) = relay.trim().split_once("://")?;
     let scheme = match scheme.to_ascii_lowercase().as_str() {
@@ -274,7 +276,7 @@ fn web_socket_url(relay: &str) -> Option<String> {
         return None;
     }
     let (above, last) = path.rsplit_once('/').map_or(("", path), |(above, last)| (above, last));
-    // A last part with a dot is the page's file; without one it is a directory without its slash.
+    // A last part with a dot is the page's file. A last part without a dot is a directory whose slash was left out.
     let parts = [host, above, if last.contains('.') || last == "ws" { "" } else { last }];
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     Some(format!("{scheme}://{}/ws", parts.join("/")))

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::outbox::Outbox;
 use crate::room::Room;
 
-/// The time, in nanoseconds, for which channels are the way to a member after it was heard on them (PROTOCOL §5.7).
+/// The time, in nanoseconds, for which channels are the way to a member after the relay heard it on them (PROTOCOL
+/// §5.7).
 const HEARD_FOR: u64 = 700_000_000;
 /// The longest silence that is not unusual, in nanoseconds.
 const SURE_FOR: u64 = 300_000_000;
@@ -16,57 +17,59 @@ const DOUBTED_FOR: u64 = 400_000_000;
 /// The shared state of a member's data channels; the endpoint has the connection itself.
 #[derive(Debug, Default)]
 pub(crate) struct Channels {
-    /// The messages that wait for them.
+    /// The messages that wait for the channels.
     pub(crate) outbox: Outbox,
-    /// When the member was last heard on them, in nanoseconds of the relay's time; 0 for never.
+    /// The relay's time, in nanoseconds, when it last heard the member on the channels; 0 for never.
     heard: AtomicU64,
-    /// When the member last complained that its echoes do not come back; 0 for never.
+    /// The relay's time, in nanoseconds, when the member last complained that its echoes do not come back; 0 for
+    /// never.
     doubted: AtomicU64,
-    /// The endpoint has been called for waiting messages, and has not looked yet.
+    /// Whether the endpoint has been called for waiting messages, and has not looked yet.
     is_called: AtomicBool,
 }
 
 impl Channels {
-    /// No channels yet; their messages will be in this room.
+    /// The state before there are channels. Waiting messages will count against this room.
     pub(crate) fn new(room: Arc<Room>) -> Self {
         Self { outbox: Outbox::new(room), ..Self::default() }
     }
 
-    /// The member was heard on them.
+    /// Notes that the relay heard the member on the channels.
     pub(crate) fn hear(&self, now: u64) {
         self.heard.store(now.max(1), Ordering::Relaxed);
     }
 
-    /// The channels are gone.
+    /// Notes that the channels are gone.
     pub(crate) fn lose(&self) {
         self.heard.store(0, Ordering::Relaxed);
         self.outbox.reset();
     }
 
-    /// Whether they are the way to the member.
+    /// Whether the channels are the way to the member now.
     pub(crate) fn carry(&self, now: u64) -> bool {
         let heard = self.heard.load(Ordering::Relaxed);
         heard > 0 && now.saturating_sub(heard) <= HEARD_FOR
     }
 
-    /// The member complains on its WebSocket that its echoes do not come back.
+    /// Notes that the member complains on its WebSocket that its echoes do not come back.
     pub(crate) fn doubt(&self, now: u64) {
         self.doubted.store(now.max(1), Ordering::Relaxed);
     }
 
-    /// Whether a packet that they carry takes the WebSocket, too.
+    /// Whether a packet that goes by the channels must go by the WebSocket, too.
     pub(crate) fn are_doubtful(&self, now: u64) -> bool {
         let doubted = self.doubted.load(Ordering::Relaxed);
         let is_quiet = now.saturating_sub(self.heard.load(Ordering::Relaxed)) > SURE_FOR;
         is_quiet || doubted > 0 && now.saturating_sub(doubted) <= DOUBTED_FOR
     }
 
-    /// Whether the endpoint must be called for waiting messages.
+    /// Notes that messages wait. Returns whether the caller must call the endpoint: `false` after an earlier call
+    /// that it has not answered yet.
     pub(crate) fn call(&self) -> bool {
         !self.is_called.swap(true, Ordering::AcqRel)
     }
 
-    /// The endpoint looks now: it must be called again for later messages.
+    /// Notes that the endpoint looks now. It must be called again for later messages.
     pub(crate) fn answer_call(&self) {
         self.is_called.store(false, Ordering::Release);
     }
@@ -77,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn channels_carry_for_a_while_after_they_were_heard() {
+    fn channels_carry_while_the_member_was_heard_recently() {
         let channels = Channels::default();
         assert!(!channels.carry(0) && !channels.carry(1));
         channels.hear(0);

@@ -9,7 +9,7 @@ use crate::error::RelayError;
 /// Makes sure that the data directory exists. A new one belongs to its owner alone.
 ///
 /// # Errors
-/// It cannot be created, or is no directory.
+/// The directory cannot be created, or the path is no directory.
 pub(crate) fn prepare_directory(directory: &Path) -> Result<(), RelayError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -71,7 +71,7 @@ fn create_key(directory: &Path, path: &Path, key: &[u8]) -> io::Result<()> {
     file.write_all(key)?;
     file.sync_all()?;
     fs::rename(unfinished, path)?;
-    // The name is on disk when the directory is.
+    // The new name is on disk only once the directory is.
     #[cfg(unix)]
     File::open(directory)?.sync_all()?;
     Ok(())

@@ -1,9 +1,10 @@
 //! The admission of connections: the listener, and the limits on a connection before its first message.
 //!
-//! Each connection takes a place in the relay, and one of its address. A connection without a place is told so if few
-//! are being told at the time, and otherwise closed silently, so that a flood costs no more. One descriptor is kept in
-//! reserve: when there is no other, it answers new connections one after the other. A connection that neither asks nor
-//! takes its answer within the handshake's time is cut, until it is a WebSocket, which is watched by its own pings.
+//! Each connection takes a place in the relay, and one of its address's places. When there is no place, the relay
+//! tells the connection the reason, a few connections at a time. It closes all others silently, so that a flood costs
+//! no more. One descriptor is kept in reserve: when there is no other, it answers new connections one after the
+//! other. Before it is a WebSocket, a connection is cut if it neither asks nor takes its answer within the
+//! handshake's time. A WebSocket is watched by its own pings.
 
 mod address;
 mod stream;
@@ -32,13 +33,14 @@ use stream::Guarded;
 /// The address for all callers whose own is unreadable in the proxy's header: together they have the limits of one.
 const UNREADABLE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-/// Refused connections that are being told so at a time.
+/// The most refused connections that are told the reason at a time.
 const TOLD_MAX: usize = 64;
-/// The longest time for that.
+/// The longest time to tell a refused connection the reason.
 const TOLD_WITHIN: Duration = Duration::from_millis(500);
 /// The longest time that an answer waits until its address can pay for it.
 const PAID_WITHIN: Duration = Duration::from_secs(5);
-/// The pause of a listener after an error of the system, and the longest time for an answer by the last descriptor.
+/// The pause of a listener after an error of the system, and the longest time for an answer by the descriptor in
+/// reserve.
 const REST: Duration = Duration::from_millis(100);
 
 /// The decisions about connections, at the listener and at the WebSocket.
@@ -69,11 +71,11 @@ pub(crate) struct Caller(Arc<Visit>);
 #[derive(Debug)]
 struct Visit {
     address: IpAddr,
-    /// `None` if the address is a proxy's: the limits are those of its clients.
+    /// `None` if the address is a proxy's, because the limits apply to its clients.
     place: Option<AddressPlace>,
-    /// It comes from this machine.
+    /// Whether the connection comes from this machine.
     is_local: bool,
-    /// It is a WebSocket, or about to be.
+    /// Whether the connection is a WebSocket, or about to be one.
     is_upgraded: AtomicBool,
     open: Arc<AtomicUsize>,
 }
@@ -89,7 +91,7 @@ impl Doorkeeper {
         }
     }
 
-    /// Open connections of any kind.
+    /// The number of open connections of any kind.
     pub(crate) fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
@@ -109,11 +111,11 @@ impl Doorkeeper {
     }
 
     /// The final address of a caller, and its place there. For a trusted proxy's caller it is the last address in the
-    /// proxy's header that is not itself trusted; otherwise the caller's own. A proxy that speaks for itself has no
-    /// place.
+    /// proxy's header that is not itself trusted; otherwise the caller's own. A trusted proxy without such a header
+    /// has no place.
     ///
     /// # Errors
-    /// That address has too many connections.
+    /// The final address has too many connections.
     pub(crate) fn place<'a>(
         &self,
         caller: &Caller,
@@ -133,7 +135,7 @@ impl Doorkeeper {
     /// Waits until the networks of a caller can pay for an answer of `bytes` bytes, and charges them.
     ///
     /// # Errors
-    /// That takes too long.
+    /// The networks cannot pay soon enough.
     pub(crate) async fn pay<'a>(
         &self,
         caller: &Caller,
@@ -162,7 +164,7 @@ impl Doorkeeper {
         }
     }
 
-    /// Whether a caller is on this machine, and speaks for itself.
+    /// Whether a caller is on this machine, and does not only speak for a client elsewhere as a proxy.
     pub(crate) fn is_local<'a>(
         &self,
         caller: &Caller,
@@ -173,24 +175,24 @@ impl Doorkeeper {
         caller.0.is_local && client.is_none_or(|address| address.is_loopback())
     }
 
-    /// A caller reports without opening a connection for it: its address may report as often as it may connect.
+    /// Admits a caller's report, for which it opens no connection. Its address may report as often as it may connect.
     ///
     /// # Errors
-    /// It reports too often.
+    /// The caller reports too often.
     pub(crate) fn hear<'a>(
         &self,
         caller: &Caller,
         forwarded_for: impl DoubleEndedIterator<Item = &'a [u8]>,
     ) -> Result<(), Turned> {
         let (address, _) = self.place(caller, forwarded_for)?;
-        // A proxy's client has paid for the place just now.
+        // The call of `place` has just counted a proxy's client.
         if caller.0.place.is_some() {
             self.place_of(address)?;
         }
         Ok(())
     }
 
-    /// The caller is a WebSocket from now on.
+    /// Notes that the caller is a WebSocket from now on.
     pub(crate) fn upgrade(caller: &Caller) {
         caller.0.is_upgraded.store(true, Ordering::Relaxed);
     }
@@ -231,7 +233,7 @@ impl Door {
         }
         self.spare = spare();
         if self.spare.is_none() {
-            // Another task was faster.
+            // Another task has taken the free descriptor.
             sleep(REST).await;
         }
     }
@@ -265,7 +267,7 @@ impl Listener for Door {
                     drop(stream.set_nodelay(true));
                     let patience = self.keeper.limits.all().handshake;
                     let refusals = Arc::clone(&self.keeper.refusals);
-                    // Arriving crowds take turns with the connections that are in.
+                    // Yields, so that a crowd of new connections takes turns with the connections that are in.
                     tokio::task::yield_now().await;
                     return (Guarded::new(stream, caller.clone(), patience, refusals), caller);
                 }
@@ -350,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_bounded_in_all_and_by_address_and_free_again_when_a_connection_ends() {
+    fn places_are_bounded_in_total_and_per_address() {
         let keeper = keeper("connections = 5\naddress-connections = 2");
         let kept: Vec<_> =
             (0..2).map(|_| keeper.admit(ip("192.0.2.1"), false).expect("there is room")).collect();
@@ -389,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_is_heard_as_often_as_it_may_connect() {
+    fn a_caller_may_report_as_often_as_it_may_connect() {
         let keeper = keeper("address-opens = 10\ntrusted-proxy = [\"10.0.0.1\"]");
         let stranger = keeper.admit(ip("192.0.2.1"), false).expect("room");
         let heard = (0..100).filter(|_| keeper.hear(&stranger, [].into_iter()).is_ok()).count();
@@ -401,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_is_the_last_that_no_trusted_proxy_is() {
+    fn the_client_is_the_last_untrusted_address() {
         let trusts = |address| ["10.0.0.1", "10.0.0.2", "2001:db8::1"].map(ip).contains(&address);
         let table: [(&[&str], Option<&str>); 9] = [
             (&[], None),
@@ -441,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_of_one_address_come_at_a_bounded_rate() {
+    fn connections_per_address_are_rate_limited() {
         let keeper = keeper("address-opens = 10");
         let came = (0..100).filter(|_| keeper.admit(ip("192.0.2.1"), false).is_ok()).count();
         assert!((10..=12).contains(&came), "{came}");

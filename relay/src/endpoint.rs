@@ -1,8 +1,8 @@
 //! The relay's end of its members' data channels (PROTOCOL §5.7): one UDP socket for all of them, driven by one thread.
 //!
-//! The thread alone has every connection, so it decrypts, readdresses and encrypts a packet without any lock but the
-//! hub's. It takes datagrams by the batch, and sends a batch's packets for one member together. A connection whose
-//! state machine panics is dropped; its member is reached by its WebSocket, as before.
+//! All connections belong to this one thread. So it decrypts, readdresses and encrypts a packet without any lock but
+//! the hub's. It takes datagrams by the batch, and sends a batch's packets for one member together. A connection
+//! whose state machine panics is dropped; its member is reached by its WebSocket, as before.
 
 mod association;
 mod ledger;
@@ -67,20 +67,21 @@ impl Endpoint {
         Ok(Self { socket, address, identity, reach: Arc::default() })
     }
 
-    /// The address that it listens at.
+    /// The address that the endpoint listens at.
     pub(crate) const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The way of other threads to its thread.
+    /// The way by which other threads reach the endpoint's thread.
     pub(crate) fn reach(&self) -> Arc<Reach> {
         Arc::clone(&self.reach)
     }
 
-    /// Starts its thread, which ends when told to. The receiver hears when it has ended, for any reason.
+    /// Starts the endpoint's thread, which ends when told to. The returned receiver completes when the thread has
+    /// ended, for any reason.
     ///
     /// # Errors
-    /// The system gives it no thread.
+    /// The system gives the endpoint no thread.
     pub(crate) fn start(
         self,
         hub: Arc<Hub>,

@@ -61,7 +61,7 @@ pub enum RelayError {
     },
     /// The system denies a resource that every program needs.
     System {
-        /// The relay's intention.
+        /// The act that failed, as in "the relay could not read its data".
         what: &'static str,
         /// The system's error.
         source: io::Error,

@@ -15,7 +15,7 @@ use crate::reach::Reach;
 /// Forwards messages between members.
 #[derive(Debug)]
 pub(crate) struct Forwarder {
-    /// The way to the members' data channels, if the relay has an endpoint of them.
+    /// The way to the members' data channels, if the relay has an endpoint for them.
     reach: Option<Arc<Reach>>,
     metrics: Arc<Metrics>,
 }
@@ -41,8 +41,8 @@ impl Forwarder {
         let Some(reach) = ways.channels else {
             return self.queue(target, class, &target.outbox, Waiting { kind, bytes: bytes.into(), since });
         };
-        // A complaint on the WebSocket means that its sender hears nothing: it must not wait for channels that may be
-        // dead as well.
+        // A complaint on the WebSocket means that its sender hears nothing. So it also goes by the receiver's
+        // WebSocket: the receiver's channels may be dead as well.
         let is_complaint = bytes.len() == FORWARD_HEADER;
         if ways.socket || is_complaint {
             let bytes = Bytes::copy_from_slice(&bytes);

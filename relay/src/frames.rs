@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::Origin;
 
-/// The owner of such pages: one entry of the setting.
+/// One entry of the setting: pages that may show the relay's page in a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Frame {
@@ -20,7 +20,7 @@ pub enum Frame {
     Page(Origin),
 }
 
-/// All entries; by default pages of the relay's own origin.
+/// The whole setting; by default pages of the relay's own origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameAncestors(Vec<Frame>);
 
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_written_as_browsers_read_them() {
+    fn frame_settings_become_a_csp_directive() {
         assert_eq!(csp(&["self", "https://Tea.example"]).as_deref(), Some("'self' https://tea.example"));
         assert_eq!(csp(&["none"]).as_deref(), Some("'none'"));
         assert_eq!(csp(&["any"]).as_deref(), Some("*"));

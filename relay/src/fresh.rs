@@ -15,7 +15,7 @@ pub(crate) struct Fresh(Mutex<Option<(Instant, Bytes)>>);
 impl Fresh {
     /// The answer; made by `make` if the last one is too old.
     pub(crate) fn get(&self, now: Instant, make: impl FnOnce() -> Bytes) -> Bytes {
-        // While one request makes it, the others wait.
+        // While one request makes the answer, the others wait.
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*made {
             Some((at, answer)) if now < *at + AGE_MAX => answer.clone(),
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_made_once_in_a_while_however_many_ask() {
+    fn an_answer_is_made_at_most_four_times_a_second() {
         let (fresh, start) = (Fresh::default(), Instant::now());
         let mut made = 0;
         for n in 0..1_000 {

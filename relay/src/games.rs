@@ -12,9 +12,9 @@ use serde::Serialize;
 
 use crate::fresh::Fresh;
 
-/// Games on the list.
+/// The most games on the list.
 const GAMES_MAX: usize = 100;
-/// Games on the list whose hosts have one address.
+/// The most games on the list whose hosts have the same address.
 const ORIGIN_MAX: usize = 4;
 
 /// The list in the form of `GET /api/games`.
@@ -29,14 +29,14 @@ pub(crate) struct GameList {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) info: GameInfo,
-    /// The relay's own referee hosts it.
+    /// Whether the relay's own referee hosts the game.
     pub(crate) is_own: bool,
-    /// Its host's address, unless that has no limits.
+    /// The origin of the host's address; `None` if that address has no limits.
     pub(crate) origin: Option<Origin>,
 }
 
 impl Shown {
-    /// The game, without the relay's name if another host uses it.
+    /// The game. If a host other than the relay uses the relay's name, that name is replaced.
     fn unmasked(self) -> GameInfo {
         let Self { is_own, mut info, .. } = self;
         if !is_own && name::is_relays(&info.listing.host_name) {
@@ -55,7 +55,7 @@ struct Listed {
     host: String,
     title: String,
     open: bool,
-    /// As text: a JSON number does not hold 64 bits.
+    /// The parameters as text, because a JSON number does not hold 64 bits.
     params: String,
 }
 
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_relays_name_is_listed_of_its_own_games_alone() {
+    fn only_the_relays_own_games_show_its_name() {
         let list = GameList::default();
         let named = |code, is_own| {
             let mut game = shown(code, is_own, None);

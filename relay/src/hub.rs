@@ -33,7 +33,7 @@ use crate::writing::Writing;
 #[derive(Debug)]
 pub(crate) struct Hub {
     state: Mutex<State>,
-    /// The directory's next timer is earlier than before.
+    /// Fires when the directory's next timer is earlier than before.
     rearmed: Notify,
     clock: Clock,
     /// Verifies the relay's signatures, without the lock.
@@ -51,7 +51,7 @@ struct State {
     metrics: Arc<Metrics>,
     /// `None` once the relay has stopped.
     disk: Option<Sender<Request>>,
-    /// When the timer task next wakes up by itself.
+    /// The time when the timer task next wakes up by itself.
     armed: Option<Time>,
 }
 
@@ -82,7 +82,7 @@ impl Hub {
         }
     }
 
-    /// A socket was accepted.
+    /// Opens a connection for an accepted socket.
     pub(crate) fn open(&self, visitor: Visitor) -> Arc<Line> {
         self.with(|state, now| {
             let line = state.lines.open(visitor, self.limits.room());
@@ -95,7 +95,7 @@ impl Hub {
         })
     }
 
-    /// A socket is gone. A second call has no effect.
+    /// Closes the connection of a socket that is gone. A second call has no effect.
     pub(crate) fn close(&self, conn: ConnId) {
         self.with(|state, now| {
             if state.lines.end(conn, Farewell::GONE) {
@@ -104,7 +104,7 @@ impl Hub {
         });
     }
 
-    /// A socket's message, which came at `since`; empty if it was no message of the protocol.
+    /// Handles a socket's message, which came at `since`. `bytes` is empty if it was no message of the protocol.
     pub(crate) fn message(&self, line: &Line, bytes: Bytes, since: u64) {
         if let Ok(RelayFrame::Forward { peer: PeerId::RELAY, payload: [], .. }) = RelayFrame::decode(&bytes) {
             return line.channels.doubt(since);
@@ -131,7 +131,7 @@ impl Hub {
         });
     }
 
-    /// A probe has left.
+    /// Notes that a probe has left.
     pub(crate) fn asked(&self, conn: ConnId, nonce: u64) {
         self.with(|state, now| state.directory.handle_probe_sent(now, conn, nonce));
     }
@@ -150,17 +150,17 @@ impl Hub {
         self.forwarder.pass_on_channels(&target, (from, class), message, since);
     }
 
-    /// The endpoint answers an offer.
+    /// Passes on the endpoint's answer to an offer.
     pub(crate) fn answer(&self, conn: ConnId, attempt: u32, description: String) {
         self.with(|state, _| state.directory.handle_answer(conn, attempt, description));
     }
 
-    /// The disk begins to write.
+    /// Notes that the disk begins to write.
     pub(crate) fn writing(&self) {
         self.writing.begin(self.nanos());
     }
 
-    /// Terms reached the disk.
+    /// Notes that terms have reached the disk.
     pub(crate) fn persisted(&self, terms: &Persisted) {
         self.writing.end();
         self.with(|state, now| {
@@ -191,7 +191,7 @@ impl Hub {
         self.lock().disk = None;
     }
 
-    /// The relay stops within this time: it founds no game, and tells all peers.
+    /// Announces that the relay stops within this time: it founds no more games, and tells all peers.
     pub(crate) fn drain(&self, within: Duration) {
         let within =
             samovar_wire::Duration::from_micros(u64::try_from(within.as_micros()).unwrap_or(u64::MAX));
@@ -205,7 +205,7 @@ impl Hub {
         self.lock().directory.set_quota(quota);
     }
 
-    /// The reason why it takes no games, if any: it stops, or its disk does not answer.
+    /// The reason why the relay takes no games, if any: it stops, or its disk does not answer.
     pub(crate) fn unready(&self) -> Option<&'static str> {
         let is_late = self.writing.is_late(self.nanos());
         let state = self.lock();
@@ -215,7 +215,7 @@ impl Hub {
         is_late.then_some("waiting for the disk\n")
     }
 
-    /// Whether no game lives here.
+    /// Whether the relay has no game.
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().directory.usage().games == 0
     }
@@ -245,7 +245,7 @@ impl Hub {
         self.clock.nanos()
     }
 
-    /// Sockets that are open.
+    /// The number of open sockets.
     pub(crate) fn sockets(&self) -> usize {
         self.lock().lines.all().len()
     }
@@ -273,8 +273,8 @@ impl Hub {
         }
     }
 
-    /// The sender on a connection, its class, and the queue of the member it names; `None` if the sender has not
-    /// entered.
+    /// The sender on a connection, its class, and the connection of the member that it names; `None` if the sender
+    /// has not entered.
     fn route(&self, line: &Line, to: PeerId) -> Option<(PeerId, Class, Option<Arc<Line>>)> {
         let (state, conn) = (self.lock(), line.conn);
         let is_stranger = state.directory.is_stranger(conn);
@@ -288,7 +288,7 @@ impl Hub {
     /// Acts on the directory and carries out its requests.
     fn with<R>(&self, act: impl FnOnce(&mut State, Time) -> R) -> R {
         let mut state = self.lock();
-        // Read under the lock, so that the directory's time never runs backwards.
+        // The clock is read under the lock, so that the directory's time never runs backwards.
         let now = self.clock.now();
         let result = act(&mut state, now);
         state.carry_out(self.nanos());
@@ -300,8 +300,8 @@ impl Hub {
         result
     }
 
-    /// A panic in one connection's task must not end the others, so a poisoned lock is taken nevertheless: the
-    /// connection of that message is closed as its task unwinds.
+    /// Takes the lock, even after a panic has poisoned it: a panic in one connection's task must not end the others.
+    /// That task closes its own connection as it unwinds.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -310,7 +310,8 @@ impl Hub {
 impl State {
     fn carry_out(&mut self, since: u64) {
         while let Some(request) = self.directory.poll_request() {
-            // The disk is gone only if it failed or the relay stops; an unwritten term is not announced either.
+            // Sending fails only if the disk has failed or the relay stops. A term that is not written is not
+            // announced either.
             self.disk.as_ref().and_then(|disk| disk.send(request).ok());
         }
         while let Some(output) = self.directory.poll_output() {

@@ -16,16 +16,16 @@ use crate::network;
 use crate::room::Room;
 use crate::value::Origin;
 
-/// The content of a full bucket, as time: one second.
+/// The content of a full bucket, as time in nanoseconds: one second.
 const BURST: u64 = 1_000_000_000;
-/// A member's share is this fraction of one member's rate, and at most what each connection of a full address or game
-/// could send.
+/// A member's share is one in this many of the member's rate. It is at most the rate that each connection of a full
+/// address or game could have.
 const SHARE: u64 = 32;
 
 /// All limits that an operator may change while the relay runs. Rates are per second, and 0 means no limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest time of a connection for its request, and for taking the answer.
+    /// The longest time that a connection may take to send its request, and to take the answer.
     pub handshake: Duration,
     /// Connections at once.
     pub connections: usize,
@@ -53,7 +53,7 @@ pub struct Limits {
     pub address_packets: u64,
     /// Bytes from one address.
     pub address_bytes: u64,
-    /// The pages that are let in; all if the list is empty.
+    /// The pages that may speak to the relay; all if the list is empty.
     pub origins: Vec<Origin>,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<network::Network>,
@@ -111,7 +111,7 @@ pub(crate) struct Purse {
 /// The connections and the spending of one network of addresses.
 #[derive(Debug)]
 pub(crate) struct Network {
-    /// How many times the limits of one address it has.
+    /// The number of times that the network has the limits of one address.
     pub(crate) width: u64,
     pub(crate) purse: Purse,
     pub(crate) connections: AtomicUsize,
@@ -122,7 +122,7 @@ pub(crate) struct Network {
 #[derive(Debug, Default)]
 pub(crate) struct GamePurse {
     pub(crate) all: Purse,
-    /// The spending of all peers together that its host has not named as members.
+    /// The spending of all strangers together: the peers that the game's host has not named as members.
     pub(crate) strangers: Purse,
 }
 
@@ -130,13 +130,13 @@ pub(crate) struct GamePurse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unpaid {
     pub(crate) reason: Dropped,
-    /// The time until it can be.
+    /// The time until the message can be paid for.
     pub(crate) wait: Duration,
     /// Whether the sender's own budget is empty.
     pub(crate) is_own: bool,
 }
 
-/// When a bucket will be full again, in nanoseconds.
+/// A token bucket, as the time when it will be full again, in nanoseconds.
 #[derive(Debug, Default)]
 pub(crate) struct Bucket(AtomicU64);
 
@@ -144,7 +144,8 @@ pub(crate) struct Bucket(AtomicU64);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Payers<'a> {
     pub(crate) member: &'a Purse,
-    /// While this one is not empty, the spending of others from those below holds nothing back.
+    /// The member's share. While it is not empty, the member does not wait for the budgets below, which others spend,
+    /// too.
     pub(crate) share: &'a Purse,
     /// The networks of the sender, the narrowest first.
     pub(crate) networks: &'a [Arc<Network>],
@@ -186,7 +187,7 @@ impl LiveLimits {
         *self.all.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(limits);
     }
 
-    /// All limits; too slow for every packet.
+    /// All limits. This call is too slow for every packet.
     pub(crate) fn all(&self) -> Arc<Limits> {
         Arc::clone(&self.all.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -196,9 +197,9 @@ impl LiveLimits {
         &self.room
     }
 
-    /// Datagrams a second of one member's data channels that are decrypted; 0 means no limit. Each packet is one, and
-    /// as many again acknowledge the member's arrivals. Of a member that sends far more, the packets would be dropped
-    /// anyway.
+    /// The datagrams a second of one member's data channels that are decrypted; 0 means no limit. Each packet is one
+    /// datagram, and as many again acknowledge the packets that the member gets. If a member sent far more, its
+    /// packets would be dropped anyway.
     pub(crate) fn datagrams(&self) -> u64 {
         match self.member.packets.load(Ordering::Relaxed) {
             0 => 0,
@@ -211,8 +212,8 @@ impl LiveLimits {
         self.member.packets.load(Ordering::Relaxed) / 4
     }
 
-    /// Pays for a message of `bytes` bytes. A member's own budget always pays. The shared budgets must cover it, unless
-    /// the message is within the member's share or is for the relay itself: then they pay as far as they can.
+    /// Pays for a message of `bytes` bytes. A member's own budget always pays. The shared budgets must cover the
+    /// message, unless it is within the member's share or is for the relay itself: then they pay as far as they can.
     ///
     /// # Errors
     /// A budget is empty; then nothing is paid.
@@ -274,7 +275,7 @@ impl Network {
         Self { width, purse, connections, opens }
     }
 
-    /// Whether it has fewer connections than allowed, with `most` for one address.
+    /// Whether the network has fewer connections than allowed, if one address may have `most`.
     pub(crate) fn has_place(&self, most: u64) -> bool {
         (self.connections.load(Ordering::Relaxed) as u64) < most.saturating_mul(self.width)
     }
@@ -322,7 +323,7 @@ impl Bucket {
         if ahead < BURST { 0 } else { ahead - BURST + 1 }
     }
 
-    /// How much of a rate per second is missing from it.
+    /// The part of a rate per second that is missing from the bucket.
     pub(crate) fn missing(&self, now: u64, rate: u64) -> u64 {
         let ahead = self.0.load(Ordering::Relaxed).saturating_sub(now);
         (u128::from(ahead) * u128::from(rate) / u128::from(BURST)).try_into().unwrap_or(u64::MAX)
@@ -336,7 +337,7 @@ impl Bucket {
         debug_assert!(always.is_ok(), "the update never declines");
     }
 
-    /// Whether nothing is missing in it.
+    /// Whether the bucket is full.
     pub(crate) fn is_full(&self, now: u64) -> bool {
         self.0.load(Ordering::Relaxed) <= now
     }
@@ -354,7 +355,7 @@ mod tests {
         settings.resolve().expect("complete").0.limits
     }
 
-    /// How many of `count` packets pass at one moment, and the reason of the first refusal.
+    /// The number of `count` packets that pass at one moment, and the reason of the first refusal.
     fn passed(live: &LiveLimits, payers: Payers<'_>, now: u64, count: usize) -> (usize, Option<Dropped>) {
         let results: Vec<_> = (0..count).map(|_| live.pay(payers, now, 100, false)).collect();
         let first = results.iter().find_map(|result| result.as_ref().err());
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_worth_passes_at_once_and_then_the_rate() {
+    fn a_second_worth_passes_at_once_then_the_rate_holds() {
         let live = LiveLimits::new(limits("member-packets = 50"));
         let (purse, share) = Default::default();
         let payers = Payers { member: &purse, share: &share, networks: &[], strangers: None, game: None };
@@ -414,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_count_and_one_message_may_be_larger_than_what_is_left() {
+    fn a_large_message_leaves_the_byte_budget_in_debt() {
         let live = LiveLimits::new(limits("member-bytes = 20000"));
         let (purse, share) = Default::default();
         let payers = Payers { member: &purse, share: &share, networks: &[], strangers: None, game: None };
@@ -426,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_compared_as_browsers_write_them() {
+    fn only_listed_origins_are_admitted() {
         assert!(limits("").admits_origin(b"https://anywhere.example"));
         let limits = limits("origin = [\"https://tea.example\"]");
         assert!(limits.admits_origin(b"https://tea.example"));

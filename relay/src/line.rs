@@ -15,9 +15,9 @@ use crate::room::Room;
 /// The opener of a connection, as far as the door knows.
 #[derive(Debug, Default)]
 pub(crate) struct Visitor {
-    /// `None` without limits of an address.
+    /// `None` if no limits of an address apply.
     pub(crate) place: Option<AddressPlace>,
-    /// It is the relay's own referee.
+    /// Whether the opener is the relay's own referee.
     pub(crate) is_own: bool,
 }
 
@@ -27,19 +27,19 @@ pub(crate) struct Line {
     pub(crate) conn: ConnId,
     pub(crate) outbox: Outbox,
     pub(crate) channels: Channels,
-    /// Counts all datagrams.
+    /// The budget of the data channels' datagrams.
     datagrams: Bucket,
-    /// The shard of its counters.
+    /// The shard of the metrics that count this member's events.
     pub(crate) shard: ShardId,
     purse: Purse,
-    /// The part that others' spending cannot hold back.
+    /// The part of the member's rate that others' spending cannot hold back.
     share: Purse,
-    /// Packets that were dropped because others have spent too much, while the relay reads on.
+    /// The budget of packets that the relay reads and drops, because others have spent too much.
     pace: Bucket,
     visitor: Visitor,
-    /// The budget of its game, once it is in one; it never changes its game.
+    /// The budget of the member's game, once it is in one. A member never changes its game.
     game: OnceLock<Arc<GamePurse>>,
-    /// Whether it was a stranger in its game when its last message was forwarded.
+    /// Whether the peer was a stranger in its game when the relay last handled a message from it.
     pub(crate) is_stranger: AtomicBool,
 }
 
@@ -60,7 +60,7 @@ impl Line {
         }
     }
 
-    /// The connection enters the game with this budget.
+    /// Notes that the connection enters the game with this budget.
     pub(crate) fn enter(&self, game: Arc<GamePurse>) {
         self.game.get_or_init(|| game);
     }
@@ -69,12 +69,12 @@ impl Line {
         self.visitor.place.as_ref()
     }
 
-    /// Whether it belongs to the relay's own referee.
+    /// Whether the connection belongs to the relay's own referee.
     pub(crate) const fn is_own(&self) -> bool {
         self.visitor.is_own
     }
 
-    /// Whether to read a datagram of its data channels, at `rate` a second; 0 means no limit.
+    /// Whether to read a datagram of the member's data channels, at `rate` a second; 0 means no limit.
     pub(crate) fn takes_datagram(&self, now: u64, rate: u64) -> bool {
         let takes = rate == 0 || self.datagrams.wait(now) == 0;
         if takes {
@@ -83,7 +83,8 @@ impl Line {
         takes
     }
 
-    /// Whether the relay reads on although a packet was dropped for others' spending: not for a stranger.
+    /// Whether the relay reads on from this connection after it dropped a packet because of others' spending. It does
+    /// not for a stranger.
     pub(crate) fn keeps_pace(&self, now: u64, rate: u64) -> bool {
         let keeps = !self.is_stranger.load(Ordering::Relaxed) && rate > 0 && self.pace.wait(now) == 0;
         if keeps {

@@ -21,7 +21,7 @@ pub(crate) struct Lines {
     open: HashMap<ConnId, Arc<Line>>,
     /// The spending of each game, while a peer is in it.
     purses: HashMap<SessionId, Weak<GamePurse>>,
-    /// The id of the last one.
+    /// The id of the last connection.
     opened: u64,
     is_stopping: bool,
     reach: Option<Arc<Reach>>,
@@ -81,7 +81,7 @@ impl Lines {
         }
     }
 
-    /// Closes a connection after its waiting messages; whether it was open.
+    /// Closes a connection after its waiting messages. Returns whether it was open.
     pub(crate) fn end(&mut self, conn: ConnId, farewell: Farewell) -> bool {
         let Some(line) = self.open.remove(&conn) else { return false };
         line.outbox.close(farewell);
@@ -91,7 +91,7 @@ impl Lines {
         true
     }
 
-    /// A connection enters a game.
+    /// Notes that a connection enters a game.
     pub(crate) fn enter(&mut self, conn: ConnId, session: SessionId) {
         let purse = self.purse(session);
         if let Some(line) = self.get(conn) {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use samovar_relay::settings::{LogConfig, LogFormat};
 
-/// Lines that wait; further ones are dropped.
+/// The most lines that wait; further ones are dropped.
 const WAITING: usize = 1_024;
 /// The longest time for the last lines when the program ends.
 const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
@@ -16,11 +16,11 @@ const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
 /// The log; dropping it writes all lines first.
 pub(crate) struct Log {
     lines: Lines,
-    /// Nothing is ever sent; the sender is dropped when the thread has ended.
+    /// A channel without messages: its sender is dropped when the thread has ended.
     ended: Receiver<()>,
 }
 
-/// The queue of lines; `None` after the last.
+/// The queue of lines. A `None` follows the last line.
 #[derive(Clone)]
 struct Lines(SyncSender<Option<Vec<u8>>>);
 
@@ -83,7 +83,7 @@ impl Lines {
     }
 }
 
-/// The formatter writes a line at once.
+/// Each write is a whole line, because the formatter writes a line at once.
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.put(line.to_vec());

@@ -152,8 +152,8 @@ fn check(args: &ServeArgs) -> Result<(), SettingsError> {
     Ok(())
 }
 
-/// Worker threads for this many processors: one processor is left to the data channels' thread and the system. On a
-/// small machine that is one thread; two threads that wake each other up would pay a third more for a packet.
+/// The number of worker threads for this many processors. One processor is left to the data channels' thread and the
+/// system. A small machine has one worker: two that wake each other up would need a third more time for a packet.
 const fn workers(processors: usize) -> usize {
     if processors > 2 { processors - 1 } else { 1 }
 }
@@ -172,7 +172,7 @@ fn serve(args: Box<ServeArgs>, log: &Log) -> Result<(), String> {
         .build()
         .map_err(|source| RelayError::System { what: "start its threads", source }.to_string())?;
     let served = runtime.block_on(async {
-        // Before the line below: its reader may send a signal at once.
+        // Handles signals before the line below is printed, because its reader may send one at once.
         let orders = signals::orders(move || args.settings().and_then(Settings::resolve))?;
         let relay = Relay::bind(config).await?;
         say(format_args!("listening on http://{}/", relay.address()));
@@ -186,7 +186,7 @@ fn serve(args: Box<ServeArgs>, log: &Log) -> Result<(), String> {
         std::io::stdout().flush().ok();
         relay.run(orders).await
     });
-    // Its remains wait for a disk that does not answer, perhaps for ever.
+    // Does not wait for the runtime's remaining tasks: they may wait for ever for a disk that does not answer.
     runtime.shutdown_background();
     served.map_err(|error| error.to_string())
 }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_always_a_worker_and_on_larger_machines_a_processor_that_has_none() {
+    fn one_processor_is_left_free_on_larger_machines() {
         assert_eq!([1, 2, 3, 4, 16].map(workers), [1, 1, 2, 3, 15]);
     }
 }

@@ -19,13 +19,13 @@ use label::{Changed, Refused};
 pub(crate) use label::{Dropped, Ended, Kind, Offered, Turned, Undelivered, Way};
 use text::Text;
 
-/// Shards of the counters.
+/// The number of shards.
 const SHARDS: usize = 16;
 
-/// Bounds of the buckets of the time in the relay, in microseconds.
+/// Bounds of the buckets for the time that a message spends in the relay, in microseconds.
 const FORWARD_BOUNDS: [u64; 13] =
     [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000];
-/// Bounds of the buckets of the time without a host, in microseconds.
+/// Bounds of the buckets for the time that a session has no host, in microseconds.
 const RECOVERY_BOUNDS: [u64; 10] =
     [100_000, 250_000, 500_000, 750_000, 1_000_000, 1_500_000, 2_000_000, 3_000_000, 5_000_000, 10_000_000];
 
@@ -102,55 +102,55 @@ impl Metrics {
         Self { started, ..Self::default() }
     }
 
-    /// A message came.
+    /// Counts a message that came.
     pub(crate) fn came(&self, shard: ShardId, way: Way, kind: Kind, bytes: usize) {
         let shard = &self.shards[shard.0];
         shard.packets_in[way.index()][kind.index()].add(1);
         shard.bytes_in[way.index()][kind.index()].add(bytes as u64);
     }
 
-    /// A message was handed to its socket.
+    /// Counts a message that was handed to its socket.
     pub(crate) fn went(&self, shard: ShardId, way: Way, kind: Kind, bytes: usize) {
         let shard = &self.shards[shard.0];
         shard.packets_out[way.index()][kind.index()].add(1);
         shard.bytes_out[way.index()][kind.index()].add(bytes as u64);
     }
 
-    /// A forwarded message has spent `time` in the relay.
+    /// Counts a forwarded message that has spent `time` in the relay.
     pub(crate) fn forwarded(&self, shard: ShardId, time: Duration) {
         self.shards[shard.0].forward.observe(&FORWARD_BOUNDS, time);
     }
 
-    /// Packets were dropped.
+    /// Counts packets that were dropped.
     pub(crate) fn dropped(&self, shard: ShardId, reason: Dropped, count: usize) {
         if count > 0 {
             self.shards[shard.0].dropped[reason.index()].add(count as u64);
         }
     }
 
-    /// A datagram came.
+    /// Counts a datagram that came.
     pub(crate) fn datagram_in(&self, bytes: usize) {
         self.datagrams[0].add(1);
         self.datagram_bytes[0].add(bytes as u64);
     }
 
-    /// A datagram went.
+    /// Counts a datagram that went.
     pub(crate) fn datagram_out(&self, bytes: usize) {
         self.datagrams[1].add(1);
         self.datagram_bytes[1].add(bytes as u64);
     }
 
-    /// A datagram was dropped.
+    /// Counts a datagram that was dropped.
     pub(crate) fn undelivered(&self, reason: Undelivered) {
         self.undelivered[reason.index()].add(1);
     }
 
-    /// An offer of data channels has an outcome.
+    /// Counts the outcome of an offer of data channels.
     pub(crate) fn offered(&self, outcome: Offered) {
         self.offers[outcome.index()].add(1);
     }
 
-    /// A peer has entered a game, or entered again.
+    /// Counts a peer that has entered a game, or entered again.
     pub(crate) fn joined(&self) {
         self.joins.add(1);
     }
@@ -163,12 +163,12 @@ impl Metrics {
         self.ended[reason.index()].add(1);
     }
 
-    /// A page had to be reloaded after an error of its own.
+    /// Counts a page that had to be reloaded after an error of its own.
     pub(crate) fn page_crashed(&self) {
         self.page_crashes.add(1);
     }
 
-    /// The directory closed a connection.
+    /// Counts a connection that the directory closed.
     pub(crate) fn closed(&self, reason: CloseReason) {
         match reason {
             CloseReason::Refused(refusal) => self.refused[Refused::from(refusal).index()].add(1),
@@ -179,7 +179,7 @@ impl Metrics {
         }
     }
 
-    /// A session has another host, after `recovery` without one.
+    /// Counts a session that has another host, after `recovery` without one.
     pub(crate) fn host_changed(&self, cause: HostChange, recovery: Option<Duration>) {
         self.host_changes[Changed::from(cause).index()].add(1);
         if let Some(recovery) = recovery {

@@ -16,12 +16,12 @@ pub struct Network {
 }
 
 impl Network {
-    /// One address.
+    /// The network that has one address only.
     pub(crate) const fn of(address: IpAddr) -> Self {
         Self { address, prefix: width(address) }
     }
 
-    /// Whether it contains an address.
+    /// Whether the network contains an address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn networks_contain_what_begins_like_them() {
+    fn networks_contain_addresses_with_their_prefix() {
         for (network, inside, outside) in [
             ("10.0.0.1", "10.0.0.1", "10.0.0.2"),
             ("10.0.0.0/8", "10.255.0.1", "11.0.0.1"),

@@ -18,17 +18,17 @@ use crate::metrics::Kind;
 use crate::room::{Depth, Room};
 use strangers::Strangers;
 
-/// Unreliable packets that wait; beyond it the oldest is dropped.
+/// The most unreliable packets that wait; beyond this the oldest is dropped.
 const LOSSY_MAX: usize = 256;
-/// Bytes of unreliable packets that wait; beyond it the oldest are dropped.
+/// The most bytes of unreliable packets that wait; beyond this the oldest are dropped.
 const LOSSY_BYTES_MAX: usize = 512 * 1_024;
-/// Bytes of all other members' messages that wait; beyond it the connection is too slow, and closed.
+/// The most bytes of members' other messages that wait; beyond this the connection is too slow, and closed.
 const STEADY_BYTES_MAX: usize = 1_024 * 1_024;
-/// Bytes of the relay's own messages that wait; beyond it the connection is too slow, and closed.
+/// The most bytes of the relay's own messages that wait; beyond this the connection is too slow, and closed.
 const CONTROL_BYTES_MAX: usize = 128 * 1_024;
-/// While strangers' messages wait, one message in so many is a stranger's, so that a busy host hears a newcomer.
+/// While strangers' messages wait, one message in this many is a stranger's, so that a busy host hears a newcomer.
 const STRANGERS_TURN: u8 = 16;
-/// The cost of a waiting message beside its bytes, so that many small ones count.
+/// The cost of a waiting message beside its bytes, in bytes, so that many small ones count.
 const OVERHEAD: usize = 96;
 
 /// The end of a connection, as in the WebSocket's close frame.
@@ -36,7 +36,7 @@ const OVERHEAD: usize = 96;
 pub(crate) struct Farewell {
     /// The code of RFC 6455 §7.4.1.
     pub(crate) code: u16,
-    /// For the reader of the browser's log.
+    /// The reason, for the reader of the browser's log.
     pub(crate) reason: &'static str,
 }
 
@@ -63,11 +63,11 @@ impl From<CloseReason> for Farewell {
 /// The next action on a socket.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// To send a message.
+    /// Send a message.
     Send(Waiting),
     /// Close the socket: no message follows.
     Close(Farewell),
-    /// Nothing.
+    /// Do nothing yet.
     Idle,
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum Next {
 pub(crate) struct Waiting {
     pub(crate) kind: Kind,
     pub(crate) bytes: Bytes,
-    /// When the relay got it, in nanoseconds of the relay's time.
+    /// The relay's time when it got the message, in nanoseconds.
     pub(crate) since: u64,
 }
 
@@ -101,7 +101,7 @@ struct Queue {
     steady_bytes: usize,
     /// `None` while no stranger's message waits, which is most of the time.
     strangers: Option<Box<Strangers>>,
-    /// Members' messages since the last one of a stranger.
+    /// The number of members' messages since the last message of a stranger.
     turn: u8,
     farewell: Option<Farewell>,
 }
@@ -115,15 +115,15 @@ enum Part {
 }
 
 impl Outbox {
-    /// An empty queue in this room.
+    /// Makes an empty queue that counts against this room.
     pub(crate) fn new(room: Arc<Room>) -> Self {
         let [filled, overflown, closed] = Default::default();
         Self { queue: Mutex::default(), room, filled, overflown, closed }
     }
 
-    /// Queues a message by its class and kind. Without room a member's packet drops the oldest one, and a stranger's
-    /// message drops those of strangers. A connection with too many other messages is given up. The number of messages
-    /// dropped.
+    /// Queues a message by its class and kind. Without room, a member's packet drops the oldest one, and a stranger's
+    /// message drops those of strangers. A connection with too many other messages is given up. Returns the number of
+    /// messages dropped.
     pub(crate) fn push(&self, class: Class, message: Waiting) -> usize {
         match (class, message.kind) {
             (Class::Stranger(sender), _) => {
@@ -191,12 +191,13 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// The next action.
+    /// Takes the next action from the queue.
     pub(crate) fn pop(&self) -> Next {
         self.pop_when(|_| true)
     }
 
-    /// The same, but idle while `has_room` is false for the next message; its argument tells whether that is a packet.
+    /// Takes the next action like `pop`, but is idle while `has_room` returns `false` for the next message. The
+    /// argument tells whether that message is a packet.
     pub(crate) fn pop_when(&self, has_room: impl FnOnce(bool) -> bool) -> Next {
         self.change(|queue| match queue.front() {
             Some((_, next)) if !has_room(next.is_lossy()) => Next::Idle,
@@ -244,7 +245,7 @@ impl Outbox {
         result
     }
 
-    /// A queue is whole after every statement that can panic, so a poisoned lock loses nothing.
+    /// Takes the lock, even if it is poisoned: a queue is consistent after every statement that can panic.
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -294,7 +295,7 @@ impl Queue {
                 let message = self.control.pop_front()?;
                 self.control_bytes -= message.bytes.len() + OVERHEAD;
                 if self.control.is_empty() {
-                    // It is rarely needed, and each connection has one.
+                    // Frees the memory, because this queue is rarely needed and each connection has one.
                     self.control = VecDeque::new();
                 }
                 Some(message)
@@ -339,7 +340,7 @@ impl Queue {
 }
 
 impl Waiting {
-    /// Whether it may be dropped.
+    /// Whether the message may be dropped.
     pub(crate) fn is_lossy(&self) -> bool {
         self.kind == Kind::Packet
     }
@@ -382,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_packets_make_room_and_what_must_arrive_stays_in_order() {
+    fn the_oldest_packets_make_room_and_bulk_stays_in_order() {
         let outbox = Outbox::default();
         outbox.push(Class::Member, steady(Bytes::from_static(b"first")));
         let pushed = (0..1_000_u32)
@@ -400,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn the_relays_own_messages_go_ahead_of_what_members_send() {
+    fn the_relays_own_messages_overtake_members_messages() {
         let outbox = Outbox::default();
         for _ in 0..60 {
             outbox.push(Class::Member, steady(Bytes::from(vec![0; 16 * 1_024])));
@@ -414,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_close_nobody_and_come_after_members() {
+    fn strangers_messages_go_last_and_close_no_connection() {
         let outbox = Outbox::default();
         for n in 0..10_000 {
             outbox.push(Class::Stranger(ConnId(n % 64)), strange(Kind::Control, 8_000));
@@ -428,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_receiver_hears_a_stranger_all_the_same() {
+    fn a_busy_receiver_still_gets_a_strangers_message() {
         let outbox = Outbox::default();
         let knock = strange(Kind::Packet, 50);
         outbox.push(Class::Stranger(ConnId(1)), knock.clone());
@@ -466,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hoarder_leaves_others_as_much_room_as_it_has() {
+    fn a_full_queue_leaves_others_as_much_room_as_it_has() {
         let room = Arc::new(Room::new(100_000));
         let hoards: Vec<_> = (0..4).map(|_| Outbox::new(Arc::clone(&room))).collect();
         for _ in 0..100 {
@@ -490,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn a_close_waits_for_what_was_queued_before_and_keeps_its_first_reason() {
+    fn a_close_follows_queued_messages_and_keeps_its_reason() {
         let outbox = Outbox::default();
         outbox.push(Class::Member, steady(Bytes::from_static(b"refused")));
         outbox.close(CloseReason::Silent.into());

@@ -13,13 +13,13 @@ use sha2::{Digest as _, Sha256};
 use crate::error::RelayError;
 use crate::frames::FrameAncestors;
 
-/// Bytes of a page, all files together. A larger directory is probably no page but a home directory.
+/// The most bytes of a page, all files together. A larger directory is probably no page but a home directory.
 const PAGE_MAX: u64 = 64 * 1_024 * 1_024;
 /// The greatest depth of directories.
 const DEPTH_MAX: usize = 8;
 /// The file name's ending for its Brotli form.
 const BROTLI: &str = ".br";
-/// Hexadecimal digits that mark a file name of trunk's, which changes with the content.
+/// The number of hexadecimal digits of the hash in a file name of trunk's. Such a name changes with the content.
 const HASH_LENGTH: usize = 16;
 
 /// A built page.
@@ -37,7 +37,7 @@ struct Asset {
     brotli: Option<Bytes>,
     kind: &'static str,
     tag: HeaderValue,
-    /// The name changes with the content.
+    /// Whether the file's name changes with its content.
     hashed: bool,
 }
 
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn files_with_a_hash_in_their_name_are_kept_for_ever_and_others_are_asked_for() {
+    fn only_files_with_a_hash_in_their_name_are_immutable() {
         for (path, cached) in [
             ("/", false),
             ("/index.html", false),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_small_form_goes_to_those_who_accept_it_and_has_no_address_of_its_own() {
+    fn brotli_goes_only_to_clients_that_accept_it() {
         let wasm = "/web-0123456789abcdef_bg.wasm";
         for (accept, coded) in
             [("gzip, deflate, br", true), ("gzip", false), ("br;q=0", false), ("BR;q=0.5", true)]
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn only_documents_carry_the_policy_and_unknown_paths_are_not_found() {
+    fn only_documents_carry_the_content_security_policy() {
         let document = ask("/", header::ACCEPT, "*/*");
         assert!(
             header_of(&document, header::CONTENT_SECURITY_POLICY).contains("'wasm-unsafe-eval' 'sha256-")

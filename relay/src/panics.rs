@@ -1,4 +1,4 @@
-//! The effect of a panic in one connection on the others. Only tests know how to make a connection panic.
+//! Tests of the effect that a panic in one connection has on the others. Only tests can make a connection panic.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::peer::{Heard, Peer};
 use crate::settings::Settings;
 use crate::{Order, Relay};
 
-/// A payload that panics its reader.
+/// A payload that makes its reader panic.
 const MARK: &[u8] = b"panic, whoever reads this";
 
-/// Panics when the mark is in a message.
+/// Panics when a message ends with the mark.
 pub(crate) fn trip(bytes: &[u8]) {
     assert!(!bytes.ends_with(MARK), "a test wants this panic");
 }
@@ -40,7 +40,7 @@ async fn start(name: &str) -> (process::RelayProcess, mpsc::Sender<Order>, std::
     (process::RelayProcess { address }, orders, data)
 }
 
-/// The number of connections that have panicked.
+/// The number of connections that have panicked, as the relay's metrics show it.
 async fn panicked(relay: &process::RelayProcess) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut stream = tokio::net::TcpStream::connect(&relay.address).await.expect("connects");
@@ -64,11 +64,11 @@ async fn assert_packets_pass(from: &mut Peer, to: (&mut Peer, PeerId)) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_websocket_whose_task_panics_is_closed_and_nobody_else_is() {
+async fn a_panic_closes_only_its_own_websocket() {
     let (relay, orders, data) = start("websocket").await;
     let (mut ann, _) = Peer::create(&relay, "TEA").await;
     let (mut bob, b) = Peer::join(&relay, "TEA").await;
-    // The second panics while it holds the hub's lock.
+    // The second message makes its task panic while that task holds the hub's lock.
     let panics = [RelayFrame::forward(b.pass.peer, Mode::Unreliable, MARK), [&[0], MARK].concat()];
     for (bytes, count) in panics.into_iter().zip(["1", "2"]) {
         let (mut eve, _) = Peer::join(&relay, "TEA").await;
@@ -84,7 +84,7 @@ async fn a_websocket_whose_task_panics_is_closed_and_nobody_else_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn data_channels_whose_state_machine_panics_are_closed_and_no_others_are() {
+async fn a_panic_closes_only_its_own_data_channels() {
     let (relay, orders, data) = start("channels").await;
     let (mut ann, a) = Peer::create(&relay, "TEA").await;
     let (mut eve, e) = Peer::join(&relay, "TEA").await;

@@ -14,22 +14,23 @@ use samovar_wire::{CloseCode, PROTOCOL_VERSION, PeerId, PeerPass, Ticket, Time};
 /// The state of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is not in yet.
+    /// The member is not in the game yet.
     Waiting,
-    /// It sits and plays.
+    /// The member has a seat and plays.
     Playing,
-    /// It was not let in again, or had no ticket when the others went on without it: it may be started again.
+    /// The member was not let in again, or had no ticket when the others went on without it. It may be started again.
     Away,
-    /// It is out for good; the reason.
+    /// The member is out for good, for this reason.
     Over(String),
 }
 
 /// The state that a member takes from one peer to the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
-    /// Takes its seat back.
+    /// The ticket that takes the member's seat back.
     pub(crate) ticket: Option<Ticket>,
-    /// The state for founding the game anew, if all members have gone or the relay does not know them.
+    /// The state with which the member founds the game anew, if all members have gone or the relay does not know
+    /// them.
     pub(crate) table: Option<Table>,
     journal: Journal,
     ticks: u64,
@@ -43,10 +44,10 @@ pub(crate) struct Table {
     pub(crate) scoreboard: Scoreboard,
 }
 
-/// A member keeps that state every this many ticks.
+/// A member updates its `Table` once in this many ticks.
 const KEEP_EVERY: u64 = 30;
 
-/// A robot; a spectator's controls move nothing.
+/// A robot, or a spectator, whose controls move nothing.
 pub(crate) struct Player {
     duel: Duel,
     /// The settings of the duel, to begin it anew.
@@ -54,7 +55,7 @@ pub(crate) struct Player {
     mind: Robot,
     name: String,
     memory: Memory,
-    /// Whether it sat before.
+    /// Whether the member had a seat before.
     is_back: bool,
     pub(crate) fate: Fate,
     /// The last reason why the relay could not be reached; `None` after success.
@@ -72,7 +73,7 @@ impl Player {
         Self { duel, config, mind, name, memory, is_back, fate: Fate::Waiting, unreachable: None }
     }
 
-    /// The state for its next peer.
+    /// The state for the member's next peer.
     pub(crate) fn memory(&self) -> Memory {
         self.memory.clone()
     }
@@ -169,7 +170,7 @@ impl Game for Player {
     }
 }
 
-/// The reason, and what to do.
+/// The reason of a refusal, and what to do.
 fn words(refusal: Refusal) -> String {
     match refusal {
         Refusal::UnknownGame => "there is no game with this code; it may have ended".to_owned(),
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_player_that_sat_comes_back_and_one_that_never_did_is_out() {
+    fn only_a_player_that_had_a_seat_comes_back() {
         let fate = |ticket, reason| {
             let mut player = player(ticket);
             player.on_session_event(&Event::Ended(reason));

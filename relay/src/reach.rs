@@ -1,4 +1,4 @@
-//! The way of other threads to the endpoint's.
+//! The way by which other threads reach the endpoint's thread.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,8 +20,8 @@ pub(crate) enum Task {
     Stop,
 }
 
-/// The way to the endpoint's thread. Its queue is bounded: by the signals that members may send, and one task to send
-/// and one to forget for each of them.
+/// The way to the endpoint's thread. Its queue is bounded by the signals that members may send, and by one task to
+/// send and one to forget for each member.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
     tasks: Mutex<Vec<Task>>,
@@ -29,19 +29,19 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// A member offers a connection.
+    /// Passes on a member's offer of a connection.
     pub(crate) fn offer(&self, line: Arc<Line>, attempt: u32, description: String) {
         self.put(Task::Offer(line, attempt, description));
     }
 
-    /// Messages wait for a member's channels.
+    /// Tells the endpoint that messages wait for a member's channels.
     pub(crate) fn call(&self, line: &Arc<Line>) {
         if line.channels.call() {
             self.put(Task::Send(Arc::clone(line)));
         }
     }
 
-    /// A member's WebSocket is closed.
+    /// Tells the endpoint that a member's WebSocket is closed.
     pub(crate) fn forget(&self, conn: ConnId) {
         self.put(Task::Forget(conn));
     }
@@ -51,7 +51,7 @@ impl Reach {
         self.put(Task::Stop);
     }
 
-    /// All tasks, in order.
+    /// Takes all tasks, in order.
     pub(crate) fn take(&self) -> Vec<Task> {
         std::mem::take(&mut *self.lock())
     }
@@ -71,7 +71,7 @@ impl Reach {
         }
     }
 
-    /// A list is whole after every statement, so a poisoned lock loses nothing.
+    /// Takes the lock, even if it is poisoned: the list is consistent after every statement.
     fn lock(&self) -> MutexGuard<'_, Vec<Task>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -25,17 +25,17 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use crate::player::{Fate, Player};
 use crate::seat::{Looks, Seat};
 
-/// Players at a table.
+/// The most players at a table.
 const PLAYERS: u8 = 8;
 /// Robots at a table, so that the first player has an opponent.
 const ROBOTS: u8 = 1;
-/// Tables at a time. When all are full, further players have to found a game of their own.
+/// The most tables at a time. When all are full, further players have to found a game of their own.
 const TABLES_MAX: usize = 8;
 /// The time between two looks at the tables.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The time for which a table that is being set counts as one with room.
 const SET_WITHIN: Duration = Duration::from_secs(5);
-/// The time that a further table may be empty, or out of reach, before it is given up.
+/// The time that a table other than the first may be empty, or out of reach, before it is given up.
 const KEPT_FOR: Duration = Duration::from_secs(30);
 
 /// The settings of a referee.
@@ -60,16 +60,16 @@ struct Table {
     code: Option<GameCode>,
     state: State,
     since: Instant,
-    /// It was at this table, or was told that the code is taken: it joins next.
+    /// Whether the next try to come back joins the game by its code, instead of founding it. Tries alternate.
     joins_next: bool,
 }
 
 /// The state of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// The referee sits down.
+    /// The referee is about to sit down.
     Setting,
-    /// The referee is not at it.
+    /// The referee is not at the table.
     Lost,
     /// No player is there.
     Empty,
@@ -80,7 +80,7 @@ enum State {
 }
 
 impl Referee {
-    /// The referee of the relay that listens at `address`; the relay knows it by this token.
+    /// The referee of the relay that listens at `address`. The relay recognises it by this token.
     pub(crate) fn new(address: SocketAddr, token: &str, config: RefereeConfig) -> Self {
         Self { url: format!("{}?own={token}", web_socket_url(address)), config }
     }
@@ -103,7 +103,8 @@ impl Referee {
         join_all(tables.into_iter().map(|table| table.seat.stop())).await;
     }
 
-    /// The first table has the referee's code, and is never given up.
+    /// Looks at all tables, gives up one that is no longer needed, and sets another one if players need it. The first
+    /// table has the referee's code, and is never given up.
     async fn look(&self, now: Instant, tables: &mut Vec<Table>) {
         for table in &mut *tables {
             table.look(now).await;
@@ -189,7 +190,7 @@ fn state_of(session: &Session) -> State {
     }
 }
 
-/// Whether a new player would find no seat.
+/// Whether to set another table: a new player would find no seat, and there may be more tables.
 fn is_table_wanted(states: &[(State, Duration)]) -> bool {
     let has_room = |&(state, time): &(State, Duration)| match state {
         State::Empty | State::Open => true,
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_table_stays_and_further_ones_go_when_nobody_needs_them() {
+    fn unneeded_tables_are_given_up_except_the_first() {
         let old = |states: &[State]| states.iter().map(|&state| (state, KEPT_FOR)).collect::<Vec<_>>();
         assert_eq!(surplus(&old(&[State::Lost])), None);
         assert_eq!(surplus(&old(&[State::Empty, State::Empty])), Some(1));

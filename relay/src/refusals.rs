@@ -1,5 +1,5 @@
-//! Connections that are refused before they are a WebSocket. The caller is told the reason and what to do. The operator
-//! is told, too: of the first of each kind at once, and of the others once a minute.
+//! Connections that are refused before they are a WebSocket. The caller is told the reason and what to do. The log
+//! tells the operator, too: the first of each kind at once, and the others once a minute.
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Refusals {
         self.tell(reason, None);
     }
 
-    /// The same for a page.
+    /// Counts the refusal of a page, and logs it with the page's origin if a line is due.
     pub(crate) fn note_page(&self, origin: ShownOrigin<'_>) {
         self.tell(Turned::Origin, Some(origin));
     }
@@ -56,7 +56,7 @@ impl fmt::Display for ShownOrigin<'_> {
     }
 }
 
-/// The answer. Any page may read it: it tells nothing about other callers.
+/// The answer to a refused caller. Any page may read it, because it tells nothing about other callers.
 pub(crate) fn answer(reason: Turned, origin: ShownOrigin<'_>) -> Response {
     let (status, text) = words(reason, origin);
     let mut answer = (status, text).into_response();
@@ -117,7 +117,7 @@ pub(crate) fn words(reason: Turned, origin: ShownOrigin<'_>) -> (StatusCode, Str
     (status, text.to_owned())
 }
 
-/// The operator's remedy.
+/// The reason in words for the operator, with a remedy.
 const fn for_operator(reason: Turned) -> &'static str {
     match reason {
         Turned::Connections => "there are as many connections as --connections allows",
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_say_what_to_do_and_origins_smuggle_no_lines() {
+    fn refusals_are_one_line_whatever_the_origin_holds() {
         let origin = ShownOrigin(b"https://evil.example\r\nx: \x1b[31m");
         for reason in Turned::ALL {
             let (status, text) = words(reason, origin);

@@ -1,11 +1,11 @@
 //! Room for the waiting messages of all queues together, so that memory is bounded however many members do not read.
 //!
-//! A queue may be as long as there is room left (the dynamic threshold of Choudhury and Hahne, 1998). So many members
-//! that hoard get less each, and a member that does not hoard always finds as much room as one of them has.
+//! A queue may be as long as there is room left (the dynamic threshold of Choudhury and Hahne, 1998). So the more
+//! queues are full, the shorter each must be, and another queue always finds as much room as each of them has.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The content of all queues of a relay.
+/// The bytes that all queues of a relay hold, and the most that they may hold.
 #[derive(Debug)]
 pub(crate) struct Room {
     used: AtomicUsize,
@@ -36,9 +36,9 @@ impl Room {
         self.all.store(all, Ordering::Relaxed);
     }
 
-    /// One queue changes its content from `before` to `now` bytes.
+    /// Notes that one queue changes its content from `before` to `now` bytes.
     pub(crate) fn change(&self, before: usize, now: usize) {
-        // Sums wrap, so one addition serves for more and for less.
+        // The addition wraps, so it serves for growth and for loss.
         self.used.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
     }
 

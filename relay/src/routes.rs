@@ -30,21 +30,21 @@ use crate::socket;
 /// The media type of Prometheus' text.
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The state for answers.
+/// The state that the answers need.
 #[derive(Clone, Debug)]
 pub(crate) struct House {
     pub(crate) hub: Arc<Hub>,
     pub(crate) keeper: Arc<Doorkeeper>,
     pub(crate) games: Arc<GameList>,
-    /// The metrics' text.
+    /// The cached text of the metrics.
     pub(crate) scrape: Arc<Fresh>,
     /// The token of the relay's own referee.
     pub(crate) token: Arc<str>,
     pub(crate) logs_addresses: bool,
 }
 
-/// The public routes, paid by the caller's address; and the metrics, for this machine alone, unless they have an
-/// address of their own.
+/// The public routes, whose answers are charged to the caller's address. The metrics are among them, for this machine
+/// alone, unless they have an address of their own.
 pub(crate) fn public(house: House, page: Option<Page>, has_metrics: bool) -> Router {
     let page = Arc::new(page);
     let serve_page = get(async move |uri: Uri, headers| match page.as_ref() {
@@ -85,7 +85,7 @@ fn finish(router: Router<House>, house: House) -> Router {
     router.layer(share).layer(with_headers).with_state(house)
 }
 
-/// The process lives.
+/// Answers that the process lives.
 fn health() -> MethodRouter<House> {
     get(async || "ok\n")
 }
@@ -139,7 +139,7 @@ async fn pay(
     }
 }
 
-/// A peer asks for a WebSocket.
+/// Answers a peer that asks for a WebSocket.
 async fn web_socket(
     State(house): State<House>,
     ConnectInfo(caller): ConnectInfo<Caller>,
@@ -148,7 +148,7 @@ async fn web_socket(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let refusals = &house.keeper.refusals;
-    // Browsers always name the page; other clients could name any.
+    // Browsers always name the page. Other clients could name any page.
     let origin = headers.get(header::ORIGIN).map_or(&b""[..], HeaderValue::as_bytes);
     let is_own = shown.own.is_some_and(|own| *own == *house.token);
     let shown = ShownOrigin(origin);
@@ -164,8 +164,8 @@ async fn web_socket(
         }
     };
     let Ok(upgrade) = upgrade else {
-        // A request for no WebSocket may be a visitor's; a proxy passes this line on only for one that asks for a
-        // WebSocket.
+        // A request without this line may be a visitor's, and asks for no WebSocket. A request with it asks for one,
+        // and a proxy has left out the other lines.
         if headers.contains_key(header::SEC_WEBSOCKET_KEY) {
             refusals.note(Turned::NoUpgrade);
         }
@@ -189,7 +189,7 @@ async fn games(State(house): State<House>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-/// A page met an error that it could not go on from. The request has no further content.
+/// Counts a page that met an error that it could not go on from. The request has no further content.
 async fn page_crashed(
     State(house): State<House>,
     ConnectInfo(caller): ConnectInfo<Caller>,

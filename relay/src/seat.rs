@@ -26,15 +26,15 @@ pub(crate) struct Looks {
     pub(crate) paths: PathPolicy,
     /// Local addresses for direct paths; with none, loopback alone.
     pub(crate) bind: Vec<IpAddr>,
-    /// The certificates that count for a relay with TLS.
+    /// The authorities whose certificates are accepted from a relay with TLS.
     pub(crate) trust: Trust,
     pub(crate) name: String,
     pub(crate) attributes: u32,
-    /// Members of a game that it founds.
+    /// The capacity of a game that the member founds.
     pub(crate) capacity: u8,
-    /// Robots of a game that it founds.
+    /// The number of robots in a game that the member founds.
     pub(crate) robots: u8,
-    /// Client-server, for a game that it founds.
+    /// Whether a game that the member founds is client-server.
     pub(crate) by_host: bool,
 }
 
@@ -53,7 +53,7 @@ impl Seat {
         Self { looks, peer, pause: FIRST_PAUSE, again: None }
     }
 
-    /// The result of `look` at the peer; `None` if its peer has broken down.
+    /// Calls `look` with the peer, and returns its result; `None` if the peer has broken down.
     pub(crate) async fn with<R: Send + 'static>(
         &self,
         look: impl FnOnce(Time, &mut Peer, &mut Player) -> R + Send + 'static,
@@ -61,12 +61,12 @@ impl Seat {
         self.peer.with(look).await
     }
 
-    /// The member sits: a later return begins with the short pause.
+    /// Notes that the member has its seat: a later return begins with the short pause.
     pub(crate) const fn is_taken(&mut self) {
         (self.pause, self.again) = (FIRST_PAUSE, None);
     }
 
-    /// Starts another peer, with the ticket, after the pause. Whether it tries now.
+    /// Starts another peer, with the previous one's memory, when the pause is over. Returns whether it did so now.
     pub(crate) async fn come_back(&mut self, now: Instant, purpose: impl FnOnce() -> Purpose) -> bool {
         if *self.again.get_or_insert(now + self.pause) > now {
             return false;
@@ -89,7 +89,7 @@ impl Looks {
         let [a, b, c, d, e, f, g, h, ..] = entropy();
         let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         let ticket = memory.ticket;
-        // By its pass it founds the game anew if no member is left to join.
+        // With its pass, the peer founds the game anew if no member is left to join.
         let purpose = match (purpose, &memory.table) {
             (Purpose::Join(code), Some(table)) => Purpose::Rejoin(code, table.pass),
             (purpose, _) => purpose,

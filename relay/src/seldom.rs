@@ -18,7 +18,7 @@ struct Untold {
 }
 
 impl Seldom {
-    /// The event occurred. The count since the last report, if a report is due.
+    /// Notes that the event occurred. Returns the count since the last report if a report is due.
     pub(crate) fn happened(&self, now: Instant) -> Option<u64> {
         let mut untold = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         untold.times += 1;
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_is_told_at_once_and_the_others_once_a_minute() {
+    fn an_event_is_reported_at_once_then_once_a_minute() {
         let (seldom, start) = (Seldom::default(), Instant::now());
         let at = |seconds| seldom.happened(start + Duration::from_secs(seconds));
         assert_eq!([at(0), at(0), at(1), at(59)], [Some(1), None, None, None]);

@@ -28,10 +28,10 @@ use crate::refusals::Refusals;
 use crate::routes::{self, House};
 use crate::store::Store;
 
-/// Bytes to a connection that the system holds; Linux takes twice that, its own bookkeeping included.
+/// The bytes to a connection that the system holds. Linux takes twice this number, its own bookkeeping included.
 const SEND_BUFFER: u32 = 128 * 1_024;
 
-/// Connections that the system holds until they are accepted.
+/// The number of connections that the system holds until they are accepted.
 const BACKLOG: u32 = 1_024;
 
 /// The longest time for connections to end when the relay stops.
@@ -74,7 +74,7 @@ pub struct ServeConfig {
 /// An order to a running relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Found no more games, and stop when no game is left or the time is over. A second time: stop.
+    /// Found no more games, and stop when no game is left or the time is over. A second such order means: stop now.
     Drain,
     /// Stop now.
     Stop,
@@ -110,7 +110,7 @@ struct Sitting {
 }
 
 impl Relay {
-    /// Reads the page and the data directory, and listens. To be called within a tokio runtime.
+    /// Reads the page and the data directory, and listens. The caller must be within a tokio runtime.
     ///
     /// # Errors
     /// [`RelayError`] names the side at fault and what to do.
@@ -146,7 +146,7 @@ impl Relay {
             logs_addresses,
         };
         let private = private.map(|(listener, address)| {
-            // With places of its own: a crowd at the other door must not lock out the operator.
+            // The private door has places of its own: a crowd at the public door must not lock out the operator.
             let keeper = Arc::new(Doorkeeper::new(Arc::clone(&hub.limits), refusals, origins));
             (Door::new(listener, keeper), address, routes::private(house.clone()))
         });
@@ -156,7 +156,7 @@ impl Relay {
         Ok(Self { door, address, router, private, endpoint, hub, disk, referee, drain })
     }
 
-    /// The address that it listens at.
+    /// The address that the relay listens at.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
@@ -206,7 +206,7 @@ impl Relay {
             () = channels_ended => Err(broken("keep its UDP port")),
         };
         tracing::info!("stopping");
-        // While there is still a relay to witness that others take over its games.
+        // The referee leaves first, while there is still a relay to witness that others take over its games.
         sitting.end().await;
         hub.stop();
         drop(stop_serving);
@@ -281,7 +281,7 @@ async fn obey(mut orders: orders::Receiver<Order>, hub: &Hub, sitting: &mut Sitt
     }
 }
 
-/// Listens; `flag` names the setting of the address.
+/// Listens at an address; `flag` names the setting that has the address.
 async fn listen_at(address: SocketAddr, flag: &'static str) -> Result<(TcpListener, SocketAddr), RelayError> {
     let failed = |source| RelayError::Listen { address, flag, source };
     let listener = listener(address).map_err(failed)?;
@@ -293,7 +293,7 @@ fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
-    // The data here waits behind the system's own buffer, so that must not be large.
+    // The messages in the relay's queues wait behind the system's buffer, so that buffer must not be large.
     socket.set_send_buffer_size(SEND_BUFFER)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
@@ -323,7 +323,7 @@ async fn open_hub(
 ) -> Result<(Arc<Hub>, Disk, OriginKey), RelayError> {
     let opened = tokio::task::spawn_blocking(move || {
         data::prepare_directory(&data)?;
-        // First, so that no other relay that starts here reads or makes a key meanwhile.
+        // The store is opened first, so that no other relay that starts here reads or makes a key meanwhile.
         let store = Store::open(&data)?;
         let config = DirectoryConfig { secret: data::signing_key(&data)?, entropy: data::random()? };
         let records = store.records()?;
@@ -365,7 +365,8 @@ async fn end_of(thread: std::thread::JoinHandle<()>, within: Duration) -> Result
     })
 }
 
-/// A part that every connection needs has panicked. A relay may die at any time; it must not live on without that part.
+/// The error of a part that every connection needs and that has panicked. A relay may die at any time; it must not
+/// live on without that part.
 fn broken(what: &'static str) -> RelayError {
     RelayError::System { what, source: std::io::Error::other("it panicked; this is a bug") }
 }
@@ -375,7 +376,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_disk_that_does_not_answer_is_waited_for_for_a_while_only() {
+    async fn the_wait_for_a_disk_that_does_not_answer_ends() {
         let (answer, answered) = mpsc::channel::<()>();
         let thread = std::thread::spawn(move || answered.iter().for_each(drop));
         let error = end_of(thread, Duration::from_millis(10)).await.expect_err("it has not ended");

@@ -354,8 +354,8 @@ impl Settings {
         Ok(Some(UdpConfig { listen, public }))
     }
 
-    /// A member over its limit is not read until it may send again; that must not take so long that the member seems
-    /// dead.
+    /// Refuses rates of bytes that are too low. The relay does not read a member over its limit until the member may
+    /// send again, and that must not take so long that the member seems dead.
     fn check_byte_rates(&self) -> Result<(), SettingsError> {
         let rates = [
             ("game-bytes", self.game_bytes),
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_the_first_source_count() {
+    fn the_first_source_of_a_setting_wins() {
         let above = parse("drain = 1\nlisten = \"127.0.0.1:1\"").expect("settings");
         let below = parse("drain = 2\ngames = 3\ndata = \"d\"").expect("settings");
         let (serve, _) = above.or(below).resolve().expect("complete");

@@ -1,8 +1,8 @@
-//! The orders of the system's signals to a relay and to robots.
+//! Turns the system's signals into orders to a relay and to robots.
 //!
 //! `SIGTERM` drains a relay, and a second one stops it; `SIGHUP` reads the file of settings again and takes over its
-//! limits; Ctrl-C stops it. Any of them while it stops ends it at once. Robots leave at Ctrl-C and `SIGTERM`, and stop
-//! at a second one.
+//! limits; Ctrl-C stops it. `SIGTERM` or Ctrl-C during the stop ends the process at once. Robots leave at Ctrl-C and
+//! `SIGTERM`, and stop at a second one.
 
 use std::io;
 use std::sync::Arc;
@@ -11,16 +11,17 @@ use samovar_relay::settings::{LogConfig, SettingsError};
 use samovar_relay::{Order, RelayError, ServeConfig};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Orders that wait; a sender of faster signals waits, too.
+/// The most orders that wait. Further signals wait, too.
 const WAITING: usize = 4;
 
-/// A shell's status of a program that Ctrl-C has ended.
+/// The exit status after a second signal: the one that a shell gives to a program that Ctrl-C has ended.
 #[cfg(unix)]
 const STOPPED_TWICE: i32 = 130;
 
 type Settings = Result<(ServeConfig, LogConfig), SettingsError>;
 
-/// The orders by signals, from now on. `settings` reads the settings anew. To be called within a tokio runtime.
+/// Listens to signals from now on, and returns the orders that they give. `settings` reads the settings anew. The
+/// caller must be within a tokio runtime.
 ///
 /// # Errors
 /// The system does not allow listening to signals.
@@ -32,7 +33,8 @@ pub(crate) fn orders(
     Ok(receiver)
 }
 
-/// Done when robots are to stop. To be called within a tokio runtime.
+/// Listens to signals from now on. The returned future completes when robots are to stop. The caller must be within a
+/// tokio runtime.
 ///
 /// # Errors
 /// The system does not allow listening to signals.
@@ -81,7 +83,7 @@ fn listen(orders: Sender<Order>, settings: impl Fn() -> Settings + Send + Sync +
         let settings = Arc::new(settings);
         while hang_up.recv().await.is_some() {
             let settings = Arc::clone(&settings);
-            // A file may be anywhere, and no other task waits for it.
+            // A blocking thread reads the file, which may be anywhere, so that no other task waits for it.
             if let Ok(Some(order)) = tokio::task::spawn_blocking(move || reload(&*settings)).await {
                 limits.send(order).await.ok();
             }
@@ -94,7 +96,7 @@ fn listen(orders: Sender<Order>, settings: impl Fn() -> Settings + Send + Sync +
                 _ = terminate.recv() => Order::Drain,
             };
             if orders.send(order).await.is_err() {
-                // It stops already, and a user who asks again does not want to wait.
+                // The relay stops already, and a user who asks again does not want to wait.
                 std::process::exit(STOPPED_TWICE);
             }
         }
@@ -112,8 +114,8 @@ fn listen(orders: Sender<Order>, _: impl Fn() -> Settings + Send + 'static) -> i
     Ok(())
 }
 
-/// The limits that are set now. A mistake in the file changes nothing: a running relay is worth more than one that
-/// reports the mistake and ends.
+/// Reads the settings again, and returns their limits as an order. A mistake in the file changes nothing: a running
+/// relay is worth more than one that reports the mistake and ends.
 #[cfg(unix)]
 fn reload(settings: &impl Fn() -> Settings) -> Option<Order> {
     match settings() {

@@ -26,7 +26,8 @@ use crate::outbox::{Next, Waiting};
 const PING_EVERY: Duration = Duration::from_secs(2);
 /// The longest silence of a socket: three pings without an answer.
 const SILENCE_MAX: Duration = Duration::from_secs(6);
-/// The longest pause in reading a sender over its limits before the limits are looked at again: they may have changed.
+/// The longest pause in reading a sender that is over its limits. Then the limits are looked at again, because they
+/// may have changed.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// The longest time for the last messages of both sides together.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
@@ -36,10 +37,10 @@ const MESSAGE_MAX: usize = 1 + RELAY_MESSAGE_MAX;
 const BUFFER: usize = 8 * 1_024;
 /// The longest message that may be a probe.
 const PROBE_MAX: usize = 32;
-/// Forwarded messages that a socket gathers before it writes.
+/// The most forwarded messages that a socket gathers before it writes.
 const UNSENT_MAX: usize = 64;
 
-/// Accepts a WebSocket that has this place at its address.
+/// Accepts a WebSocket of this visitor.
 pub(crate) fn accept(upgrade: WebSocketUpgrade, hub: Arc<Hub>, visitor: Visitor) -> Response {
     upgrade
         .max_message_size(MESSAGE_MAX)
@@ -49,7 +50,7 @@ pub(crate) fn accept(upgrade: WebSocketUpgrade, hub: Arc<Hub>, visitor: Visitor)
         .on_upgrade(|socket| isolated(socket, hub, visitor))
 }
 
-/// Takes a connection out of the hub when its task ends without a panic.
+/// Closes a connection in the hub when its task ends without a panic.
 struct Attached {
     hub: Arc<Hub>,
     line: Arc<Line>,
@@ -64,13 +65,13 @@ impl Drop for Attached {
     }
 }
 
-/// Runs a connection. One that panics has ended; the others only notice that it is gone.
+/// Runs a connection. A panic ends this connection alone; the others only notice that it is gone.
 async fn isolated(socket: WebSocket, hub: Arc<Hub>, visitor: Visitor) {
     let line = hub.open(visitor);
     if AssertUnwindSafe(run(socket, &hub, &line)).catch_unwind().await.is_err() {
         hub.metrics.ended(Ended::Panicked);
         tracing::error!(conn = line.conn.0, "a connection panicked, and is closed; this is a bug");
-        // The hub's call has just panicked and may do so again.
+        // A call of the hub may have panicked, and may do so again.
         drop(catch_unwind(AssertUnwindSafe(|| hub.close(line.conn))));
     }
 }
@@ -96,13 +97,15 @@ async fn run(socket: WebSocket, hub: &Arc<Hub>, line: &Arc<Line>) {
         }
         () = &mut is_over => return,
     };
-    // Others hear at once that it is gone, not after its last messages. It is closed from now on at the latest.
+    // Closes the connection in the hub before its last messages are written, so that others hear at once that it is
+    // gone.
     drop(attached);
     let last_words = async {
         if is_read {
             drop(writer.await);
         } else {
-            // Unread bytes would make the system reset the connection and lose the last words.
+            // Reads to the end, because unread bytes would make the system reset the connection and lose the last
+            // messages.
             reader.end().await;
         }
     };
@@ -122,7 +125,7 @@ impl Reader {
         Self(tokio::spawn(async move { read(stream, &hub, &line).await }))
     }
 
-    /// Waits until the other end has sent everything. Panics if the task did.
+    /// Waits until the other end has sent everything. Panics if the reader's task panicked.
     async fn end(&mut self) {
         if let Err(failed) = (&mut self.0).await
             && let Ok(panic) = failed.try_into_panic()
@@ -139,8 +142,8 @@ impl Drop for Reader {
 }
 
 async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
-    // One timer for all messages, which looks when it fires whether one has come: setting it anew for each costs as
-    // much as forwarding it.
+    // One timer serves all messages: when it fires, it looks whether a message has come meanwhile. Setting it anew
+    // for each message would cost as much as forwarding the message.
     let mut heard = Instant::now();
     let mut silence = pin!(sleep(SILENCE_MAX));
     loop {
@@ -160,13 +163,14 @@ async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
         heard = Instant::now();
         match message {
             Some(Ok(Message::Binary(bytes))) => take(hub, line, bytes).await,
-            // The socket itself answers these, at the same price as other messages.
+            // The socket itself answers these. They are charged like other messages.
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => drop(pay(hub, line, None, 0).await),
             Some(Ok(Message::Close(_))) | None => return,
             Some(Ok(Message::Text(_))) => hub.message(line, Bytes::new(), hub.nanos()),
             Some(Err(error)) => {
                 tracing::debug!(conn = line.conn.0, %error, "socket failed");
-                // Too large, or no WebSocket frame at all. If the network failed the answer reaches no peer.
+                // The message was too large, or no WebSocket frame at all. If the network failed instead, the relay's
+                // answer reaches no peer.
                 hub.message(line, Bytes::new(), hub.nanos());
                 return;
             }
@@ -187,7 +191,7 @@ async fn take(hub: &Hub, line: &Line, bytes: Bytes) {
     }
 }
 
-/// Pays for a message: the moment from which it waits in the relay, `None` if it is dropped.
+/// Pays for a message. Returns the time from which the message waits in the relay; `None` if it is dropped.
 ///
 /// A peer that sends more than allowed is not read for a while. So its packets wait where they cost the relay nothing.
 /// Some of those that are read are dropped, because packets that waited are worth little. A member within its own limit
@@ -213,7 +217,7 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) 
     // The timer runs on while messages go: a late ping during other messages is harmless, since the socket is not
     // silent.
     let mut ping = pin!(sleep(PING_EVERY));
-    // Since when the relay holds messages that the system has not got yet.
+    // The times when the relay got those messages that the system has not got yet.
     let mut unsent = Vec::new();
     loop {
         match line.outbox.pop() {
@@ -263,7 +267,7 @@ fn asked(kind: Kind, bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// Hands the system the socket's gathered messages: until then they were in the relay.
+/// Hands the system the socket's gathered messages, and counts the time that they have spent in the relay.
 async fn flush(
     sink: &mut SplitSink<WebSocket, Message>,
     hub: &Hub,

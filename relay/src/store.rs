@@ -12,20 +12,20 @@ use samovar_wire::{GameCode, PeerId, SessionId, Term};
 
 use crate::error::RelayError;
 
-/// Session to code, parameters, term, host, serial.
+/// Maps a session to its code, parameters, term, host and serial.
 const TERMS: TableDefinition<'static, u64, (&str, u64, u64, u32, u64)> = TableDefinition::new("terms");
 
-/// Session to the term that goes on, and its host, while the one in [`TERMS`] is in reserve.
+/// Maps a session to the term that goes on, and to that term's host, while the term in [`TERMS`] is in reserve.
 const BEGUN: TableDefinition<'static, u64, (u64, u32)> = TableDefinition::new("begun");
 
-/// Session to its members, four bytes each, little-endian. A store from before this table has none.
+/// Maps a session to its members, four bytes each, little-endian. A store from before this table has none.
 const MEMBERS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("members");
 
-/// Session to its former members, in the same form. A store from before this table has none.
+/// Maps a session to its former members, in the same form. A store from before this table has none.
 const FORMER: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("former");
 
-/// Session to its barred peers, in the same form, and to its barred addresses: eight bytes each, a digest keyed by the
-/// relay. A store from before these tables has none.
+/// Maps a session to its barred peers, in the same form. The next table maps it to its barred addresses: eight bytes
+/// each, a digest keyed by the relay. A store from before these tables has none.
 const BARRED: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("barred");
 const BARRED_ORIGINS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("barred_origins");
 
@@ -105,7 +105,7 @@ impl Store {
     /// Fulfils a directory's requests in one transaction, and returns the terms that are on disk by it.
     ///
     /// # Errors
-    /// The disk fails; then none of it is on disk.
+    /// The disk fails. Then none of the requests is fulfilled.
     pub(crate) fn apply(&self, requests: &[Request]) -> Result<Persisted, RelayError> {
         self.write(requests).map_err(|error| self.failed(error))
     }
@@ -152,11 +152,11 @@ impl Store {
         Ok(persisted)
     }
 
-    /// Serves requests until their sender is dropped. Those that wait together are committed together; `begun` is
-    /// called before.
+    /// Serves requests until their sender is dropped. Requests that wait together are committed together. Calls
+    /// `begun` before each commit, and `persisted` after it.
     ///
     /// # Errors
-    /// The first write that the disk refuses ends it.
+    /// The disk refuses a write. The first such write ends the service.
     pub(crate) fn serve(
         &self,
         requests: &Receiver<Request>,
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_a_forgotten_record() {
+    fn a_forgotten_record_leaves_nothing() {
         with_store("forgotten", |store| {
             store.apply(&[Request::Persist(record(1_024, 2, (768, 1), &[1, 2], &[3]))]).unwrap();
             store.apply(&[Request::Forget(SessionId(9))]).unwrap();

@@ -1,4 +1,5 @@
-//! Values with built-in bounds, each with one text about allowed values, for all sources of settings.
+//! Types of settings that check their own bounds. Each has one text about allowed values, for all sources of
+//! settings.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Whole<const MIN: u64, const MAX: u64>(u64);
 
 impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
-    /// A number within the bounds, for constants; a wrong one does not compile.
+    /// Makes a number for a constant. One outside the bounds does not compile there.
     pub(crate) const fn new(number: u64) -> Self {
         assert!(MIN <= number && number <= MAX);
         Self(number)
@@ -90,8 +91,8 @@ impl From<Code> for String {
     }
 }
 
-/// The origin of a page, as a browser sends it in the header `Origin` (RFC 6454 §6.1): scheme, host and, unless it is
-/// the scheme's own, port, in small letters.
+/// The origin of a page, as a browser sends it in the header `Origin` (RFC 6454 §6.1): the scheme, the host, and the
+/// port unless it is the scheme's own, in small letters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Origin(String);
@@ -143,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn origins_are_those_of_browsers() {
+    fn origins_are_parsed_as_browsers_write_them() {
         for good in ["https://tea.example", "HTTP://Tea.Example:8080", "https://[::1]:1"] {
             assert_eq!(good.parse::<Origin>().map(String::from), Ok(good.to_ascii_lowercase()));
         }

@@ -1,4 +1,4 @@
-//! Whether the disk answers.
+//! Tells whether the disk answers in time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,12 +10,12 @@ const WRITE_MAX: u64 = 2_000_000_000;
 pub(crate) struct Writing(AtomicU64);
 
 impl Writing {
-    /// The disk begins to write.
+    /// Notes that the disk begins to write.
     pub(crate) fn begin(&self, now: u64) {
         self.0.store(now.max(1), Ordering::Relaxed);
     }
 
-    /// The write is on disk.
+    /// Notes that the write is on disk.
     pub(crate) fn end(&self) {
         self.0.store(0, Ordering::Relaxed);
     }

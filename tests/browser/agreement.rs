@@ -9,14 +9,16 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::{Id, Status, distance};
 use samovar_tests::wait;
 
-/// The greatest difference between two members' places of a moving object. A teapot is two units wide and drives some
-/// units a second; its known place is a journey old and extrapolated in a straight line.
+/// The greatest distance between the places of a moving object at two members. A teapot is two units wide and drives
+/// a few units a second. A member knows another's object as it was one trip ago, and extrapolates it in a straight
+/// line.
 const MOVING: f64 = 1.5;
 
-/// The greatest difference between two members' places of a resting object: the precision of a written place.
+/// The greatest distance between the places of a resting object at two members: the precision with which a place is
+/// coded.
 const STANDING: f64 = 0.01;
 
-/// Long enough for a hunter to hit something.
+/// Time enough for a hunting player to hit something.
 const HIT_WITHIN: Duration = Duration::from_secs(120);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -35,7 +37,7 @@ async fn members_over_the_relay_see_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_table_by_the_host_outlives_its_host() {
+async fn client_server_table_outlives_its_host() {
     let relay = Relay::start();
     let query = |who: &str| format!("{who}&by=host");
     let mut players = vec![Player::join(&relay, &query("new=TEA&name=Ann&robots=1")).await];
@@ -70,7 +72,7 @@ async fn a_table_by_the_host_outlives_its_host() {
         let same = |status: &Status| host(status) && status.host == after.host;
         player.wait("the others follow it", SETTLE_WITHIN, same).await;
     }
-    // Each hears the others by a carrier: scores reach all.
+    // Members hear each other by a carrier, so all see the scores.
     let scored = |status: &Status| status.others().map(|other| other.score).sum::<i64>() > 0;
     for player in &players[1..] {
         player.wait("it sees another score", HIT_WITHIN, scored).await;
@@ -127,7 +129,7 @@ async fn members_see_the_same(relay: Relay, wish: &str, path: &str) {
     bob.finish().await;
 }
 
-/// Whether two members see the same now; the difference otherwise.
+/// Returns the difference if two members do not see the same now.
 fn same(one: &Status, other: &Status) -> Result<(), String> {
     if one.agreed() != other.agreed() {
         return Err(format!("{one}\n{other}"));
@@ -144,7 +146,7 @@ fn same(one: &Status, other: &Status) -> Result<(), String> {
             there.iter().zip(velocity).map(|(place, speed)| place + speed * seconds).collect();
         let stands = velocity.iter().all(|speed| *speed == 0.0);
         let apart = distance(&expected, seen);
-        // A report that is a second old is inexact about moving objects.
+        // If the two reports are apart in time, moving objects may differ by more.
         let limit = if stands { STANDING } else { MOVING * (1.0 + 4.0 * seconds.abs()) };
         if apart > limit {
             return Err(format!("{apart} apart after {seconds} s: {object:?} and {twin:?}"));

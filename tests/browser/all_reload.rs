@@ -1,4 +1,4 @@
-//! All pages go at once, and come back.
+//! All pages of a game go at once, and come back.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 
-/// Long enough for a hunter to hit a teapot that stands.
+/// Time enough for a hunting player to hit a teapot that stands.
 const HIT_WITHIN: Duration = Duration::from_secs(120);
 
-/// A duel of two in which Bob has hit Ann.
+/// Begins a duel of two in which Bob has hit Ann.
 async fn duel_with_a_hit(relay: &Relay) -> (Player, Player, Status) {
     let ann = Player::join(relay, "new=TEA&name=Ann").await;
     let bob = Player::join(relay, "game=TEA&name=Bob").await;
@@ -22,7 +22,7 @@ async fn duel_with_a_hit(relay: &Relay) -> (Player, Player, Status) {
     (ann, bob, before)
 }
 
-/// Both are in one game under the old code again, as new peers, with the old scores.
+/// Waits until both are in one game again, under the old code, as new peers and with the old scores.
 async fn both_are_back(players: [&Player; 2], before: &Status) -> [Status; 2] {
     let is_back = |status: &Status| {
         let is_new = status.peer.is_some()
@@ -56,10 +56,10 @@ async fn two_pages_that_reload_at_once_find_their_game_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_game_is_set_anew_when_all_tabs_were_closed() {
+async fn game_is_founded_anew_after_all_tabs_were_closed() {
     let relay = Relay::start();
     let (ann, bob, before) = duel_with_a_hit(&relay).await;
-    // The tabs go elsewhere and come back later, as a restarted browser restores them.
+    // The tabs open another page and come back later, as when a browser restarts and restores its tabs.
     for player in [&ann, &bob] {
         player.tab().ask("Page.navigate", serde_json::json!({ "url": "about:blank" })).await;
     }
@@ -79,7 +79,7 @@ async fn the_game_is_set_anew_when_all_tabs_were_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_relay_that_has_lost_its_data_gets_its_players_back() {
+async fn relay_that_lost_its_data_gets_its_players_back() {
     let mut relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;
@@ -93,7 +93,7 @@ async fn a_relay_that_has_lost_its_data_gets_its_players_back() {
     }
     let direct = |status: &Status| status.others().filter(|each| each.path == "direct").count() == 1;
     ann.wait("two are linked directly", SETTLE_WITHIN, direct).await;
-    // A tab keeps its state every five seconds.
+    // A tab saves its state every five seconds.
     tokio::time::sleep(Duration::from_secs(6)).await;
     relay.kill();
     relay.restart_without_data();
@@ -115,7 +115,7 @@ async fn a_relay_that_has_lost_its_data_gets_its_players_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_hears_of_an_online_network_keeps_its_office() {
+async fn host_keeps_its_office_when_its_network_comes_online() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;

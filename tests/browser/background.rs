@@ -1,4 +1,5 @@
-//! Pages in the background, in browsers that throttle their timers as browsers do: to one a second at first.
+//! Pages in the background. The browsers throttle their timers as they do for real users: at first to one run a
+//! second.
 
 use std::time::Duration;
 
@@ -11,11 +12,11 @@ use samovar_tests::wait;
 /// The time for which the page is hidden while others play.
 const HIDDEN_FOR: Duration = Duration::from_secs(15);
 
-/// The time for which two pages are hidden that have only each other.
+/// The time for which both pages of a game of two are hidden.
 const BOTH_HIDDEN_FOR: Duration = Duration::from_secs(12);
 
-/// The most runs a second of a hidden page's timer; with more the browser throttles nothing and the test proves
-/// nothing.
+/// The most runs a second of a hidden page's timer. If it runs more often, the browser does not throttle it, and the
+/// test proves nothing.
 const THROTTLED: f64 = 1.5;
 
 /// Counts the runs of a page's timer that asks for 5 ms.
@@ -62,7 +63,7 @@ async fn a_hidden_host_hands_over_and_stays_linked() {
     assert!(ann.status().await.is_host());
     ann.tab().evaluate(COUNT).await;
     ann.hide().await;
-    // To Bob, or to the robot if Bob's page is late just then.
+    // The host hands over to Bob, or to the robot if Bob's page is late at that moment.
     let succeeded =
         |status: &Status| status.host.as_ref().is_some_and(|host| *host != peer) && status.term > 256;
     bob.wait("the hidden host has handed over", SETTLE_WITHIN, succeeded).await;
@@ -85,7 +86,7 @@ async fn a_hidden_host_hands_over_and_stays_linked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hidden_pages_that_have_only_each_other_stay_linked() {
+async fn two_hidden_pages_alone_in_a_game_stay_linked() {
     let relay = Relay::start();
     let ann = visit(&relay, "new=TEA&name=Ann").await;
     let bob = visit(&relay, "game=TEA&name=Bob").await;
@@ -95,13 +96,13 @@ async fn two_hidden_pages_that_have_only_each_other_stay_linked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hidden_pages_stay_linked_over_the_websocket() {
     let relay = Relay::start();
-    // Browsers restrict pages with data channels the least; these have none.
+    // These pages have no data channels. Browsers throttle pages with data channels the least.
     let ann = visit(&relay, "new=TEA&name=Ann&path=relayed").await;
     let bob = visit(&relay, "game=TEA&name=Bob&path=relayed").await;
     stay_linked((ann, bob), "relayed").await;
 }
 
-/// Hides both for a while.
+/// Hides both pages for a while, and checks that they stay members and linked.
 async fn stay_linked((ann, bob): (Player, Player), path: &str) {
     for player in [&ann, &bob] {
         player.wait("both are linked", JOIN_WITHIN, linked_by(1, path)).await;

@@ -1,5 +1,4 @@
-//! Input devices: keys of any layout, gamepads, fingers; and the release of all input when the page cannot see it any
-//! more.
+//! Input devices: keys of any layout, gamepads, fingers. All input is released when the page no longer receives it.
 
 use samovar_tests::hands::Key;
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
@@ -14,14 +13,14 @@ const CYRILLIC_H: Key = Key { key: "р", code: "KeyH" };
 const CYRILLIC_W: Key = Key { key: "ц", code: "KeyW" };
 const HEBREW_H: Key = Key { key: "י", code: "KeyH" };
 
-/// The speed of a driven teapot, and of one that rolls to its rest.
+/// The least speed of a driven teapot, and the greatest speed of a teapot at rest.
 const DRIVEN: f64 = 1.0;
 const AT_REST: f64 = 0.05;
 
-/// Frames within which a pad is certainly read.
+/// The number of frames within which the page has certainly read a gamepad.
 const FRAMES: u64 = 20;
 
-/// Pads that a test can push. The browser does not know the first one's layout.
+/// Gamepads that a test can push. The browser does not know the layout of the first one.
 const PADS: &str = r"
 const pad = (index, mapping) => ({
   id: `pad ${index}`, index, mapping, connected: true, axes: [0, 0, 0, 0],
@@ -61,11 +60,11 @@ async fn shortcuts_work_on_layouts_without_latin_letters() {
     ann.finish().await;
 }
 
-/// A browser that gives scripts no clipboard: over plain HTTP, or while its window has no focus.
+/// Denies the clipboard to scripts, as browsers do over plain HTTP, or while the window has no focus.
 const NO_CLIPBOARD: &str = "navigator.clipboard.writeText = () => Promise.reject(new Error('not now'));";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_drive_on_after_the_invitation_was_copied() {
+async fn keys_work_after_the_invitation_was_copied() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann").with_script(NO_CLIPBOARD).open().await;
     ann.joined().await;
@@ -80,7 +79,7 @@ async fn keys_drive_on_after_the_invitation_was_copied() {
     ann.hands().hold_only(&[]).await;
     ann.hands().tap_key(Key::H).await;
     ann.hands().click("#help button").await;
-    // A player with an open panel throws by the space bar, which would by default close the panel.
+    // The space bar throws although a panel is open and has the focus. By default the key would close the panel.
     ann.hands().click("#session summary").await;
     ann.hands().hold_only(&[Key::SPACE]).await;
     let flies = |status: &Status| status.objects.iter().any(|object| object.kind == "cube");
@@ -91,7 +90,7 @@ async fn keys_drive_on_after_the_invitation_was_copied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_held_key_is_let_go_when_the_page_is_hidden() {
+async fn held_key_is_released_when_the_page_is_hidden() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     ann.hands().hold(Key::W).await;
@@ -121,19 +120,19 @@ async fn held_input_is_released_when_the_focus_goes_elsewhere() {
     rests(&ann).await;
     ann.tab().evaluate("__pads[1].axes = [0, -1, 0, 0], null").await;
     drives(&ann).await;
-    // Another window is in front: only a browser with several can show this.
+    // Pretends that another window is in front. The test's browser has only one window.
     ann.tab().evaluate("document.hasFocus = () => false, null").await;
     rests(&ann).await;
     ann.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_pad_that_was_used_last_drives() {
+async fn gamepad_that_was_used_last_drives() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann").with_script(PADS).open().await;
     ann.joined().await;
     let push = async |script: &str| ann.tab().evaluate(&format!("{script}, null")).await;
-    // A device that pretends to be a pad, and a worn stick.
+    // Pad 0 is a device that only pretends to be a gamepad, and pad 1 has a worn stick.
     push("__pads[0].axes = [-1, -1, -1, -1], __pads[1].axes = [0.12, -0.19, 0, 0]").await;
     let before = ann.status().await.frames;
     let after = ann.wait("the pads are read", SETTLE_WITHIN, |status| status.frames >= before + FRAMES).await;
@@ -152,7 +151,7 @@ async fn the_pad_that_was_used_last_drives() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_touch_lets_the_stick_go() {
+async fn cancelled_touch_releases_the_stick() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann").on_a_phone().open().await;
     ann.joined().await;
@@ -166,10 +165,10 @@ async fn a_cancelled_touch_lets_the_stick_go() {
     ann.finish().await;
 }
 
-/// In an upright picture the maze stands on its red side, and is visible as a whole. A teapot begins in a corner, from
-/// which there is always a way up and a way aside.
+/// On an upright screen the maze stands on its red side, and the whole of it is visible. A teapot begins in a corner,
+/// from which a way up and a way to the side always exist.
 #[tokio::test(flavor = "multi_thread")]
-async fn up_is_up_in_the_maze_on_a_phone() {
+async fn stick_moves_a_teapot_in_the_upright_maze_of_a_phone() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann&mode=maze").on_a_phone().open().await;
     ann.joined().await;

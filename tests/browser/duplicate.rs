@@ -1,4 +1,4 @@
-//! A tab that its browser's menu duplicates: the copy has the tab's whole storage, its ticket included.
+//! A tab that is duplicated by the browser's menu. The copy has the whole storage of the tab, its ticket included.
 
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
@@ -8,7 +8,7 @@ use serde_json::json;
 /// The tab's storage.
 const KEPT: &str = "JSON.stringify({...sessionStorage})";
 
-/// A second tab with the whole storage of this one.
+/// Opens a second tab with the whole storage of this one.
 async fn duplicate(relay: &Relay, tab: &Player) -> Player {
     let kept = tab.tab().evaluate(KEPT).await;
     let kept = kept.as_str().expect("text");
@@ -31,7 +31,7 @@ async fn a_duplicated_tab_takes_the_seat_of_a_lone_host() {
     };
     let status = second.wait("one Ann plays, and hosts", SETTLE_WITHIN, alone).await;
     assert!(status.members.iter().all(|member| !member.is_spectator), "{status}");
-    // It is reloaded, and because it is alone the game is founded anew.
+    // The second tab reloads. It is the only member, so it founds the game anew.
     second.reload().await;
     second.wait("one Ann plays, and hosts", JOIN_WITHIN, alone).await;
     // The player goes back to the first tab after all.

@@ -1,4 +1,4 @@
-//! A relay behind a proxy: below a path of its own, and with an obstacle for WebSockets.
+//! Relays behind a proxy, under a path or without WebSockets, and relays that refuse the page's origin.
 
 use samovar_tests::bots::Bots;
 use samovar_tests::gateway::{Gateway, Manners};
@@ -8,7 +8,7 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
 
-/// Opens the page there, in a new browser.
+/// Opens the page of the gateway, in a new browser.
 async fn visit(relay: &Relay, gateway: &Gateway, query: &str) -> Player {
     let visitor = Visit::new(relay, "low").open().await;
     visitor.tab().open(&gateway.page(query)).await;
@@ -16,7 +16,7 @@ async fn visit(relay: &Relay, gateway: &Gateway, query: &str) -> Player {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_game_is_played_below_a_path() {
+async fn game_is_played_under_a_path_of_a_proxy() {
     let relay = Relay::start();
     let gateway = Gateway::start(&relay, "/tea/", Manners::Good).await;
     let ann = visit(&relay, &gateway, "new=TEA&name=Ann&low&path=relayed").await;
@@ -42,7 +42,7 @@ async fn the_game_is_played_below_a_path() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn robots_find_a_relay_below_a_path() {
+async fn robots_find_a_relay_under_a_path() {
     let relay = Relay::start();
     let gateway = Gateway::start(&relay, "/tea/", Manners::Good).await;
     let url = gateway.page("");
@@ -51,7 +51,7 @@ async fn robots_find_a_relay_below_a_path() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_of_another_origin_is_told_what_the_relay_says() {
+async fn page_of_a_refused_origin_shows_the_relays_answer() {
     let relay = Relay::start_with(&Place::here(), &["--origin", "https://tea.example"]);
     let visitor = Visit::new(&relay, "new=TEA&name=Eve").open().await;
     visitor.wait_text("curtain-title", "The relay does not let this page in").await;
@@ -88,13 +88,13 @@ async fn players_refused_in_a_game_are_told_and_play_on() {
         })
         .await;
     }
-    // The browser tells each refused socket as an error.
+    // The browser logs each refused socket as an error, so the pages do not end by `finish`, which would fail.
     ann.close().await;
     bob.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proxy_that_passes_no_upgrade_is_named() {
+async fn page_says_that_a_proxy_blocks_websockets() {
     let relay = Relay::start();
     let gateway = Gateway::start(&relay, "/", Manners::NoUpgrade).await;
     let visitor = visit(&relay, &gateway, "new=TEA&name=Eve&low").await;

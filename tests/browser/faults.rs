@@ -1,4 +1,4 @@
-//! A fault in the page itself, or on its way, costs a player a moment and no seat.
+//! An error in the page, or while its files load, costs a player a moment and not the seat.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use samovar_tests::sampler;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
 
-/// Longer than all pauses of a page that waits for its files.
+/// Longer than all pauses of a page between its attempts to load its files.
 const RETRIED_WITHIN: Duration = Duration::from_secs(60);
 
-/// With `__panic` set, buttons take no attributes, which the game relies on: it panics. With `__throw` set, drawing
-/// throws it. With `__deep` set, the peer's own driver meets an error.
+/// Breaks the page on request. With `__panic` set, elements take no attributes, so the game panics. With `__throw`
+/// set, drawing throws that value. With `__deep` set, an error occurs in the driver of the page's peer.
 const BREAK: &str = r"
 for (const [type, name, flag] of [
   [Element, 'setAttribute', '__panic'],
@@ -32,16 +32,16 @@ Object.defineProperty(WebSocket.prototype, 'bufferedAmount', { get() {
   return amount.call(this);
 } });";
 
-/// No data channel can be made, as behind some extensions: asking for one throws, or returns nothing.
+/// Makes data channels impossible, as some browser extensions do: creating one throws, or returns nothing.
 const NO_CHANNELS: [&str; 2] = [
     "RTCPeerConnection.prototype.createDataChannel = () => { throw new Error('no channel'); };",
     "RTCPeerConnection.prototype.createDataChannel = () => {};",
 ];
 
-/// A browser that gives scripts no clipboard, as over plain HTTP.
+/// Hides the clipboard from scripts, as browsers do over plain HTTP.
 const NO_CLIPBOARD: &str = "Object.defineProperty(navigator, 'clipboard', { value: undefined });";
 
-/// Sees Bob's page reload itself and take the seat back; the milliseconds that it took.
+/// Waits until Bob's page has reloaded itself and has its seat back. Returns the milliseconds that this took.
 async fn comes_back(ann: &Player, bob: &Player, before: &Status) -> f64 {
     let since = sampler::now();
     let is_back = |status: &Status| {
@@ -70,7 +70,7 @@ async fn told_of_crashes(relay: &Relay, wanted: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_survives_its_own_panic_and_says_why_at_the_second() {
+async fn page_recovers_from_a_panic_and_stops_at_the_second() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let visit = Visit::new(&relay, "game=TEA&name=Bob").with_script(BREAK).with_script(NO_CLIPBOARD);
@@ -102,7 +102,7 @@ async fn a_page_survives_its_own_panic_and_says_why_at_the_second() {
     ann.finish().await;
 }
 
-/// A host with a robot, whose tab has kept its ticket.
+/// Starts a host with a robot, and waits until the tab has saved what it needs to get its seat back.
 async fn lone_host(relay: &Relay) -> (Player, Status) {
     let ann = Visit::new(relay, "new=TEA&name=Ann&robots=1").with_script(BREAK).open().await;
     let before = ann.joined().await;
@@ -115,7 +115,7 @@ async fn lone_host(relay: &Relay) -> (Player, Status) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lone_host_that_panics_has_its_table_again() {
+async fn lone_host_has_its_table_again_after_a_panic() {
     let relay = Relay::start();
     let (ann, before) = lone_host(&relay).await;
     ann.tab().evaluate("window.__panic = true").await;
@@ -124,7 +124,7 @@ async fn a_lone_host_that_panics_has_its_table_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lone_host_whose_peer_meets_an_error_has_its_table_again() {
+async fn lone_host_has_its_table_again_after_an_error_in_its_peer() {
     let relay = Relay::start();
     let (ann, before) = lone_host(&relay).await;
     let left = "samovar_ended_total{reason=\"left\"} ";
@@ -144,13 +144,13 @@ async fn hosts_again(ann: &Player, before: &Status) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_error_that_nobody_caught_recovers_like_a_panic() {
+async fn page_recovers_from_an_uncaught_error() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Visit::new(&relay, "game=TEA&name=Bob").with_script(BREAK).open().await;
     bob.joined().await;
     let before = bob.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
-    // Errors that other scripts throw into the page are not its own.
+    // Errors that other scripts throw into the page are not the page's own.
     bob.tab().evaluate("setTimeout(() => { throw new Error('an extension') }), null").await;
     bob.tab().evaluate("Promise.reject(new Error('an extension')), null").await;
     bob.lives().await;
@@ -163,7 +163,7 @@ async fn an_error_that_nobody_caught_recovers_like_a_panic() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_error_without_a_trace_recovers_like_a_panic() {
+async fn page_recovers_from_an_error_without_a_stack_trace() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Visit::new(&relay, "game=TEA&name=Bob").with_script(BREAK).open().await;
@@ -176,7 +176,7 @@ async fn an_error_without_a_trace_recovers_like_a_panic() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_that_makes_no_channel_plays_by_the_relay() {
+async fn browser_without_data_channels_plays_by_the_relay() {
     let relay = Relay::start();
     let bob = Player::join(&relay, "new=TEA&name=Bob").await;
     for script in NO_CHANNELS {
@@ -198,7 +198,7 @@ async fn lobby(player: &Player) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_that_break_off_are_fetched_again() {
+async fn page_fetches_incomplete_files_again() {
     let relay = Relay::start();
     for (end, fault) in [(".wasm", Fault::Reset), (".wasm", Fault::Cut), (".js", Fault::Status(503))] {
         let flaky = Flaky::before(&relay).await;
@@ -210,7 +210,7 @@ async fn files_that_break_off_are_fetched_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_stays_away_is_named_and_asked_for_again_by_hand() {
+async fn missing_file_is_named_and_a_button_loads_it_again() {
     let relay = Relay::start();
     let flaky = Flaky::before(&relay).await;
     flaky.fail(".wasm", Fault::Status(503), usize::MAX);
@@ -229,7 +229,7 @@ async fn a_file_that_stays_away_is_named_and_asked_for_again_by_hand() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_of_games_that_is_refused_says_what_was_answered() {
+async fn lobby_shows_why_the_list_of_games_was_refused() {
     let relay = Relay::start();
     let flaky = Flaky::before(&relay).await;
     flaky.fail("/api/games", Fault::Status(503), usize::MAX);
@@ -242,7 +242,7 @@ async fn a_list_of_games_that_is_refused_says_what_was_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_of_before_an_update_is_loaded_anew_once() {
+async fn page_from_before_an_update_reloads_once() {
     let relay = Relay::start();
     let flaky = Flaky::before(&relay).await;
     flaky.fail_until_reload(".js", Fault::Status(404));

@@ -1,15 +1,16 @@
-//! The browser takes the graphics away, and the screen changes under the page.
+//! The page loses its graphics, or the pixel ratio of the screen changes.
 
 use samovar_tests::player::{SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
 use samovar_tests::wait;
 use serde_json::json;
 
-/// A change of the screen's pixel ratio alone is no resize, even if the emulation reports one.
+/// Hides resize events from the page. In a real browser a change of the pixel ratio alone is no resize, but the
+/// emulation reports one.
 const NO_RESIZE: &str = "addEventListener('resize', event => event.stopImmediatePropagation(), true);";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lost_graphics_are_told_and_their_return_too() {
+async fn page_says_that_graphics_are_lost_and_draws_again_later() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann&robots=1").drawn().open().await;
     ann.joined().await;
@@ -35,7 +36,7 @@ async fn lost_graphics_are_told_and_their_return_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn graphics_that_come_back_broken_are_told() {
+async fn page_says_that_graphics_came_back_broken() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann&robots=1").open().await;
     ann.joined().await;
@@ -52,7 +53,7 @@ async fn graphics_that_come_back_broken_are_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_pixel_ratio_at_the_same_size_is_noticed() {
+async fn page_notices_a_new_pixel_ratio_at_the_same_size() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "").drawn().with_script(NO_RESIZE).on_a_phone().open().await;
     ann.wait_text("lobby", "Set a table").await;

@@ -1,4 +1,4 @@
-//! Players as in real life: mouse, keys and fingers, with sound, to the end of a match.
+//! Players who use mouse, keys and fingers, with sound, to the end of a match.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
 
-/// Long enough for a match to a few points, or of a minute, on a machine that draws two pages in software meanwhile.
+/// Time enough for a match to a few points, or of a minute, on a machine that draws two pages in software meanwhile.
 const MATCH_WITHIN: Duration = Duration::from_secs(180);
 
 /// A visitor in the lobby who has written a name.
@@ -20,7 +20,7 @@ async fn visitor(visit: Visit<'_>, name: &str) -> Player {
 }
 
 /// Ann sets a table by mouse, without robots, and Bob joins it from the list. Both hear sounds. Only Ann's page is
-/// drawn: two drawn pages are more than two processors can do.
+/// drawn, because two drawn pages are too much for two processors.
 async fn sit_down(relay: &Relay, query: &str, mode: &str) -> (Player, Player) {
     let ann = visitor(Visit::new(relay, query).drawn(), "Ann").await;
     ann.hands().click(&format!("input[name=mode][value={mode}]")).await;
@@ -40,9 +40,9 @@ async fn sit_down(relay: &Relay, query: &str, mode: &str) -> (Player, Player) {
     (ann, bob)
 }
 
-/// Making the audio takes a tenth of a second or more. In a click, that is too long for a host.
+/// Creating the audio takes a tenth of a second or more. A host that did so in a click would stall for too long.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_click_finds_the_audio_made() {
+async fn audio_exists_before_the_first_click() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     assert_eq!(ann.audio().await.as_deref(), Ok("suspended"));
@@ -51,7 +51,7 @@ async fn the_first_click_finds_the_audio_made() {
     ann.finish().await;
 }
 
-/// The distance of the own teapot from its earlier place.
+/// The distance of this player's teapot from its earlier place.
 fn way(before: &Status, after: &Status) -> f64 {
     let own = |status: &Status| {
         status.objects_of("teapot").find(|pot| Some(&pot.owner) == status.peer.as_ref()).cloned()
@@ -60,12 +60,12 @@ fn way(before: &Status, after: &Status) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_outlives_a_host_that_leaves_with_sound_on() {
+async fn page_with_sound_outlives_a_host_that_leaves() {
     let relay = Relay::start();
     let (ann, bob) = sit_down(&relay, "points=0&minutes=0&bowls=0", "duel").await;
     for player in [&ann, &bob] {
         let before = player.status().await;
-        // In a circle, because it may stand before the rim.
+        // The teapot drives in a circle, because it may stand in front of the rim.
         player.hands().hold_only(&[Key::W, Key::A]).await;
         player.wait("the teapot drives", SETTLE_WITHIN, |status| way(&before, status) > 0.5).await;
         player.hands().hold_only(&[]).await;
@@ -79,7 +79,7 @@ async fn the_page_outlives_a_host_that_leaves_with_sound_on() {
     ann.joined().await;
     let both = |status: &Status| status.members.len() == 2;
     bob.wait("Ann is back", JOIN_WITHIN, both).await;
-    // On her own seat: none is kept in vain.
+    // Ann has her own seat again, so no other seat is kept for her.
     wait::until("two seats are told of", SETTLE_WITHIN, async || {
         let text = bob.text("scores").await;
         let is_good = text.matches("Ann").count() == 1 && !text.contains("away");
@@ -92,7 +92,7 @@ async fn the_page_outlives_a_host_that_leaves_with_sound_on() {
     }
 }
 
-/// Plays by keys for all of them until this many matches are over; the winner of the last.
+/// Plays all these pages by keys until match number `over` is won. Returns its winner.
 async fn play_on(players: &[&Player], over: u64) -> String {
     let winners = wait::until("a match is won", MATCH_WITHIN, async || {
         let mut winners = Vec::new();
@@ -116,12 +116,12 @@ async fn play_on(players: &[&Player], over: u64) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn duels_end_though_a_page_reloads_and_the_host_goes() {
+async fn duels_end_though_a_page_reloads_and_the_host_leaves() {
     let relay = Relay::start();
     let (ann, bob) = sit_down(&relay, "points=1&minutes=0&bowls=4", "duel").await;
     play_on(&[&ann, &bob], 1).await;
     let before = bob.status().await;
-    // In the middle of the second match one page reloads, and then its host leaves.
+    // In the middle of the second match one page reloads, and then the host leaves.
     bob.reload().await;
     let is_back = |status: &Status| status.peer != before.peer && status.members.len() == 2;
     let back = bob.wait("Bob has his seat again", JOIN_WITHIN, is_back).await;
@@ -147,7 +147,7 @@ async fn duels_end_though_a_page_reloads_and_the_host_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_maze_is_played_to_its_end_by_keys_though_its_host_goes() {
+async fn maze_is_played_to_its_end_though_the_host_leaves() {
     let relay = Relay::start();
     let (ann, bob) = sit_down(&relay, "minutes=1", "maze").await;
     let frame = |status: &Status| status.maze.as_ref().map_or(0, |maze| maze.frame);
@@ -204,7 +204,7 @@ async fn a_phone_plays_a_match_by_stick_and_button() {
         own.and_then(|pot| pot.velocity.as_ref()).is_some_and(|velocity| velocity[0].hypot(velocity[1]) < 0.1)
     };
     phone.wait("the teapot rolls out", SETTLE_WITHIN, stands).await;
-    // A player with a keyboard comes and wins, or is hit by the thumb's throws.
+    // A player with a keyboard joins, and wins or is hit by the throws of the phone.
     let bob = visitor(Visit::new(&relay, ""), "Bob").await;
     bob.hands().click("#games [data-action=join]").await;
     bob.joined().await;
@@ -219,7 +219,7 @@ async fn a_phone_plays_a_match_by_stick_and_button() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_seat_and_its_sounds_outlive_reload_and_back() {
+async fn seat_and_sound_outlive_reload_and_the_back_button() {
     let relay = Relay::start();
     let (ann, bob) = sit_down(&relay, "points=0&minutes=0&bowls=0", "duel").await;
     let back = async |former: &Status| {

@@ -1,9 +1,9 @@
-//! The other tests' assumptions about the browser.
+//! Checks an assumption of the other tests about the browser.
 
 use samovar_tests::player::Visit;
 use samovar_tests::relay::Relay;
 
-/// A page that gathers candidates as the game does.
+/// Gathers connection candidates as the game does.
 const CANDIDATES: &str = r"new Promise(done => {
   const connection = new RTCPeerConnection(), found = [];
   connection.createDataChannel('x', {negotiated: true, id: 0});
@@ -12,7 +12,7 @@ const CANDIDATES: &str = r"new Promise(done => {
 })";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_asks_for_no_microphone_offers_loopback_addresses() {
+async fn page_without_a_microphone_offers_loopback_addresses() {
     let relay = Relay::start();
     let visitor = Visit::new(&relay, "").open().await;
     let candidates = visitor.tab().evaluate(CANDIDATES).await;

@@ -1,4 +1,4 @@
-//! The host's page goes, or will soon: it is hidden, closed, frozen, its computer sleeps, or its battery is low.
+//! The host's page goes, or may go soon: it is hidden, closed or frozen, its computer sleeps, or its battery is low.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use samovar_tests::sampler;
 use samovar_tests::status::{Id, Status};
 use samovar_tests::wait;
 
-/// Longer than a member is waited for, so that the others go on without it.
+/// Longer than the others wait for a member before they go on without it.
 const LONG: Duration = Duration::from_secs(9);
 
 /// Two players and two robots in a game that Ann hosts, all linked directly and moving.
@@ -30,10 +30,10 @@ async fn playing(relay: &Relay) -> (Player, Player) {
     (ann, bob)
 }
 
-/// Waits until `heir` hosts in place of `former` and moves objects that it took over; prints the time.
+/// Waits until `heir` hosts in place of `former` and moves objects that it took over. Prints the time that this took.
 async fn succeeds(heir: &Player, former: &Id, before: &Status, since: f64) -> Status {
     let over = |status: &Status| {
-        // The page notes the change with its next frame.
+        // The page records the change with its next frame.
         status.is_host()
             && status.migrations.last().is_some_and(|migration| Some(&migration.to) == status.peer.as_ref())
             && status.objects_of("scoreboard").all(|board| Some(&board.owner) == status.peer.as_ref())
@@ -53,7 +53,7 @@ async fn succeeds(heir: &Player, former: &Id, before: &Status, since: f64) -> St
     after
 }
 
-/// Waits until the former host knows that it hosts no more, as a member in the other's term.
+/// Waits until the former host knows that it is only a member, in the new host's term.
 async fn stays(player: &Player, former: &Id, after: &Status) {
     let knows = |status: &Status| !status.is_host() && status.term == after.term;
     let still = player.wait("the former host knows", SETTLE_WITHIN, knows).await;
@@ -87,7 +87,7 @@ async fn a_hidden_host_hands_over_and_plays_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_whose_battery_is_low_hands_over_and_plays_on() {
+async fn host_with_a_low_battery_hands_over_and_plays_on() {
     let relay = Relay::start();
     let (ann, bob) = playing(&relay).await;
     let (former, before) = (ann.peer().await, bob.status().await);
@@ -101,7 +101,7 @@ async fn a_host_whose_battery_is_low_hands_over_and_plays_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_whose_battery_is_low_hands_over_to_who_comes_later() {
+async fn host_with_a_low_battery_hands_over_to_a_later_player() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     ann.drain_battery().await;
@@ -113,7 +113,7 @@ async fn a_host_whose_battery_is_low_hands_over_to_who_comes_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hidden_host_hands_over_to_who_comes_later() {
+async fn hidden_host_hands_over_to_a_later_player() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     ann.hide().await;
@@ -127,7 +127,7 @@ async fn a_hidden_host_hands_over_to_who_comes_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_leaves_hands_over_first_and_is_in_the_lobby_at_once() {
+async fn host_that_leaves_hands_over_and_is_in_the_lobby_at_once() {
     let relay = Relay::start();
     let (ann, bob) = playing(&relay).await;
     let (former, before) = (ann.peer().await, bob.status().await);
@@ -143,7 +143,7 @@ async fn a_host_that_leaves_hands_over_first_and_is_in_the_lobby_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_whose_page_is_closed_says_so_and_is_succeeded_at_once() {
+async fn host_says_that_it_leaves_when_its_page_is_closed() {
     let relay = Relay::start();
     let (ann, bob) = playing(&relay).await;
     let (former, before) = (ann.peer().await, bob.status().await);
@@ -157,7 +157,7 @@ async fn a_host_whose_page_is_closed_says_so_and_is_succeeded_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_frozen_tab_hands_over_and_takes_its_seat_back_when_it_wakes() {
+async fn frozen_tab_hands_over_and_gets_its_seat_back() {
     let relay = Relay::start();
     let (ann, bob) = playing(&relay).await;
     let (former, before) = (ann.peer().await, bob.status().await);
@@ -169,7 +169,7 @@ async fn a_frozen_tab_hands_over_and_takes_its_seat_back_when_it_wakes() {
     let away = |status: &Status| status.others().count() == 0;
     bob.wait("the frozen one is away", LONG + SETTLE_WITHIN, away).await;
     ann.set_frozen(false).await;
-    // Only a page behind another tab is brought to the front.
+    // The browser only brings a page to the front if it is behind another tab. So the page is hidden first.
     ann.hide().await;
     ann.show().await;
     comes_back(&ann, &former, &bob, score).await;
@@ -179,7 +179,7 @@ async fn a_frozen_tab_hands_over_and_takes_its_seat_back_when_it_wakes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_whose_computer_slept_finds_out_before_it_acts() {
+async fn host_whose_computer_slept_deposes_no_successor() {
     let relay = Relay::start();
     let (mut ann, bob) = playing(&relay).await;
     let (former, before) = (ann.peer().await, bob.status().await);
@@ -197,7 +197,7 @@ async fn a_host_whose_computer_slept_finds_out_before_it_acts() {
     bob.finish().await;
 }
 
-/// Sees a page that was away take its seat, as a new peer and with its score.
+/// Waits until a page that was away has its seat back, as a new peer and with its score.
 async fn comes_back(page: &Player, former: &Id, other: &Player, score: Option<i64>) -> Status {
     let seated = |status: &Status| {
         status.peer.as_ref().is_some_and(|peer| peer != former)

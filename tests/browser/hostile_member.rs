@@ -37,8 +37,8 @@ window.__forward = (mode, bytes) => {
   return window.__open(window.__sockets).map(each => each.send(frame)).length;
 };";
 
-/// The attacks, in the page's script, and the path that the page plays over. Each returns the number of its messages.
-/// One piece of noise may pass for a later piece of the bulk stream; many cannot.
+/// For each attack its name, the path that the page plays over, and a script. The script returns the number of
+/// messages that it sent. One piece of noise may pass for a later piece of the bulk stream, but many cannot.
 const ATTACKS: [(&str, &str, &str); 8] = [
     ("noise on the unreliable channel", "auto", "__many(10, () => __over('unreliable', __noise(200)))"),
     ("noise on the reliable channel", "auto", "__many(100, () => __over('reliable', __noise(200)))"),
@@ -51,7 +51,7 @@ const ATTACKS: [(&str, &str, &str); 8] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn garbage_from_a_member_ends_its_link_and_nobody_else_notices() {
+async fn garbage_from_a_member_ends_only_its_own_links() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let mut robot = Bots::join(&relay, "TEA", "auto");
@@ -73,7 +73,7 @@ async fn garbage_from_a_member_ends_its_link_and_nobody_else_notices() {
         let error = after.errors.iter().find(|error| error.starts_with(&ended)).expect("just seen");
         println!("{name}: {error}");
         assert!(error.contains("(40"), "whose fault it was is not said: {error}");
-        // Otherwise it would take back its earlier seat.
+        // With this storage Eve would take back her earlier seat.
         eve.tab().evaluate("sessionStorage.clear(), null").await;
     }
     let after = ann.status().await;
@@ -88,7 +88,7 @@ async fn garbage_from_a_member_ends_its_link_and_nobody_else_notices() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn garbage_to_the_relay_ends_the_connection_and_nobody_else_notices() {
+async fn garbage_to_the_relay_ends_only_the_senders_connection() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let eve = Visit::new(&relay, "").with_script(CAPTURE).open().await;
@@ -105,8 +105,8 @@ async fn garbage_to_the_relay_ends_the_connection_and_nobody_else_notices() {
             if state == 3 { Ok(()) } else { Err(format!("{state}; {}", eve.status().await)) }
         })
         .await;
-        // A far too large message is not read to its end, and the reason may then be lost on the way. The page reads
-        // the reason with its next frame.
+        // The relay does not read a far too large message to its end, so the reason may be lost on the way. The page
+        // reads the reason with its next frame.
         let is_told = |status: &Status| {
             let reason = status.errors.iter().any(|error| error.contains("Misbehaved"));
             status.relay == "lost" && (reason || attack.contains("200000"))
@@ -116,7 +116,7 @@ async fn garbage_to_the_relay_ends_the_connection_and_nobody_else_notices() {
         eve.tab().evaluate("sessionStorage.clear(), null").await;
     }
     let after = ann.status().await;
-    // A host that is alone for a moment renews its term.
+    // The term is not compared, because a host that is alone for a moment renews it.
     assert_eq!((&after.host, &after.relay), (&before.host, &before.relay), "{after}");
     assert!(after.migrations.is_empty(), "{after}");
     assert_eq!(after.errors, Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! One player is left: host and backup are killed together, or the relay and then the host.
+//! One player is left, because host and backup are killed together, or the relay and then the host.
 
 use std::time::Duration;
 

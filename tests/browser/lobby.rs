@@ -1,4 +1,4 @@
-//! From the lobby to a table and back, by hand.
+//! From the lobby to a table and back, by clicks and keys.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn lists(player: &Player, name: &str, wanted: bool) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_player_that_leaves_by_the_button_is_listed_no_more() {
+async fn player_that_leaves_by_the_button_is_no_longer_listed() {
     let relay = Relay::start();
     let (ann, bob) = table(&relay).await;
     let both = |status: &Status| status.others().count() == 1;
@@ -42,7 +42,7 @@ async fn a_player_that_leaves_by_the_button_is_listed_no_more() {
         ann.wait_text("feed", "Bob has left").await;
         bob.wait_text("games", "TEA").await;
     }
-    // The same holds for the host.
+    // A host that leaves is no longer listed either.
     bob.hands().click(JOIN).await;
     bob.wait("it sits again", SETTLE_WITHIN, both).await;
     ann.wait("there is a backup", SETTLE_WITHIN, |status| status.backup.is_some()).await;
@@ -53,9 +53,10 @@ async fn a_player_that_leaves_by_the_button_is_listed_no_more() {
     bob.finish().await;
 }
 
-/// The former host's new peer becomes host before anybody admitted it, since nobody else is left.
+/// The former host comes back as a new peer. It becomes host before any host has admitted it, since no other member
+/// is left.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_host_has_one_row_when_its_successor_leaves() {
+async fn stalled_host_is_listed_once_after_its_successor_leaves() {
     let relay = Relay::start();
     let (ann, bob) = table(&relay).await;
     for _ in 0..3 {
@@ -84,7 +85,7 @@ async fn a_slow_host_has_one_row_when_its_successor_leaves() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn back_leads_to_the_lobby_and_forward_to_the_seat() {
+async fn back_button_leads_to_the_lobby_and_forward_to_the_seat() {
     let relay = Relay::start();
     let (ann, bob) = table(&relay).await;
     let both = |status: &Status| status.others().count() == 1;
@@ -104,7 +105,7 @@ async fn back_leads_to_the_lobby_and_forward_to_the_seat() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_lobby_keeps_a_typed_name_and_has_help_and_mute() {
+async fn lobby_keeps_a_typed_name_and_has_help_and_mute() {
     let relay = Relay::start();
     let visitor = Visit::new(&relay, "low").open().await;
     visitor.wait("the lobby has its list", SETTLE_WITHIN, |status| status.relay == "connected").await;
@@ -122,7 +123,7 @@ async fn the_lobby_keeps_a_typed_name_and_has_help_and_mute() {
     visitor.wait_text("name-note", "first 20 characters").await;
     visitor.hands().write("#name", "Zoë").await;
     assert_eq!(visitor.text("name-note").await, "");
-    // The visitor has pressed no key that completes the name.
+    // The visitor has not pressed a key such as Enter to complete the name.
     visitor.reload().await;
     visitor.wait("the lobby has its list", SETTLE_WITHIN, |status| status.relay == "connected").await;
     assert_eq!(visitor.tab().evaluate("document.getElementById('name').value").await, "Zoë");

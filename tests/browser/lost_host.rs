@@ -37,7 +37,7 @@ async fn survivors_go_on_under_one_new_host_with_all_scores() {
             player.tab().evaluate(KEEP_TOASTS).await;
             sampler::start(player).await;
         }
-        // Some play, so that there are scores to keep.
+        // The players hunt for a while, so that there are scores to keep.
         tokio::time::sleep(Duration::from_secs(4)).await;
         kill_the_host(&mut players, round).await;
         if round < ROUNDS {
@@ -84,7 +84,7 @@ async fn kill_the_host(players: &mut Vec<Player>, round: usize) {
     players[0].screenshot(&format!("lost-host-{round}")).await;
 }
 
-/// Whether the dead peer is gone, and another hosts and has taken over all of its objects.
+/// Whether the dead peer is gone, another peer hosts, and all objects of the dead peer have new owners.
 fn is_over(status: &Status, before: &Status, dead: &Id) -> bool {
     status.term > before.term
         && status.migrations.last().is_some_and(|migration| migration.term == status.term)
@@ -107,7 +107,8 @@ fn assert_kept(before: &Status, after: &Status, dead: &Id) {
     for object in after.objects_of("session").chain(after.objects_of("scoreboard")) {
         assert_eq!(object.owner, *host, "{after}");
     }
-    // The robots live on; the dead player's teapot waits for its return and belongs to none of the counted.
+    // The robots live on. The teapot of the dead player waits for the player's return, and the checks below do not
+    // depend on it.
     let robots = after.members.iter().filter(|member| member.is_robot).count();
     assert_eq!(robots, 2, "{after}");
     let of_host = after.objects_of("teapot").filter(|object| object.owner == *host).count();

@@ -11,7 +11,7 @@ use samovar_tests::wait;
 const WITHOUT: Duration = Duration::from_secs(8);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_duel_over_direct_links_goes_on_and_admits_again_after_the_relay_is_back() {
+async fn direct_duel_outlives_the_relay_and_admits_players_later() {
     let mut relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;
@@ -19,7 +19,7 @@ async fn a_duel_over_direct_links_goes_on_and_admits_again_after_the_relay_is_ba
         |status: &Status| status.others().count() == 1 && status.others().all(|each| each.path == "direct");
     for player in [&ann, &bob] {
         player.wait("the link is direct", SETTLE_WITHIN, direct).await;
-        // In circles: it moves at every moment.
+        // The teapots drive in circles, so they move at every moment.
         player.drive(0.7, 0.4, false).await;
     }
     let before = ann.status().await;
@@ -57,7 +57,7 @@ async fn a_duel_over_direct_links_goes_on_and_admits_again_after_the_relay_is_ba
     }
 }
 
-/// Watches the other's teapot for a while: it keeps moving.
+/// Checks for a while that the other's teapot keeps moving.
 async fn assert_other_moves(player: &Player, other: &str) {
     let status = player.status().await;
     let peer = status.member(other).expect("a member").peer.clone();

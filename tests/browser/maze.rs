@@ -1,4 +1,4 @@
-//! The maze: four pages in lockstep, and the host's browser is killed in the middle.
+//! Mazes in lockstep: the host's browser is killed, all pages reload, or the link names another game.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -10,10 +10,10 @@ use samovar_tests::sampler;
 use samovar_tests::status::{Maze, Status};
 use samovar_tests::wait;
 
-/// Long enough for a match of two minutes, on a machine that draws four pages in software meanwhile.
+/// Time enough for a match of two minutes, on a machine that draws four pages in software meanwhile.
 const MATCH_WITHIN: Duration = Duration::from_secs(300);
 
-/// Walks at random, so that there are inputs: in another direction every so often.
+/// Makes a page drive in another random direction every 400 ms, so that there are inputs.
 const WANDER: &str = r"window.__hunt = setInterval(() => {
   const way = () => Math.floor(Math.random() * 3) - 1;
   samovar.input({throttle: way(), turn: way()});
@@ -49,7 +49,7 @@ async fn four_pages_stay_in_step_when_the_hosts_browser_is_killed() {
     let relay = Relay::start();
     let mut players = vec![Player::join(&relay, "new=TEA&mode=maze&minutes=2&name=Ann").await];
     for name in ["Bob", "Cy", "Di"] {
-        // Two have a link with the mode, the others find it out.
+        // The links of Ann and Bob name the mode. The others learn it from the game.
         let mode = if name == "Bob" { "&mode=maze" } else { "" };
         players.push(Player::join(&relay, &format!("game=TEA&name={name}{mode}")).await);
     }
@@ -115,7 +115,7 @@ async fn four_pages_stay_in_step_when_the_hosts_browser_is_killed() {
     }
 }
 
-/// Lets the game go on until each page has been where `is_there` wants it, and notes the reports on the way.
+/// Waits until `is_there` has been true for each page, and records the checksums meanwhile.
 async fn step(players: &[Player], told: &mut Told, is_there: impl Fn(&Maze) -> bool) {
     let mut waits_for: BTreeSet<_> = (0..players.len()).collect();
     wait::until("all pages have stepped that far", MATCH_WITHIN, async || {
@@ -134,12 +134,12 @@ async fn step(players: &[Player], told: &mut Told, is_there: impl Fn(&Maze) -> b
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_maze_goes_on_where_it_stood_when_all_pages_reload_at_once() {
+async fn maze_goes_on_after_all_pages_reload_at_once() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&mode=maze&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&mode=maze&name=Bob").await;
     let later_than = |former: (u8, u16), status: &Status| {
-        // The round has less time left than before; a new maze would be at the beginning of its first round.
+        // The game goes on if the round has less time left than before. A new maze would begin with its first round.
         let maze = status.maze.as_ref();
         maze.is_some_and(|maze| {
             maze.round > former.0 || maze.stage != "ready" && (maze.round, maze.seconds_left) <= former
@@ -150,7 +150,7 @@ async fn a_maze_goes_on_where_it_stood_when_all_pages_reload_at_once() {
     bob.wait("both are there", SETTLE_WITHIN, both).await;
     let before = ann.status().await;
     let former = (maze(&before).round, maze(&before).seconds_left);
-    // A tab keeps the state of the game when it goes.
+    // A tab saves the state of the game when it goes.
     tokio::join!(ann.reload(), bob.reload());
     for player in [&ann, &bob] {
         let is_back = |status: &Status| {
@@ -165,7 +165,7 @@ async fn a_maze_goes_on_where_it_stood_when_all_pages_reload_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_code_of_a_duel_leads_into_the_duel_whatever_the_link_says() {
+async fn code_of_a_duel_leads_to_it_even_if_the_link_says_maze() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&mode=maze&name=Bob").await;

@@ -1,11 +1,12 @@
-//! Strangers' names are text and nothing else.
+//! Players' names are shown as plain text, in any script, and cannot inject elements.
 
 use samovar_tests::player::{Player, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
 
-/// A family, a flag, a keycap and a tone of skin; then Persian with a non-joiner, Hindi and Sinhala with joiners.
+/// Names with characters of several code points. The first has emoji: a family, a flag, a keycap and a skin tone. The
+/// second has Persian with a non-joiner, and Hindi and Sinhala with joiners.
 const NAMES: [&str; 2] =
     ["👨\u{200d}👩\u{200d}👧\u{200d}👦🇺🇦7\u{fe0f}\u{20e3}🤝🏽", "می\u{200c}خواهم क्\u{200d}ष ශ්\u{200d}රී"];
 
@@ -17,10 +18,10 @@ const IN_ORDER: &str = r"(text => {
   return name > 0 && digit > name ? place(digit) > place(name) : null;
 })(document.getElementById('session-summary').firstChild)";
 
-/// Fits into a name, and would be a running element if it were ever read as markup.
+/// Markup that fits into a name. If a page read it as markup, its script would run.
 const MARKUP: &str = "<img src onerror=a>";
 
-/// Elements that only a name could have injected.
+/// Counts the elements that only a name could have injected.
 const INJECTED: &str = "document.body.querySelectorAll('img, b, script').length";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,7 +42,7 @@ async fn a_name_with_markup_is_shown_as_text() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_of_any_length_are_made_to_fit() {
+async fn names_of_any_length_are_shortened_to_fit() {
     let relay = Relay::start();
     let long = format!("new=TEA&name={}", "long%20name%20".repeat(1_000));
     let ann = Player::join(&relay, &long).await;
@@ -90,7 +91,7 @@ async fn a_long_name_is_cut_between_characters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_arabic_name_turns_nothing_round() {
+async fn arabic_name_does_not_reverse_the_text_after_it() {
     let relay = Relay::start();
     let ann = Player::join(&relay, &format!("new=TEA&name={}", encoded("مريم"))).await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;
@@ -107,7 +108,7 @@ async fn an_arabic_name_turns_nothing_round() {
     bob.finish().await;
 }
 
-/// A text in the encoding of an address.
+/// Percent-encodes a text for an address.
 fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

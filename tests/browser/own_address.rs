@@ -1,4 +1,4 @@
-//! No link shows a player's network address to a table before the player agrees.
+//! Opening a link does not show a player's network address to a table before the player agrees.
 
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
@@ -16,14 +16,14 @@ async fn connections(player: &Player) -> u64 {
     player.tab().evaluate("window.connections").await.as_u64().expect("a number")
 }
 
-/// Whether packets between Ann and this player take this path.
+/// Waits until packets between Ann and the other player take this path.
 async fn is_by(ann: &Player, path: &str) {
     let what = format!("the path is {path}");
     ann.wait(&what, SETTLE_WITHIN, |status| status.others().any(|other| other.path == path)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hidden_address_stays_hidden_until_the_lobby_shows_it() {
+async fn address_stays_hidden_until_the_lobby_shows_it() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Visit::new(&relay, "game=TEA&name=Bob&path=direct").unaware().with_script(COUNT).open().await;
@@ -48,7 +48,7 @@ async fn a_hidden_address_stays_hidden_until_the_lobby_shows_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_relayed_link_asks_nothing_and_others_ask_once() {
+async fn page_asks_about_the_address_unless_the_link_is_relayed() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann").unaware().open().await;
     ann.hands().click(PLAY).await;

@@ -1,4 +1,5 @@
-//! The path between two players changes in the middle of a duel: browsers in network name spaces of the test's own.
+//! The path between two players changes in the middle of a duel. The browsers run in network name spaces that the
+//! test makes.
 
 use std::time::Duration;
 
@@ -9,10 +10,11 @@ use samovar_tests::status::Status;
 use samovar_tests::wait;
 use samovar_tests::watch;
 
-/// The longest time for which a failed path is not tried again, and an attempt takes: each failure doubles the pause.
+/// The longest time until a failed path is used again: the pause before the next attempt, which doubles with each
+/// failure, and the attempt itself.
 const BETTER_WITHIN: Duration = Duration::from_secs(45);
 
-/// Plays on for a while, in which no message comes twice and each stays a member for the other.
+/// Lets two players go on for four seconds. No message may arrive twice, and each must stay a member for the other.
 async fn plays_on(pair: (&Player, &Player)) {
     wait::throughout("nothing came twice and both are there", Duration::from_secs(4), async || {
         watch::nothing_came_twice(pair).await;
@@ -28,7 +30,7 @@ async fn plays_on(pair: (&Player, &Player)) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_duel_runs_over_the_websocket_without_udp_and_moves_up_when_udp_is_let_through() {
+async fn duel_leaves_the_websocket_when_udp_gets_through() {
     let Some(table) = Table::set(Access::Near, Access::Near) else { return };
     table.network.block_udp(&[RELAY, ANN, BOB]);
     let (ann, bob) = table.seat().await;
@@ -49,7 +51,7 @@ async fn a_duel_runs_over_the_websocket_without_udp_and_moves_up_when_udp_is_let
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_duel_whose_direct_path_is_cut_falls_to_the_relay_at_once_and_comes_back_up() {
+async fn duel_takes_the_relay_while_its_direct_path_is_cut() {
     let Some(table) = Table::set(Access::Near, Access::Near) else { return };
     let (ann, bob) = table.seat().await;
     let pair = (&ann, &bob);
@@ -67,7 +69,7 @@ async fn a_duel_whose_direct_path_is_cut_falls_to_the_relay_at_once_and_comes_ba
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_player_whose_router_takes_other_ports_keeps_its_seat() {
+async fn player_whose_router_changes_ports_keeps_its_seat() {
     let Some(table) = Table::set(Access::Near, Access::Home) else { return };
     let (ann, bob) = table.seat().await;
     let pair = (&ann, &bob);
@@ -92,13 +94,13 @@ async fn a_player_whose_router_takes_other_ports_keeps_its_seat() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_players_behind_routers_of_their_own_reach_each_other() {
+async fn players_behind_two_home_routers_are_linked_directly() {
     let Some(table) = Table::set(Access::Home, Access::Home) else { return };
     behind_routers(&table, "direct").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_players_behind_routers_that_let_nobody_through_are_relayed() {
+async fn players_behind_two_strict_routers_are_relayed() {
     let Some(table) = Table::set(Access::StrictHome, Access::StrictHome) else { return };
     behind_routers(&table, "relayedUdp").await;
 }

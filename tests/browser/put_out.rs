@@ -1,4 +1,4 @@
-//! A host puts a player out, by its mouse.
+//! A host puts a player out, by clicks.
 
 use samovar_tests::player::{Player, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
@@ -31,11 +31,11 @@ async fn a_host_puts_a_player_out_at_the_second_press() {
     // Bob does not come in again.
     bob.reload().await;
     bob.wait_text("curtain-title", "The host has put you out").await;
-    // Cyd is a member, and loses nothing.
+    // Cyd is a member, and keeps the seat when the page reloads.
     cyd.reload().await;
     cyd.joined().await;
     ann.wait("two are there again", SETTLE_WITHIN, |status| status.members.len() == 2).await;
-    // On a screen so low that the panel must be scrolled.
+    // The screen is so low that the panel must be scrolled.
     ann.hands().resize(800, 360).await;
     ann.hands().click(BUTTON).await;
     ann.wait_text("put-out-list", "Put Cyd out?").await;

@@ -7,13 +7,14 @@ use samovar_tests::player::{JOIN_WITHIN, Player, Visit};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 
-/// A whole visit: lobby, game, play, leave. It asks only the relay for anything, and the console is clean.
+/// Makes a whole visit: lobby, game, play, leave. Checks that the page sends requests to the relay only, and that the
+/// console shows no errors.
 async fn visit(relay: &Relay, visitor: &Player) {
     visitor.wait_text("lobby", "Dueling Teapots").await;
     visitor.screenshot("quiet-lobby").await;
     visitor.hands().click("#new-game button").await;
     visitor.joined().await;
-    // One is the default choice.
+    // One robot is the default choice.
     visitor.wait("a robot plays with it", JOIN_WITHIN, |status| status.members.len() == 2).await;
     visitor.hunt().await;
     let drawn = visitor.status().await.frames;
@@ -35,7 +36,7 @@ async fn visit(relay: &Relay, visitor: &Player) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_whole_visit_asks_nobody_but_the_relay_and_logs_no_error() {
+async fn visit_sends_requests_to_the_relay_only() {
     let relay = Relay::start();
     let visitor = Visit::new(&relay, "").watching_requests().open().await;
     visit(&relay, &visitor).await;
@@ -43,7 +44,7 @@ async fn a_whole_visit_asks_nobody_but_the_relay_and_logs_no_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_private_window_plays_as_well() {
+async fn page_in_a_private_window_plays_as_usual() {
     let relay = Relay::start();
     let visitor = Visit::new(&relay, "").watching_requests().privately().open().await;
     visit(&relay, &visitor).await;
@@ -51,7 +52,7 @@ async fn a_private_window_plays_as_well() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_without_storage_plays_as_well() {
+async fn page_without_storage_plays_as_usual() {
     let relay = Relay::start();
     let forbid = r"
 for (const name of ['localStorage', 'sessionStorage'])

@@ -1,4 +1,4 @@
-//! Pages at a table that the relay itself hosts.
+//! Pages at a table that a referee beside the relay hosts.
 
 use samovar_tests::place::Place;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN};

@@ -1,4 +1,4 @@
-//! Visitors that cannot play are told why.
+//! The page tells visitors that cannot play the reason.
 
 use samovar_tests::bots::Bots;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
@@ -27,7 +27,7 @@ async fn assert_told(player: &Player, title: &str, words: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_refusal_has_its_words() {
+async fn page_shows_the_reason_of_each_refusal() {
     let relay = Relay::start();
     let visitor = Visit::new(&relay, "game=NOWHERE&name=Eve").open().await;
     assert_told(&visitor, "No such game", &["NOWHERE", "Start this game", "Back to the lobby"]).await;
@@ -46,7 +46,7 @@ async fn each_refusal_has_its_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_visitor_can_start_the_game_that_is_not_there() {
+async fn visitor_can_start_a_game_that_was_not_found() {
     let relay = Relay::start();
     let visitor = Visit::new(&relay, "game=TEAROOM&name=Eve").open().await;
     assert_told(&visitor, "No such game", &["TEAROOM"]).await;
@@ -62,7 +62,7 @@ async fn a_refused_visitor_can_start_the_game_that_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_table_says_so() {
+async fn page_says_that_a_table_is_full() {
     let relay = Relay::start();
     let (mut robots, code) = Bots::found(&relay, 8, "relayed").await;
     robots.wait("eight robots play", JOIN_WITHIN, |all| all.iter().any(|each| each.members.len() == 8)).await;
@@ -72,7 +72,7 @@ async fn a_full_table_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_version_is_loaded_anew_once_and_then_told() {
+async fn page_of_another_version_reloads_once_and_then_says_so() {
     let relay = Relay::start();
     let count = "sessionStorage.__loads = 1 + Number(sessionStorage.__loads ?? 0);";
     let visit = Visit::new(&relay, "new=TEA&name=Eve").with_script(OTHER_VERSION).with_script(count);
@@ -83,10 +83,10 @@ async fn another_version_is_loaded_anew_once_and_then_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_older_page_loads_anew_and_keeps_its_seat() {
+async fn older_page_reloads_and_keeps_its_seat() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
-    // Older than the relay, or than the rules of the host.
+    // The first page is older than the relay. The second has older rules than the host.
     for (number, script) in
         [OTHER_VERSION, &OTHER_VERSION.replace("data[2] = 99", "data[4] ^= 1")].iter().enumerate()
     {
@@ -111,7 +111,7 @@ async fn an_older_page_loads_anew_and_keeps_its_seat() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lone_page_that_meets_a_newer_relay_keeps_its_table() {
     let mut relay = Relay::start();
-    // It is old for the next relay, until it is reloaded.
+    // Once the test sets `__old`, the page counts as old for the next relay, until it is reloaded.
     let old = OTHER_VERSION.replace("data[2] = 99", "if (window.__old) data[2] = 99");
     let ann = Visit::new(&relay, "new=TEA&name=Ann&robots=1").with_script(&old).open().await;
     let is_set = |status: &Status| status.is_host() && status.members.len() == 2;
@@ -126,19 +126,19 @@ async fn a_lone_page_that_meets_a_newer_relay_keeps_its_table() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_relay_the_page_says_so() {
+async fn page_says_that_the_relay_does_not_answer() {
     let mut relay = Relay::start();
     let visitor = Visit::new(&relay, "").open().await;
     visitor.wait_text("lobby", "Dueling Teapots").await;
     relay.kill();
-    // A click before the list of games is requested again; after that the button is disabled.
+    // The click comes before the page asks for the list of games again. After that the button is disabled.
     visitor.tab().evaluate("document.querySelector('#new-game').requestSubmit()").await;
     assert_told(&visitor, "The relay", &[]).await;
     visitor.screenshot("refusal-no-relay").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn robots_that_a_maze_refuses_say_what_to_do() {
+async fn robots_say_what_to_do_when_a_maze_refuses_them() {
     let relay = Relay::start();
     let host = Player::join(&relay, "new=TEA&mode=maze&name=Ann").await;
     let mut robots = Bots::join(&relay, "TEA", "relayed");

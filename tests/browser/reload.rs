@@ -7,10 +7,10 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
 
-/// Long enough for a hunter to hit a teapot that stands.
+/// Time enough for a hunting player to hit a teapot that stands.
 const HIT_WITHIN: Duration = Duration::from_secs(120);
 
-/// One hunts the other until it has hit; then the hunter's page reloads and comes back.
+/// One player hunts until it has hit the other. Then its page reloads and comes back.
 async fn reload_after_a_hit(hunter: &Player, name: &str, witness: &Player) -> (Status, Status) {
     hunter.wait("both are there", SETTLE_WITHIN, |status| status.others().count() == 1).await;
     hunter.hunt().await;
@@ -19,7 +19,7 @@ async fn reload_after_a_hit(hunter: &Player, name: &str, witness: &Player) -> (S
     hunter.rest().await;
     let before = hunter.wait("the hunter knows", SETTLE_WITHIN, hit).await;
     hunter.reload().await;
-    // The old page could still answer; its peer tells it from the new one.
+    // The old page may still answer. It has another peer id than the new page.
     let is_back = |status: &Status| {
         status.peer.is_some() && status.peer != before.peer && status.members.iter().any(|each| each.is_self)
     };
@@ -42,7 +42,7 @@ async fn a_reloaded_tab_takes_its_seat_and_score_back() {
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;
     let (before, after) = reload_after_a_hit(&bob, "Bob", &ann).await;
-    // A host that is alone for a moment renews its term.
+    // The term is not compared, because a host that is alone for a moment renews it.
     assert_eq!(before.host, after.host);
     let teapots = after.objects_of("teapot").count();
     assert_eq!(teapots, 2, "the old teapot is driven on, or gone: {after}");
@@ -52,7 +52,7 @@ async fn a_reloaded_tab_takes_its_seat_and_score_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_reloads_comes_back_to_its_seat_under_another_host() {
+async fn host_that_reloads_gets_its_seat_back_as_a_member() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;
@@ -63,7 +63,7 @@ async fn a_host_that_reloads_comes_back_to_its_seat_under_another_host() {
     bob.finish().await;
 }
 
-/// The ticket that a tab keeps, as soon as it differs from this one.
+/// Waits until a tab keeps another ticket than `former`, and returns it.
 async fn ticket_after(player: &Player, former: &str) -> String {
     wait::until("the tab has another ticket", JOIN_WITHIN, async || {
         let ticket = player.tab().try_evaluate("sessionStorage['samovar.seat.TEA'] ?? ''").await?;
@@ -73,14 +73,14 @@ async fn ticket_after(player: &Player, former: &str) -> String {
     .await
 }
 
-/// A visitor with another's ticket, as in a copied tab.
+/// Opens a page with another player's ticket, as in a copied tab.
 async fn visit_with(relay: &Relay, ticket: &str, name: &str) -> Player {
     let script = format!("sessionStorage['samovar.seat.TEA'] ??= '{ticket}'");
     Visit::new(relay, &format!("game=TEA&name={name}")).with_script(&script).open().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ticket_opens_its_seat_once_and_a_used_one_none() {
+async fn ticket_opens_its_seat_only_once() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;
@@ -95,7 +95,7 @@ async fn a_ticket_opens_its_seat_once_and_a_used_one_none() {
         player.wait("who shows a used ticket sits beside the others", JOIN_WITHIN, beside).await;
     }
     assert_eq!(bob.peer().await, peer.expect("in a game"), "Bob keeps his seat");
-    // With the other ticket the same visit would have taken the seat.
+    // The same visit with the unused ticket takes the seat.
     let twin = visit_with(&relay, &renewed, "Twin").await;
     bob.wait_text("curtain-title", "You play in another tab").await;
     let twins = twin.joined().await.peer;
@@ -108,10 +108,10 @@ async fn a_ticket_opens_its_seat_once_and_a_used_one_none() {
     }
 }
 
-/// A browser that keeps a page for showing it again tells the page so by these two events. The choice of pages is the
-/// browser's own, and it keeps none with an open WebSocket or connection.
+/// A browser that keeps a page to show it again sends the page these two events. The test sends them itself, because
+/// a browser keeps no page with an open WebSocket or connection.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_the_browser_kept_sits_again_when_shown() {
+async fn page_that_the_browser_kept_sits_again_when_shown() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;

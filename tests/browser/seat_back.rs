@@ -15,14 +15,14 @@ async fn a_link_opened_again_takes_the_seat_of_a_closed_tab() {
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;
     ann.wait("both are there", SETTLE_WITHIN, |status| names(status) == ["Ann", "Bob"]).await;
-    // The browser stays, and opens the link in another tab: another player plays there.
+    // The browser stays open. Another player opens the link in another tab of it.
     let bea = Visit::new(&relay, "game=TEA&name=Bea").beside(&bob).open().await;
     bea.joined().await;
     ann.wait("three are there", SETTLE_WITHIN, |status| names(status).len() == 3).await;
     bob.close().await;
     let again = Visit::new(&relay, "game=TEA&name=Bob").beside(&bea).open().await;
     again.joined().await;
-    // Each is there once.
+    // Each player is there once.
     let is_whole = |status: &Status| {
         let mut names = names(status);
         names.sort_unstable();

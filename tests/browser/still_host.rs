@@ -1,4 +1,4 @@
-//! The host's page lives and its game stands still: the browser withholds its frames, or the game makes no steps.
+//! The host's page lives, but its game stands still: the browser withholds its frames, or the game makes no steps.
 
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
@@ -6,7 +6,7 @@ use samovar_tests::sampler;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
 
-/// Withholds a page's frames from the moment of a request: they wait.
+/// Lets a test withhold the frames of a page. Withheld frames wait until the test releases them.
 const FRAMES: &str = "
 (real => {
   const waiting = [];
@@ -17,7 +17,7 @@ const FRAMES: &str = "
   window.requestAnimationFrame = frame => window.__withheld ? waiting.push(frame) : real(frame);
 })(window.requestAnimationFrame.bind(window));";
 
-/// Two players with robots in a duel that Ann hosts; her frames can be withheld.
+/// Two players with robots in a duel that Ann hosts. Her frames can be withheld.
 async fn playing(relay: &Relay) -> (Player, Player) {
     table(relay, "robots=2").await
 }
@@ -34,7 +34,7 @@ async fn table(relay: &Relay, game: &str) -> (Player, Player) {
     (ann, bob)
 }
 
-/// Waits until a page has not drawn for a while, although it is asked to.
+/// Waits until a page has drawn no frame for half a second, although it asks for frames.
 async fn stops_drawing(page: &Player) {
     wait::until("no frame is drawn any more", SETTLE_WITHIN, async || {
         let before = page.status().await.frames;
@@ -58,7 +58,7 @@ async fn robots_move_on_though_the_hosts_frames_are_withheld() {
     };
     let mut last = robots(&bob.status().await);
     for _ in 0..5 {
-        // Another place each time: the robots' acts do not depend on the host's picture.
+        // The robots are at another place each time, so they do not depend on the host's frames.
         bob.wait("the robots move on", SETTLE_WITHIN, |status| {
             let here = robots(status);
             let moved = here.iter().filter(|pot| !last.contains(pot)).count();
@@ -101,12 +101,12 @@ async fn host_whose_game_stands_still_hands_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_maze_goes_on_though_its_host_draws_nothing_and_then_stands_still() {
+async fn maze_goes_on_though_its_host_stops_drawing_or_stepping() {
     let relay = Relay::start();
     let (ann, bob) = table(&relay, "mode=maze").await;
     let before = bob.status().await;
     let frame = |status: &Status| status.maze.as_ref().map_or(0, |maze| maze.frame);
-    // A second has thirty.
+    // A second has 30 frames, so the maze goes on for three seconds.
     let goes_on = async |from: &Status| {
         let is_further = |status: &Status| frame(status) >= frame(from) + 90;
         bob.wait("the maze goes on", SETTLE_WITHIN, is_further).await

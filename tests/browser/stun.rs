@@ -6,7 +6,8 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
 
-/// Plain requests for an address that the relay has had: a first one is never answered, and counted (docs/relay.md).
+/// The number of requests for an address that the relay has dropped as `unproven`. The relay does not answer a first
+/// request, but counts it (docs/relay.md).
 fn requests(relay: &Relay) -> Result<f64, String> {
     let (_, text) = relay.get("/metrics")?;
     let name = "samovar_datagrams_dropped_total{reason=\"unproven\"} ";
@@ -15,11 +16,11 @@ fn requests(relay: &Relay) -> Result<f64, String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_knows_the_relays_udp_port_asks_there_for_its_address_and_links_directly() {
+async fn page_asks_the_relays_udp_port_for_its_own_address() {
     let udp = ["--udp", "127.0.0.1:0", "--public-address", "127.0.0.1"];
     let relay = Relay::start_with(&Place::here(), &udp);
     let ann = Player::join(&relay, "new=TEA&name=Ann&robots=0").await;
-    // Their first connection is the one to the relay, in the answer to which the port is named.
+    // A page's first connection is the one to the relay. The answer to it names the relay's UDP port.
     let has_port = async || {
         let (_, text) = relay.get("/metrics")?;
         let carries = text.contains("samovar_members{path=\"webrtc\"} 1");

@@ -1,4 +1,4 @@
-//! A page's own network is cut: the page reports that, and not that the others are gone.
+//! A page whose own network is cut reports that. It does not say that the others are gone.
 
 use samovar_tests::network::Network;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
@@ -67,7 +67,7 @@ async fn page_whose_network_is_cut_says_so() {
         player.wait("there is a backup", SETTLE_WITHIN, ready).await;
     }
     cut_off(&network, BOB, (&bob, "Bob"), &ann).await;
-    // The host gets no exception.
+    // The same holds for the host.
     cut_off(&network, ANN, (&ann, "Ann"), &bob).await;
     ann.finish().await;
     bob.finish().await;

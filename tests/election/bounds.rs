@@ -7,7 +7,7 @@ use samovar_wire::Duration;
 pub(crate) enum Rules {
     /// Warrants and votes.
     Samovar,
-    /// DirectPlay 4's: a peer that sees no lower id announces itself.
+    /// The rules of DirectPlay 4: a peer that sees no lower id announces itself.
     Seed,
 }
 
@@ -15,27 +15,28 @@ pub(crate) enum Rules {
 pub(crate) struct Bounds {
     pub(crate) rules: Rules,
     pub(crate) peers: usize,
-    /// Whether there is a relay at the beginning, after the founding.
+    /// Whether the relay is still there after the founding.
     pub(crate) has_relay: bool,
-    /// Whether members come or are dropped.
+    /// Whether the electorate may change, because members come or are dropped.
     pub(crate) electorate_changes: bool,
     /// Peers that die.
     pub(crate) crashes: u8,
-    /// Peers that come back, as new ones.
+    /// Peers that come back under new ids.
     pub(crate) restarts: u8,
     pub(crate) relay_crashes: u8,
     pub(crate) relay_starts: u8,
-    /// The slots that are parted from the others once, a bit for each peer; bit 7 is the relay.
+    /// The slots that one partition parts from the others: a bit for each peer. Bit 7 is the relay. Bit 6 means that
+    /// the relay reaches all peers.
     pub(crate) cut: u8,
-    /// Links that break and begin anew: their content is lost.
+    /// Links that break and begin anew. The messages in them are lost.
     pub(crate) losses: u8,
-    /// Living and connected peers that one other peer takes for dead.
+    /// The number of times that a peer takes a living, connected peer for dead.
     pub(crate) suspicions: u8,
-    /// Hosts that want a successor.
+    /// Hosts that hand over.
     pub(crate) resignations: u8,
-    /// Members that the host takes from the view because they are silent.
+    /// Members that the host removes from the view because they are silent.
     pub(crate) removals: u8,
-    /// How often time passes, and how much each time, in milliseconds.
+    /// The number of times that time passes, and by how much each time, in milliseconds.
     pub(crate) ticks: u8,
     pub(crate) span: u16,
 }
@@ -58,14 +59,14 @@ impl Bounds {
         ticks: 0,
         span: PROBE,
     };
-    /// There is no relay any more: the next host is elected by vote.
+    /// There is no relay any more, so the next host is elected by votes.
     const VOTES: Self = Self { has_relay: false, span: VOTE, ..Self::NONE };
 
-    /// The first this many of [`Self::NARROW`] run with every change.
+    /// The number of bounds at the beginning of [`Self::NARROW`] that are checked with every change.
     pub(crate) const QUICK: usize = 7;
 
-    /// Each stresses another part, the quick ones first. Together 5.9 million states, and four minutes of one core in
-    /// the dev profile.
+    /// Each of these bounds stresses another part. The quick ones come first. Together they have 5.9 million states,
+    /// and take four minutes of one core in the dev profile.
     pub(crate) const NARROW: [(&str, Self); 12] = [
         ("the relay: a crash, a false alarm", Self::SEED_FAULTS),
         ("the relay: three, a resignation", Self { peers: 3, resignations: 1, ticks: 1, ..Self::NONE }),
@@ -97,7 +98,7 @@ impl Bounds {
         ("two: the host and the relay, and the other", Self { peers: 2, ..Self::HOST_AND_RELAY }),
     ];
 
-    /// These take hours, and many gigabytes.
+    /// Bounds that take hours, and many gigabytes.
     pub(crate) const WIDE: [(&str, Self); 7] = [
         ("the relay: a resignation", Self { resignations: 1, ticks: 1, ..Self::NONE }),
         (
@@ -144,11 +145,12 @@ impl Bounds {
     }
 }
 
-/// Partitions: one, a pair, and three, with the relay on either side or reached by both.
+/// Partitions that part one, two or three peers from the others, with the relay on either side or reached by both.
 pub(crate) const CUTS: [u8; 8] =
     [0, 0b0001, 0b0011, 0b1000_0001, 0b1000_0011, 0b0111, 0b0100_0001, 0b0100_0011];
 
-/// A probe ends; a claim is repeated and still counts.
+/// Within this time, in milliseconds, a probe ends, and a claim is repeated and still counts.
 pub(crate) const PROBE: u16 = 300;
-/// A vote counts as failed; a lease ends; a relay that does not answer counts as away.
+/// Within this time, in milliseconds, a vote counts as failed, a lease ends, and a relay that does not answer counts
+/// as away.
 pub(crate) const VOTE: u16 = 1_100;

@@ -1,10 +1,10 @@
-//! Every history of four peers and a relay within stated bounds, by a model checker: the host of each term, and its
-//! right to be it.
+//! A model checker runs every history of four peers and a relay within stated bounds. It checks that each term has
+//! one host, and that the host has a right to its term.
 //!
-//! Peers run the real machine of `samovar-roster`, the relay that of `samovar-directory` with its disk. Their
-//! surroundings (links, suspicion, the session object) are reduced to the promises of PROTOCOL §2 to §5. The promise to
-//! prove is docs/recovery.md, promise 4. DirectPlay 4's algorithm (docs/sources.md) runs in the same world, and breaks
-//! it.
+//! Peers run the real state machine of `samovar-roster`, and the relay that of `samovar-directory` with its disk.
+//! Their surroundings (links, suspicion, the session object) are reduced to the promises of PROTOCOL §2 to §5. The
+//! promise to prove is docs/recovery.md, promise 4. DirectPlay 4's algorithm (docs/sources.md) runs in the same
+//! world, and breaks that promise.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
@@ -25,10 +25,10 @@ use stateright::{Checker, Expectation, Model, Path, Property};
 use step::Step;
 use world::World;
 
-/// Random histories, and the number of them that run with every change.
+/// The number of random histories, and how many of them run with every change.
 const WALKS: usize = 20_000;
 const QUICK_WALKS: usize = 4_000;
-/// The most steps of each; the longest took 242.
+/// The most steps of a random history. The longest one took 242.
 const STEPS_MAX: usize = 5_000;
 
 /// All histories within these bounds.
@@ -72,11 +72,11 @@ impl Model for Elections {
     }
 }
 
-/// The result within some bounds.
+/// The result of a check within some bounds.
 struct Found {
     unique: usize,
     seen: Vec<&'static str>,
-    /// The first broken promise, and its history.
+    /// The broken promise, if there is one, and the history that breaks it.
     broken: Option<(&'static str, Path<World, Step>)>,
 }
 
@@ -119,15 +119,15 @@ fn every_history_within_the_bounds_has_one_host_per_term() {
         seen.extend(found.seen);
     }
     say(&format!("{total} unique states: one host per term, and no two at rest, in all of them"));
-    // Bounds without events would prove nothing.
+    // Each of the wanted events must have happened. Histories without events would prove nothing.
     let properties = Elections(Bounds::NONE).properties();
     for wanted in properties.iter().filter(|property| property.expectation == Expectation::Sometimes) {
         assert!(seen.contains(&wanted.name), "not once: {}", wanted.name);
     }
 }
 
-/// Random histories, longer than an exhaustive search allows. Whenever a majority is left, connected and quiet, it has
-/// a host.
+/// Runs random histories, longer than an exhaustive search allows. Whenever a majority is left, connected and quiet,
+/// it must have a host.
 #[test]
 fn random_histories_have_one_host_per_term() {
     let mut entropy = Entropy::new([1; 32]);
@@ -141,7 +141,7 @@ fn random_histories_have_one_host_per_term() {
             span: [PROBE, VOTE][draw(2)],
             ..Bounds::ALL
         };
-        // Some have only each other from the beginning: the host may die with its likely successor.
+        // Some histories have no relay from the beginning, and the host may die together with its likely successor.
         let bounds = if draw(4) == 0 { Bounds { peers: 5, ..Bounds::ORPHANS } } else { bounds };
         let mut world = World::new(bounds);
         let mut history = Vec::new();
@@ -177,8 +177,8 @@ fn random_histories_have_one_host_per_term() {
 }
 
 /// A host that lost most of its electorate goes on with the relay's warrant and the few members that it hears. The
-/// others hear of that term from the relay, but of its electorate from no peer. If they voted by the electorate before,
-/// there could be two majorities and two hosts in one term.
+/// others hear of that term from the relay, but no peer tells them its electorate. If they voted by the old
+/// electorate, there could be two majorities and two hosts in one term.
 #[test]
 fn no_vote_counts_without_the_electorate_of_a_witnessed_term() {
     let mut history = History(World::new(Bounds {
@@ -192,7 +192,8 @@ fn no_vote_counts_without_the_electorate_of_a_witnessed_term() {
         electorate_changes: true,
         ..Bounds::NONE
     }));
-    // 0 and 1 do not hear 2, 3 and 4, and all hear the relay; 0 drops the three and hands over to 1.
+    // Peers 0 and 1 do not hear peers 2, 3 and 4, and all five hear the relay. Peer 0 drops the three, and hands over
+    // to peer 1.
     history.take(Step::Part);
     for gone in 2..5 {
         history.take(Step::Suspect(0, gone));
@@ -205,7 +206,8 @@ fn no_vote_counts_without_the_electorate_of_a_witnessed_term() {
     history.run();
     let second = history.0.founders[1];
     assert!(history.0.living().all(|(_, member)| member.host() == second && member.term().is_witnessed()));
-    // The relay goes, the three miss 1 and are most of five, and 1 hands back to 0 by a vote of two.
+    // The relay goes. The three miss peer 1, and are a majority of the old electorate of five. Peer 1 hands back to
+    // peer 0 by a vote of two.
     history.take(Step::RelayCrash);
     (2..5).for_each(|slot| history.take(Step::Notice(slot)));
     history.run();
@@ -215,7 +217,7 @@ fn no_vote_counts_without_the_electorate_of_a_witnessed_term() {
     assert!(history.0.hosts.keys().any(|term| !term.is_witnessed()), "the two know their electorate");
 }
 
-/// A history told step by step.
+/// A history whose steps the test chooses.
 struct History(World);
 
 impl History {
@@ -226,7 +228,7 @@ impl History {
         self.0.take(step);
     }
 
-    /// Delivers everything that is on its way.
+    /// Delivers all messages that are on their way.
     fn run(&mut self) {
         loop {
             let mut steps = Vec::new();
@@ -241,16 +243,16 @@ impl History {
 }
 
 #[test]
-fn directplays_algorithm_splits() {
+fn directplay_algorithm_ends_with_two_hosts() {
     let found = check("DirectPlay 4's algorithm", Bounds::SEED);
     let (property, path) = found.broken.expect("the lowest id that everybody sees is not the same for all");
     assert_eq!(property, "no two hosts at rest: no split brain");
-    // The same faults by warrants and votes are one of the bounds within which no promise breaks.
+    // The same faults with warrants and votes are among the bounds within which no promise breaks.
     assert!(Bounds::NARROW.iter().any(|(_, bounds)| *bounds == Bounds::SEED_FAULTS));
     say(&format!("as it must, DirectPlay 4's algorithm breaks it ({property}):\n{}", tell(path)));
 }
 
-/// Prints a figure although the test passes: a harness captures the output of the print macros.
+/// Prints a figure even if the test passes. The test harness would capture the output of the print macros.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! One peer: its judgement of the host, the consequences, and the session object as far as elections need it.
+//! One peer: its judgement of the host, what it does about it, and as much of the session object as elections need.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Member {
         }
     }
 
-    /// DirectPlay 4's peers know no terms.
+    /// The term of this peer. DirectPlay 4's peers know no terms, so they have the default.
     pub(crate) fn term(&self) -> Term {
         match &self.mind {
             Mind::Samovar(roster) => roster.term(),
@@ -49,7 +49,7 @@ impl Member {
         }
     }
 
-    /// The same after its lease has had time to end.
+    /// Whether it still acts as the host after its lease has had time to end.
     pub(crate) fn will_act_as_host(&self, now: Time) -> bool {
         let mut later = self.clone();
         let (view, missed) = (Arc::clone(&later.view), later.missed.clone());
@@ -84,7 +84,7 @@ impl Member {
 }
 
 impl World {
-    /// A peer looks around, and acts on what it sees.
+    /// Lets a peer judge its host, and act on that.
     pub(crate) fn look(&mut self, slot: usize) {
         let now = self.now;
         let Some(member) = self.member_mut(slot) else { return };
@@ -111,7 +111,8 @@ impl World {
         }
     }
 
-    /// A peer adopts another term. A former host that is not to stay loses its place.
+    /// Lets a peer live under the term that it knows now. The term's host takes over. A peer whose view does not have
+    /// the host ends.
     fn begin_term(&mut self, slot: usize, former: PeerId) {
         let Some(member) = self.member(slot) else { return };
         let (term, host, peer) = (member.term(), member.host(), member.peer);
@@ -119,12 +120,13 @@ impl World {
         if host == peer {
             self.become_host(slot, former);
         } else if !self.member(slot).is_some_and(|member| member.view.has(host)) {
-            // It had given up on its successor; its ticket takes the seat back.
+            // The peer had removed this host from its view. It ends, and its ticket takes the seat back.
             self.end(slot);
         }
     }
 
-    /// Takes the session object. The former host is dropped unless it handed over: without that it is out of date.
+    /// Makes a peer the host, with the session object. The former host is dropped unless it handed over, because it
+    /// is out of date.
     fn become_host(&mut self, slot: usize, former: PeerId) {
         let Some(member) = self.member_mut(slot) else { return };
         let (peer, term, missed) = (member.peer, member.term(), member.missed.clone());
@@ -142,7 +144,7 @@ impl World {
         self.publish(slot);
     }
 
-    /// A peer that is no member any more has no link either.
+    /// Ends a member's link to a peer that is no member any more.
     fn drop_link(&mut self, slot: usize, gone: PeerId) {
         if let Some(other) = self.slot_of(gone) {
             self.lanes[slot][other].clear();
@@ -153,7 +155,7 @@ impl World {
         member.closed.insert(gone);
     }
 
-    /// The host names the members from now on.
+    /// Lets the host send its view to the relay and to all members, after it has named a backup that answers.
     pub(crate) fn publish(&mut self, slot: usize) {
         let Some(member) = self.member_mut(slot) else { return };
         let (peer, term, missed) = (member.peer, member.term(), member.missed.clone());
@@ -178,7 +180,7 @@ impl World {
         self.say_to_relay(slot, &ToRelay::Members(members));
     }
 
-    /// A host's work between two views: the electorate follows the members.
+    /// Lets a settled host change the electorate by one step towards the members, and publish the next view.
     pub(crate) fn next_view(&mut self, slot: usize) {
         let Some(member) = self.member_mut(slot) else { return };
         let has_resigned = member.roster().is_some_and(|roster| roster.heir().is_some());
@@ -192,7 +194,7 @@ impl World {
         }
     }
 
-    /// The host drops a member that it misses.
+    /// Lets the host drop a member that it misses.
     pub(crate) fn remove(&mut self, slot: usize, gone: PeerId) {
         let Some(member) = self.member_mut(slot) else { return };
         Arc::make_mut(&mut member.view).vacate(Time::ZERO, gone);
@@ -201,7 +203,7 @@ impl World {
         self.next_view(slot);
     }
 
-    /// A warrant from the relay or from a member.
+    /// Handles a warrant from the relay or from a member.
     pub(crate) fn on_warrant(&mut self, slot: usize, warrant: Warrant) {
         let Some(member) = self.member_mut(slot) else { return };
         if let Some(known) = &mut member.joins_under {
@@ -219,7 +221,7 @@ impl World {
         }
     }
 
-    /// A newcomer asks the known host for admission.
+    /// Lets a newcomer ask the host that it knows for admission.
     pub(crate) fn knock(&mut self, slot: usize) {
         let host = self.member(slot).and_then(|member| member.joins_under).map(|warrant| warrant.host);
         if let Some(other) = host.and_then(|host| self.slot_of(host)) {
@@ -227,7 +229,8 @@ impl World {
         }
     }
 
-    /// Views after a vote wait for the relay, without which no newcomer could have come.
+    /// Lets a host admit a newcomer. A host by vote admits no peer: there is no relay then, without which no newcomer
+    /// comes.
     pub(crate) fn admit(&mut self, slot: usize, newcomer: PeerId) {
         let Some(member) = self.member_mut(slot) else { return };
         if !member.acts_as_host() || !member.term().is_witnessed() || member.view.has(newcomer) {
@@ -241,7 +244,7 @@ impl World {
         self.publish(slot);
     }
 
-    /// The session object arrives.
+    /// Handles a view that arrives from the host.
     pub(crate) fn on_view(&mut self, slot: usize, from: PeerId, term: Term, view: &Arc<View>) {
         let key = self.desk.key;
         let Some(member) = self.member_mut(slot) else { return };
@@ -270,7 +273,7 @@ impl World {
         }
     }
 
-    /// A peer's session ends. It may come back as a new one.
+    /// Ends a peer's session. The peer may come back under a new id.
     pub(crate) fn end(&mut self, slot: usize) {
         self.hang_up(slot);
         self.members[slot] = None;

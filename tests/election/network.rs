@@ -1,4 +1,4 @@
-//! Lanes between peers: in order, and complete until they break.
+//! Lanes between peers. A lane delivers all its letters in order until it breaks.
 
 use samovar_wire::PeerId;
 use samovar_wire::control::PeerControl;
@@ -31,13 +31,14 @@ impl World {
         }
     }
 
-    /// A link breaks and begins anew: each end introduces itself, or tells the other that it is no member any more.
+    /// Breaks a link, which begins anew. Each end introduces itself, or tells the other that it is no member any
+    /// more.
     pub(crate) fn lose(&mut self, one: usize, other: usize) {
         for (from, to) in [(one, other), (other, one)] {
             let closes = self.lanes[from][to].contains(&Letter::Dropped);
             self.lanes[from][to].clear();
             if closes {
-                // It is repeated whenever the other end speaks.
+                // A peer repeats this letter whenever the other end sends something, so it is not lost.
                 self.lanes[from][to].push_back(Letter::Dropped);
             }
             let Some(peer) = self.member(to).map(|member| member.peer) else { continue };
@@ -63,14 +64,16 @@ impl World {
         };
         let sender = self.member(from).map(|member| member.peer);
         let Mind::Samovar(roster) = &member.mind else { return self.reaches(from, to) };
-        // A peer that voted does not listen to the host any more; a message ahead by a vote waits.
+        // A peer that voted does not listen to the host any more. A view waits if the receiver does not know its term
+        // yet.
         let is_heard = member.joins_under.is_some() || sender.is_none_or(|sender| roster.listens_to(sender));
         let is_ahead = matches!(letter, Letter::View(term, _) if *term > member.known_term());
         self.reaches(from, to) && is_heard && !is_ahead
     }
 
-    /// Delivers at once the letters whose order makes no difference: those without any effect now or later, opinions,
-    /// which each peer may form a moment later anyway, and receipts while no electorate changes.
+    /// Delivers at once the letters whose order makes no difference. These are letters without any effect now or
+    /// later, opinions (since each peer may form one a moment later anyway), and receipts while the electorate does
+    /// not change.
     pub(crate) fn settle(&mut self) {
         let slots = self.members.len();
         let pairs = || (0..slots * slots).map(|pair| (pair / slots, pair % slots));
@@ -108,7 +111,7 @@ impl World {
 
     pub(crate) fn deliver(&mut self, from: usize, to: usize) {
         let Some(letter) = self.lanes[from][to].pop_front() else { return };
-        // Letters of a peer that is gone arrive as well; its slot has no new sender before.
+        // Letters of a peer that is gone still arrive. Its slot gets a new peer only when they have.
         let Some(sender) = self.senders[from] else { return };
         match letter {
             Letter::Control(news) => self.on_news(to, sender, news),
@@ -158,14 +161,14 @@ impl World {
         }
     }
 
-    /// By DirectPlay 4's rules: the pinged candidate does not answer.
+    /// Handles pings without an answer, by DirectPlay 4's rules: the pinged candidate is unreachable.
     pub(crate) fn time_out(&mut self, slot: usize) {
         let Some(member) = self.member_mut(slot) else { return };
         let view = member.view.clone();
         let Mind::Seed(seed) = &mut member.mind else { return };
         let Some(candidate) = seed.candidate(&view) else { return };
         if seed.time_out(candidate, &view) {
-            // A peer that it cannot see is not told.
+            // The peer tells only those that it can still reach.
             let seen: Vec<_> = seed.reachable(&view).collect();
             for other in seen.into_iter().filter_map(|peer| self.slot_of(peer)).collect::<Vec<_>>() {
                 self.post(slot, other, Letter::Announcement);

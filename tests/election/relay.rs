@@ -14,11 +14,11 @@ use crate::world::{Member, Mind, RELAY, World};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Socket {
     pub(crate) conn: Option<ConnId>,
-    /// The peer has read that the relay let it in.
+    /// Whether the peer has read that the relay let it in.
     has_entered: bool,
     pub(crate) up: VecDeque<Vec<u8>>,
     pub(crate) down: VecDeque<Vec<u8>>,
-    /// It has ended for the peer; the relay has not noticed.
+    /// The connection that has ended at the peer, while the relay has not noticed yet.
     pub(crate) dead: Option<ConnId>,
 }
 
@@ -66,9 +66,9 @@ fn decode(bytes: &[u8]) -> Option<FromRelay> {
 }
 
 impl World {
-    /// Whether the relay lists the game: then newcomers need not wait for it.
+    /// Whether the relay lists the game, so that newcomers need not wait for it.
     pub(crate) fn has_live_game(&self) -> bool {
-        // A peer that only joined, and is back first, waits as well.
+        // The relay lists no game while only peers that want to join are connected. They wait, too.
         let is_listed = |relay: &Arc<Directory>| relay.usage().games > 0;
         self.relay.as_ref().is_some_and(is_listed) && !self.can_write()
     }
@@ -77,7 +77,7 @@ impl World {
         Arc::make_mut(&mut self.desk)
     }
 
-    /// Opens a socket and enters without delay; the relay's answer waits in the socket.
+    /// Opens a socket and enters without delay. The relay's answer waits in the socket.
     fn dial(&mut self, slot: usize, purpose: Purpose) {
         let conn = {
             let desk = self.desk_mut();
@@ -103,7 +103,7 @@ impl World {
         self.drain(answered.then_some(conn));
     }
 
-    /// Founds the game or joins it; the relay's answer.
+    /// Founds the game or joins it. Returns the relay's answer.
     pub(crate) fn enter_first(&mut self, slot: usize, founds: bool) -> Entered {
         self.dial(slot, if founds { Purpose::Create(Some(code())) } else { Purpose::Join(code()) });
         while self.can_write() {
@@ -115,8 +115,8 @@ impl World {
         entered
     }
 
-    /// Delivers the outputs, and queues the disk's requests. A member that has just answered may be asked again, only
-    /// to measure its time.
+    /// Delivers the directory's outputs, and queues its writes to the disk. It drops a probe to the connection
+    /// `timed`, whose member has just answered or entered: such a probe only measures time.
     fn drain(&mut self, mut timed: Option<ConnId>) {
         let Some(directory) = self.relay.as_mut().map(Arc::make_mut) else { return };
         let requests: Vec<_> = std::iter::from_fn(|| directory.poll_request()).collect();
@@ -133,8 +133,8 @@ impl World {
                     let message = decode(&bytes);
                     match message {
                         Some(FromRelay::Entered(_)) => timed = Some(conn),
-                        // The time that an entrant takes to answer has no meaning here, where time passes in strides;
-                        // and each open question multiplies the histories.
+                        // Time passes in strides here, so the time that an entrant takes to answer has no meaning.
+                        // Each open probe would multiply the histories.
                         Some(FromRelay::Probe(_)) if timed.take_if(|asked| *asked == conn).is_some() => {
                             continue;
                         }
@@ -158,7 +158,8 @@ impl World {
         match &message {
             FromRelay::Issued(warrant) | FromRelay::Successor(warrant) => self.note_given(warrant),
             FromRelay::Entered(entered) => self.note_given(&entered.warrant),
-            // A pulse is no news here, and a hint is no more than a suspicion.
+            // A pulse has no effect here. A hint that a peer is gone only causes a suspicion, and those are steps of
+            // their own.
             FromRelay::Pulse | FromRelay::Gone(_) => return,
             _ => {}
         }
@@ -181,7 +182,7 @@ impl World {
         !self.desk.writes.is_empty()
     }
 
-    /// The oldest write reaches the disk.
+    /// Lets the oldest write reach the disk.
     pub(crate) fn write(&mut self) {
         let Some(record) = self.desk_mut().writes.pop_front() else { return };
         let (session, term, now) = (record.session, record.term, self.now);
@@ -221,7 +222,7 @@ impl World {
         }
     }
 
-    /// A socket ends, for the peer.
+    /// Ends a socket at the peer's end.
     pub(crate) fn hang_up(&mut self, slot: usize) {
         let socket = std::mem::take(&mut self.sockets[slot]);
         let was_open = self.relay.is_some() && socket.conn.is_some();
@@ -233,7 +234,7 @@ impl World {
         self.note_relay(slot, false);
     }
 
-    /// The relay notices that a socket ended.
+    /// Lets the relay notice that a socket ended.
     pub(crate) fn notice_end(&mut self, slot: usize) {
         let (dead, now) = (self.sockets[slot].dead.take(), self.now);
         if let (Some(conn), Some(directory)) = (dead, self.relay.as_mut().map(Arc::make_mut)) {
@@ -254,7 +255,7 @@ impl World {
         is_member && self.relay.is_some() && self.sockets[slot].conn.is_none() && self.reaches(slot, RELAY)
     }
 
-    /// A peer comes back to the relay with its id.
+    /// Lets a peer come back to the relay with its id.
     pub(crate) fn resume(&mut self, slot: usize) {
         let Some(member) = self.member(slot) else { return };
         let Mind::Samovar(roster) = &member.mind else { return };
@@ -262,7 +263,7 @@ impl World {
         self.dial(slot, Purpose::Resume(code(), member.pass, warrant));
     }
 
-    /// The first message of a peer arrives at the relay.
+    /// Delivers a peer's first message to the relay.
     pub(crate) fn read_up(&mut self, slot: usize) {
         let socket = &mut self.sockets[slot];
         if let (Some(bytes), Some(conn)) = (socket.up.pop_front(), socket.conn) {
@@ -270,7 +271,7 @@ impl World {
         }
     }
 
-    /// The first message of the relay arrives at a peer.
+    /// Delivers the relay's first message to a peer.
     pub(crate) fn read_down(&mut self, slot: usize) {
         let Some(bytes) = self.sockets[slot].down.pop_front() else { return };
         match decode(&bytes) {
@@ -297,8 +298,8 @@ impl World {
         self.look(slot);
     }
 
-    /// Whether the delay of the relay's next message to a peer makes no difference: a denial, a probe, whose answer may
-    /// be late, a known warrant.
+    /// Whether it makes no difference when the relay's next message reaches a peer. That holds for a denial, for a
+    /// known warrant, and for a probe, whose answer may be late.
     pub(crate) fn is_routine(&self, slot: usize) -> bool {
         let Some(bytes) = self.sockets[slot].down.front() else { return false };
         match decode(bytes) {

@@ -20,12 +20,12 @@ impl Seed {
         self.host == self.me
     }
 
-    /// The host is gone for this peer, and no peer has announced itself yet.
+    /// Whether the host is unreachable for this peer, and no other peer has announced itself yet.
     pub(crate) fn is_migrating(&self) -> bool {
         self.unreachable.contains(&self.host)
     }
 
-    /// The peer that this one pings: the host, and once that is gone the lowest id that could follow it.
+    /// The peer that this one pings: the host, or the lowest id that could follow an unreachable host.
     pub(crate) fn candidate(&self, view: &View) -> Option<PeerId> {
         if !self.is_migrating() {
             return Some(self.host).filter(|_| !self.is_host());
@@ -41,7 +41,8 @@ impl Seed {
         self.is_migrating() && self.candidate(view).is_some()
     }
 
-    /// Eight pings were not answered. `true` if this peer has the lowest id of all that answer: it is host now.
+    /// Notes that eight pings were not answered. Returns `true` if this peer has the lowest id of all that answer,
+    /// which makes it the host.
     pub(crate) fn time_out(&mut self, candidate: PeerId, view: &View) -> bool {
         self.unreachable.insert(candidate);
         let becomes = self.is_migrating() && self.candidate(view).is_none();
@@ -51,7 +52,7 @@ impl Seed {
         becomes
     }
 
-    /// A peer announces that it is host; no peer checks its right.
+    /// Accepts the announcement of a peer that it is host. No peer checks its right.
     pub(crate) fn on_announcement(&mut self, from: PeerId) {
         self.unreachable.remove(&from);
         self.host = from;

@@ -16,7 +16,7 @@ use crate::world::{Member, Mind, RELAY, World};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
     Crash(usize),
-    /// The process comes back, as a peer that is no member yet.
+    /// A process comes back, as a peer that is no member yet.
     Restart(usize),
     RelayCrash,
     RelayStart,
@@ -25,11 +25,11 @@ pub(crate) enum Step {
     Heal,
     /// A link breaks and begins anew.
     Lose(usize, usize),
-    /// A peer notices the silent ones.
+    /// A peer notices which peers are silent.
     Notice(usize),
     /// A peer takes a living one for dead.
     Suspect(usize, usize),
-    /// DirectPlay 4's: eight pings in a row were not answered.
+    /// By DirectPlay 4's rules: eight pings in a row were not answered.
     TimeOut(usize),
     Resign(usize),
     /// The host drops a member that it misses.
@@ -54,7 +54,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Whether it is a fault, whose number is bounded, and not an event that follows by itself.
+    /// Whether it is a fault, whose number is bounded. Other events follow by themselves.
     pub(crate) const fn is_fault(self) -> bool {
         !matches!(
             self,
@@ -70,7 +70,7 @@ impl Step {
 }
 
 impl World {
-    /// A session of the given members, the first its host, with its first election still to come.
+    /// A session that all peers have joined. The first one is the host, and there was no election yet.
     pub(crate) fn new(bounds: Bounds) -> Self {
         let (directory, desk) = new_relay();
         let slots = bounds.peers;
@@ -177,7 +177,7 @@ impl World {
         } else if self.left.cut != 0 {
             steps.push(Step::Part);
         }
-        // Time passes only while no letter travels; only messages to the relay may be late for it.
+        // Time passes only while no letter is on its way to a peer. Messages to the relay may still be.
         if self.left.ticks > 0 && self.is_quiet() {
             steps.push(Step::Tick);
         }
@@ -322,7 +322,8 @@ impl World {
         let heir = member.view.backup().unwrap();
         let roster = member.roster().unwrap();
         roster.resign(now, heir);
-        // As if the heir did not hear of it in time: it may be made host before it knows.
+        // The host goes on as if the time for the heir's answer were over. So the heir may become host before it
+        // knows that this peer stays.
         roster.handle_heir_knows(now);
         self.look(slot);
     }

@@ -1,4 +1,4 @@
-//! Peers, the lanes between them, the relay, and the hosts of all terms.
+//! The world: peers, the lanes between them, the relay, and the hosts of all terms.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use crate::step::Step;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Letter {
     Control(PeerControl),
-    /// The session object under a term.
+    /// The view of a term's host.
     View(Term, Arc<View>),
-    /// The receiver's view of this number, under this term, has arrived.
+    /// The receiver's view with this number, under this term, has arrived.
     Held(Term, u64),
     /// A newcomer asks for admission.
     Hello,
     /// The receiver is no member any more.
     Dropped,
-    /// By DirectPlay 4's rules: the sender is host.
+    /// The sender is host, by DirectPlay 4's rules.
     Announcement,
 }
 
@@ -45,14 +45,14 @@ pub(crate) struct Member {
     pub(crate) view: Arc<View>,
     /// The peers that it takes for dead.
     pub(crate) missed: SortedSet<PeerId>,
-    /// The peers that it has no link to any more: one of the two dropped the other.
+    /// The peers that it has no link to any more, because one of the two dropped the other.
     pub(crate) closed: SortedSet<PeerId>,
-    /// The view that each member has, as known to a host.
+    /// The number of the view that each member has, as far as a host knows.
     pub(crate) holding: SortedMap<PeerId, u64>,
     pub(crate) pass: PeerPass,
     /// The former host, if it handed over.
     pub(crate) stays: Option<PeerId>,
-    /// It has no seat yet, and this is the highest warrant that it knows.
+    /// The highest warrant that a peer without a seat knows; `None` for a member.
     pub(crate) joins_under: Option<Warrant>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct World {
     pub(crate) left: Bounds,
     pub(crate) now: Time,
     pub(crate) members: Vec<Option<Arc<Member>>>,
-    /// The present or last speaker of each slot.
+    /// The peer in each slot, or the last one that was there.
     pub(crate) senders: Vec<Option<PeerId>>,
     pub(crate) lanes: Vec<Vec<VecDeque<Letter>>>,
     pub(crate) sockets: Vec<Socket>,
@@ -69,16 +69,16 @@ pub(crate) struct World {
     pub(crate) desk: Arc<Desk>,
     /// The slots that are parted from the others now.
     pub(crate) parted: u8,
-    /// The host of each term, as any peer believes or the relay granted.
+    /// The host of each term, as a peer believed or the relay granted.
     pub(crate) hosts: BTreeMap<Term, PeerId>,
-    /// The peers that there were from the beginning.
+    /// The members of the session at the beginning.
     pub(crate) founders: Arc<Vec<PeerId>>,
     pub(crate) broken: Option<String>,
 }
 
 /// The relay's bit in a cut.
 pub(crate) const RELAY: usize = 7;
-/// The bit of a cut that parts peers from peers only: the relay reaches them all.
+/// The bit of a cut that parts peers from each other, but none from the relay.
 pub(crate) const BUT_RELAY: usize = 6;
 
 impl World {
@@ -98,14 +98,14 @@ impl World {
         self.living().find(|(_, member)| member.peer == peer).map(|(slot, _)| slot)
     }
 
-    /// Whether bytes get from one slot to another; the relay is one, too.
+    /// Whether bytes get from one slot to another. The relay counts as a slot, too.
     pub(crate) fn reaches(&self, from: usize, to: usize) -> bool {
         let side = |slot: usize| self.parted >> slot & 1;
         let by_relay = (from == RELAY || to == RELAY) && side(BUT_RELAY) == 1;
         by_relay || side(from) == side(to)
     }
 
-    /// The peers that this one would miss if it looked now.
+    /// The peers that this one would miss if it judged now.
     pub(crate) fn silent_for(&self, slot: usize) -> SortedSet<PeerId> {
         let Some(member) = self.member(slot) else { return SortedSet::new() };
         let others = member.view.members().map(|other| other.peer).filter(|&peer| peer != member.peer);
@@ -116,20 +116,20 @@ impl World {
         others.filter(is_silent).collect()
     }
 
-    /// Whether neither of two has dropped the other.
+    /// Whether two peers are linked: neither has dropped the other.
     pub(crate) fn are_linked(&self, one: usize, other: usize) -> bool {
         let (Some(one), Some(other)) = (self.member(one), self.member(other)) else { return true };
         !one.closed.contains(&other.peer) && !other.closed.contains(&one.peer)
     }
 
-    /// Nothing is on its way to a peer.
+    /// Whether no message is on its way to a peer.
     pub(crate) fn is_quiet(&self) -> bool {
         let slots = 0..self.members.len();
         slots.clone().all(|from| slots.clone().all(|to| !self.arrives(from, to)))
             && self.sockets.iter().all(|socket| socket.down.is_empty())
     }
 
-    /// Nothing is under way, and all see which peers live.
+    /// Whether no message is under way, and all peers know which others live.
     pub(crate) fn is_at_rest(&self) -> bool {
         let empty = |from: usize, to: usize| self.members[to].is_none() || self.lanes[from][to].is_empty();
         let slots = self.members.len();
@@ -144,7 +144,7 @@ impl World {
             })
     }
 
-    /// Whether two peers with a link to each other would act as hosts, however much time passed. A dropped peer without
+    /// Whether two peers that are linked would both act as hosts, however much time passed. A dropped peer without
     /// any link may go on alone until it reaches the relay.
     pub(crate) fn is_split(&self) -> bool {
         let acting: Vec<_> = self.living().filter(|(_, member)| member.acts_as_host()).collect();
@@ -172,7 +172,7 @@ impl World {
         world
     }
 
-    /// Lets all events happen that follow by themselves.
+    /// Takes all steps that are not faults, until none is left.
     fn run(&mut self) {
         loop {
             let mut steps = Vec::new();
@@ -182,8 +182,9 @@ impl World {
         }
     }
 
-    /// Whether a member hosts; `None` unless a majority, by every member's count, is fully linked. A newcomer that is
-    /// made host before it has read a view is excluded: in this model it does not begin a session anew.
+    /// Whether a member hosts. `None` unless every member counts a majority of its electorate here, and all are
+    /// linked. A newcomer may be made host before it has read a view. Such a world is excluded, because a newcomer in
+    /// this model does not begin a session anew.
     pub(crate) fn is_hosted(&self) -> Option<bool> {
         let members: Vec<_> = self.living().collect();
         let here = |peer: &&PeerId| members.iter().any(|(_, member)| member.peer == **peer);
@@ -202,7 +203,7 @@ impl World {
         is_majority.then(|| members.iter().any(|(_, member)| member.acts_as_host()))
     }
 
-    /// Notes the peer that another takes for host; there is one per term.
+    /// Notes the host of a term, as a peer or the relay names it. A term with two hosts is a broken promise.
     pub(crate) fn note_host(&mut self, term: Term, host: PeerId, who: &str) {
         let known = *self.hosts.entry(term).or_insert(host);
         if known != host && self.broken.is_none() {
@@ -238,7 +239,7 @@ impl World {
         })
     }
 
-    /// The state in a few lines, for a counterexample.
+    /// Prints the state in a few lines, for a counterexample.
     pub(crate) fn picture(&self) -> String {
         let name = |peer: PeerId| {
             let slot = self.founders.iter().position(|&founder| founder == peer);

@@ -1,4 +1,4 @@
-//! The page's figures for a slow line are true.
+//! Checks that the page's figures about a slow line are true.
 
 use std::time::Duration;
 
@@ -12,19 +12,20 @@ use samovar_tests::watch::{self, Look, Watch};
 /// The delay, one way.
 const DELAY: Duration = Duration::from_millis(30);
 
-/// Lost packets in a hundred, each way.
+/// The percentage of packets that are lost, each way.
 const LOSS: u8 = 5;
 
-/// The greatest error of the shown medians, in milliseconds: a few frames of a busy machine.
+/// The greatest error of the medians that the page shows, in milliseconds: a few frames of a busy machine.
 const TRUE_WITHIN: f64 = 12.0;
 
-/// Keeps the page's connections, whose round trip the browser knows by pings of its own.
+/// Keeps the page's connections. The browser knows their round trips by its own pings.
 const KEEP: &str = "window.__connections = [];
 window.RTCPeerConnection = class extends RTCPeerConnection {
   constructor(...settings) { super(...settings); __connections.push(this); }
 };";
 
-/// The mean round trip of the browser's own pings, over the slowest connection: the direct one, on a slow line.
+/// The mean round trip of the browser's own pings over the slowest connection, which is the direct one on a slow
+/// line.
 const CONTROL: &str = "(async () => {
   let slowest = null;
   for (const connection of __connections)
@@ -34,18 +35,20 @@ const CONTROL: &str = "(async () => {
   return slowest;
 })()";
 
-/// Ages have a unit of 128 µs, which bounds how exactly a sample can be identified.
+/// The greatest difference, in milliseconds, between two statements of the same sample's time. Ages have a unit of
+/// 128 µs, so they identify a sample only so exactly.
 const SAME: f64 = 0.3;
 
-/// A look that took longer, in milliseconds, was interrupted.
+/// The longest time that reading the page's figures may take, in milliseconds. A longer look was interrupted, and
+/// does not count.
 const TOOK: f64 = 3.0;
 
-/// The time for the clocks to settle, and then the time of the looks.
+/// The time in which the clocks settle, and then the time in which the figures are read.
 const SETTLE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_secs(15);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ping_and_age_of_data_over_a_slow_line_are_true() {
+async fn ping_and_age_of_data_are_true_over_a_slow_line() {
     let line = Line { delay: DELAY, loss: LOSS };
     let network = match Network::of(&[Access::Near, Access::Near, Access::Far(line)]) {
         Ok(network) => network,
@@ -78,7 +81,7 @@ async fn ping_and_age_of_data_over_a_slow_line_are_true() {
             "{name} sees a ping of {ping:.2} ms, its browser {control:.2}, and data {least:.1} to {most:.1} ms old, \
              mostly {usual:.1}"
         );
-        // The browser's last ping may have been delayed; ours is the median of many.
+        // The browser's last ping may have been delayed. The page's ping is the median of many.
         let longest = control.max(2.0 * delay) + TRUE_WITHIN;
         assert!(ping < longest, "a ping of {ping} ms, and {control} by the browser");
         assert!(ping > 2.0 * delay - 1.0, "no ping is shorter than the line");
@@ -96,7 +99,7 @@ async fn ping_and_age_of_data_over_a_slow_line_are_true() {
     bob.finish().await;
 }
 
-/// The session time less the machine's.
+/// The session time minus the machine's time.
 fn clock(watch: &Watch) -> f64 {
     median(&watch.looks.iter().map(|look| look.session - look.at).collect::<Vec<_>>())
 }
@@ -111,8 +114,8 @@ fn ages(watch: &Watch) -> [f64; 3] {
     [least, median(&ages), ages.iter().copied().fold(0.0, f64::max)]
 }
 
-/// The errors of the ages that one saw, in order. The true time of a sample is when the other took it, by the machine's
-/// clock.
+/// The errors of the ages that `seen` shows, in ascending order. The true time of a sample is the moment at which the
+/// other player took it (`by`), by the machine's clock.
 fn errors(seen: &Watch, by: &Watch) -> Vec<f64> {
     let exact = |look: &&Look| look.took < TOOK;
     let taken = |look: &Look| look.own.map(|age| (look.session - age, look.at - age));

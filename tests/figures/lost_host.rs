@@ -12,12 +12,12 @@ use samovar_tests::wait;
 /// The number of hosts that are killed.
 const ROUNDS: usize = 5;
 
-/// The most that the median may exceed the pages' standstill without a death, in milliseconds. In virtual time it is an
-/// eighth of that.
+/// The most that the median may exceed the standstill of the pages without a death, in milliseconds. In virtual time
+/// the excess is an eighth of that.
 const RESUMED_WITHIN: f64 = 1_000.0;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn survivors_in_pages_go_on_soon() {
+async fn pages_go_on_within_a_second_after_a_host_is_killed() {
     let relay = Relay::start();
     let mut players = vec![
         Player::join(&relay, "new=TEA&name=Ann&robots=2").await,
@@ -36,7 +36,7 @@ async fn survivors_in_pages_go_on_soon() {
             player.hunt().await;
             sampler::start(player).await;
         }
-        // The standstill without an event is the control.
+        // The standstill without a death is the control.
         tokio::time::sleep(Duration::from_secs(4)).await;
         for player in &players {
             stills.push(standstill(&sampler::samples(player).await));
@@ -74,7 +74,7 @@ fn standstill(samples: &[Sample]) -> f64 {
     longest
 }
 
-/// Kills the host's browser; the milliseconds until the slower of the survivors saw objects move again.
+/// Kills the host's browser. Returns the milliseconds until the slower survivor saw objects move again.
 async fn kill_the_host(players: &mut Vec<Player>) -> f64 {
     let before = players[0].status().await;
     let mut hosting = None;
@@ -99,7 +99,7 @@ async fn kill_the_host(players: &mut Vec<Player>) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_surviving_robot_goes_on_soon() {
+async fn robot_goes_on_within_a_second_after_its_host_is_killed() {
     for (wish, path) in [("relayed", "relayed"), ("auto", "direct")] {
         let relay = Relay::start();
         let (mut host, code) = Bots::found(&relay, 1, wish).await;
@@ -107,7 +107,7 @@ async fn a_surviving_robot_goes_on_soon() {
         for _ in 0..ROUNDS {
             let mut other = Bots::join(&relay, &code, wish);
             let before = other.wait("it is the host's backup", JOIN_WITHIN, backs_up(path)).await.remove(0);
-            // Some reports, to relate session time to the clock.
+            // Waits for some reports, which relate session time to the machine's clock.
             tokio::time::sleep(Duration::from_secs(3)).await;
             let since = Instant::now();
             host.kill();

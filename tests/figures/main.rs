@@ -1,5 +1,5 @@
-//! Measurements of real browsers and processes: medians, with room, and beside a control of the same run, because a
-//! shared machine promises no milliseconds. `cargo xtask prove` runs it.
+//! Measurements of real browsers and processes. A shared machine promises no milliseconds, so a test compares medians
+//! with generous bounds, and with a control of the same run. `cargo xtask prove` runs them.
 
 mod latency;
 mod lost_host;

@@ -10,30 +10,30 @@ use samovar_tests::sampler::{self, median};
 use samovar_tests::status::Status;
 use samovar_tests::watch;
 
-/// The longest time for which a failed path is not tried again, and an attempt takes.
+/// The longest time until a failed path is used again: the pause before the next attempt, and the attempt itself.
 const BETTER_WITHIN: Duration = Duration::from_secs(45);
 
-/// The time of watching before an event: the control.
+/// The time for which players are watched before an event, as the control.
 const BEFORE: Duration = Duration::from_secs(6);
 
 /// The longest additional silence of a player when the direct path is cut or healed, in milliseconds.
 const FALLEN_WITHIN: f64 = 700.0;
 
-/// The same when its router takes other ports.
+/// The same when the player's router takes other ports.
 const REBOUND_WITHIN: f64 = 4_000.0;
 
-/// The same when its page is hidden. Links keep alive every 100 ms.
+/// The same when the player's page is hidden. Links send a keep-alive every 100 ms.
 const HIDDEN_WITHIN: f64 = 900.0;
 
 /// The time for which the page is hidden: browsers throttle more after a minute.
 const HIDDEN_FOR: Duration = Duration::from_secs(75);
 
-/// The longest silence of each since then, the lower first.
+/// The longest silences since then, as each of the two players observed them.
 async fn silences(pair: (&Player, &Player), since: f64) -> Vec<f64> {
     both(pair).await.iter().map(|watch| watch.silence(since)).collect()
 }
 
-/// Watches both for a while without an event.
+/// Watches both for a while without an event, and returns their median silence.
 async fn control(pair: (&Player, &Player)) -> f64 {
     let since = sampler::now();
     tokio::time::sleep(BEFORE).await;
@@ -41,7 +41,7 @@ async fn control(pair: (&Player, &Player)) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cut_path_is_replaced_soon() {
+async fn cut_path_is_replaced_within_700_ms() {
     let Some(table) = Table::set(Access::Near, Access::Near) else { return };
     let (ann, bob) = table.seat().await;
     let pair = (&ann, &bob);
@@ -64,7 +64,7 @@ async fn a_cut_path_is_replaced_soon() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_player_with_other_ports_is_heard_soon() {
+async fn player_with_new_ports_is_heard_again_within_4_s() {
     let Some(table) = Table::set(Access::Near, Access::Home) else { return };
     let (ann, bob) = table.seat().await;
     let pair = (&ann, &bob);
@@ -81,7 +81,7 @@ async fn a_player_with_other_ports_is_heard_soon() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hidden_pages_are_heard_for_minutes() {
+async fn pages_hidden_for_75_s_are_still_heard() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann").throttled().open().await;
     ann.joined().await;
@@ -98,7 +98,7 @@ async fn hidden_pages_are_heard_for_minutes() {
     bob.hide().await;
     let hidden = sampler::now();
     let mut silence = 0.0_f64;
-    // The page's own looks are throttled with it, so the test asks it.
+    // A hidden page also throttles the observations that it makes by itself, so the test asks it.
     samovar_tests::wait::throughout("both are members", HIDDEN_FOR, async || {
         for player in [&ann, &bob] {
             let status = player.status().await;

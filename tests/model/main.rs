@@ -1,8 +1,8 @@
-//! Every history of three peers within stated bounds, by a model checker: the owner of an object, through a change of
-//! host.
+//! A model checker runs every history of three peers within stated bounds. It checks the ownership of an object,
+//! through a change of host.
 //!
-//! The peers run the real machine of `samovar-objects`. Their surroundings (links, the witness, the view) are reduced
-//! to the promises of PROTOCOL §2 to §4. The promises to prove are docs/recovery.md, promises 1 to 3.
+//! The peers run the real state machine of `samovar-objects`. Their surroundings (links, the witness, the view) are
+//! reduced to the promises of PROTOCOL §2 to §4. The promises to prove are docs/recovery.md, promises 1 to 3.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
@@ -73,7 +73,7 @@ impl Model for Ownership {
     }
 }
 
-/// Checks all histories within the bounds; the number of states, and the wanted events that were seen.
+/// Checks all histories within the bounds. Returns the number of states, and the wanted events that were seen.
 fn check(bounds: Bounds) -> (usize, Vec<&'static str>) {
     let checker = Ownership(bounds).checker().threads(2).spawn_bfs().join();
     let (all, unique) = (checker.state_count(), checker.unique_state_count());
@@ -100,14 +100,14 @@ fn every_history_within_the_bounds_keeps_the_promises() {
         seen.extend(more);
     }
     say(&format!("{total} unique states keep all promises"));
-    // Bounds without events would prove nothing.
+    // Each of the wanted events must have happened. Histories without events would prove nothing.
     let properties = Ownership(Bounds::NARROW[0]).properties();
     for wanted in properties.iter().filter(|property| property.expectation == Expectation::Sometimes) {
         assert!(seen.contains(&wanted.name), "not once: {}", wanted.name);
     }
 }
 
-/// Prints a figure although the test passes: a harness captures the output of the print macros.
+/// Prints a figure even if the test passes. The test harness would capture the output of the print macros.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -10,7 +10,7 @@ pub(crate) enum Step {
     Create(usize),
     /// The owner sets the only field.
     Set(usize),
-    /// The host, by its own picture, gives the object away.
+    /// A peer that believes that it hosts gives the object to a peer.
     Grant {
         by: usize,
         to: usize,
@@ -18,24 +18,24 @@ pub(crate) enum Step {
     Destroy(usize),
     /// A peer goes silently.
     Depart(usize),
-    /// The host notices, and takes over the objects of the peer that is gone.
+    /// The host notices that a peer is gone, and takes over its objects.
     Expel(usize),
     /// The witness names the second host.
     Issue,
-    /// A peer hears that from the witness.
+    /// A peer hears from the witness of the second host.
     Hear(usize),
     /// The first letter of a lane arrives.
     Deliver {
         from: usize,
         to: usize,
     },
-    /// A datagram arrives, and its sender learns of it.
+    /// A datagram arrives, and its sender learns that it did.
     Arrive(usize),
-    /// The datagram never arrives.
+    /// A datagram never arrives, and its sender learns that it is lost.
     Lose(usize),
-    /// It is taken for lost and still on its way.
+    /// A datagram is taken for lost, and is still on its way.
     Mistake(usize),
-    /// It arrives, and will again.
+    /// A datagram arrives, and a copy of it is still on its way.
     Copy(usize),
     /// Time passes.
     Tick,
@@ -87,7 +87,7 @@ impl World {
         self.network_steps(steps);
     }
 
-    /// A departure before any object exists proves nothing.
+    /// Whether no peer has an object yet. A departure at such a moment proves nothing.
     fn owns_nothing_yet(&self) -> bool {
         self.living().all(|(_, member)| member.objects.iter().next().is_none())
     }
@@ -111,7 +111,7 @@ impl World {
         }
     }
 
-    /// Does one step; then all peers send their messages.
+    /// Does one step. Then all peers send their messages.
     pub(crate) fn take(&mut self, step: Step) {
         match step {
             Step::Create(peer) => {
@@ -174,7 +174,7 @@ impl World {
         self.air.retain(|datagram| datagram.to != gone);
     }
 
-    /// A link ends: its remaining content is not heard any more.
+    /// Ends a peer's link to one that is gone. What is still on its way over the link is dropped.
     fn unlink(&mut self, peer: usize, gone: usize) {
         let member = self.member(peer);
         member.linked.retain(|&linked| linked != gone);
@@ -183,7 +183,7 @@ impl World {
         self.air.retain(|datagram| (datagram.from, datagram.to) != (gone, peer));
     }
 
-    /// The host takes a member from the view.
+    /// Lets a host remove a member from the view, and take over its objects.
     fn drop_member(&mut self, host: usize, gone: usize) {
         self.unlink(host, gone);
         self.member(host).objects.adopt(|owner| owner == id(gone));
@@ -199,7 +199,8 @@ impl World {
         }
     }
 
-    /// The warrant is passed on before any message under it (PROTOCOL §4.3).
+    /// Lets a peer adopt the second term. It passes the warrant on before it sends any message under that term
+    /// (PROTOCOL §4.3).
     fn hear_warrant(&mut self, peer: usize) {
         if self.member(peer).term == 2 {
             return;

@@ -1,4 +1,4 @@
-//! Three peers, the lanes and datagrams between them, and the promises so far.
+//! Three peers, the lanes and datagrams between them, and what is needed to check the promises.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,13 +13,13 @@ pub(crate) struct Bounds {
     pub(crate) sets: u8,
     pub(crate) grants: u8,
     pub(crate) destroys: u8,
-    /// Members that go silently; when it is the host, another one follows under the second term.
+    /// Members that go silently. If the host goes, another peer follows it under the second term.
     pub(crate) departures: u8,
     /// Datagrams that never arrive.
     pub(crate) losses: u8,
     /// Datagrams that are taken for lost and arrive nevertheless.
     pub(crate) mistakes: u8,
-    /// Datagrams that arrive twice; links drop the second, the machine does not depend on it.
+    /// Datagrams that arrive twice. Links drop the second copy, but the state machine must not depend on that.
     pub(crate) copies: u8,
 }
 
@@ -34,14 +34,14 @@ impl Bounds {
         mistakes: 0,
         copies: 0,
     };
-    /// Each stresses another part: ownership through a departure, the network's effects on updates, and both. Together
-    /// half a million states, 30 s of one core in the dev profile.
+    /// Each of these bounds stresses another part: ownership through a departure, the network's effects on updates,
+    /// and both. Together they have half a million states, and take 30 s of one core in the dev profile.
     pub(crate) const NARROW: [Self; 3] = [
         Self { grants: 2, destroys: 1, departures: 1, ..Self::NONE },
         Self { sets: 1, grants: 1, losses: 1, mistakes: 1, ..Self::NONE },
         Self { sets: 1, grants: 1, destroys: 1, departures: 1, ..Self::NONE },
     ];
-    /// These take minutes, and some gigabytes.
+    /// Bounds that take minutes, and some gigabytes.
     pub(crate) const WIDE: [Self; 3] = [
         Self { grants: 2, destroys: 1, departures: 1, ..Self::NONE },
         Self { sets: 2, grants: 1, losses: 1, mistakes: 1, ..Self::NONE },
@@ -82,7 +82,8 @@ pub(crate) struct Lane {
     pub(crate) packet: u64,
 }
 
-/// The most times that time passes by itself: a fault that survives this many updates stays.
+/// The most times that time passes while no other event is possible. A fault that this many updates do not repair is
+/// permanent.
 const TICKS_MAX: u8 = 4;
 
 /// A datagram on its way.
@@ -92,7 +93,7 @@ pub(crate) struct Datagram {
     pub(crate) to: usize,
     pub(crate) packet: u64,
     pub(crate) bytes: Vec<u8>,
-    /// The sender has been told a fate already.
+    /// Whether its sender has been told already that it arrived or was lost.
     pub(crate) is_settled: bool,
 }
 
@@ -102,7 +103,8 @@ pub(crate) struct Member {
     pub(crate) objects: Objects,
     pub(crate) term: u64,
     pub(crate) linked: Vec<usize>,
-    /// The highest stamp that it has had of each object, for the promise that stamps only grow.
+    /// The highest stamp of each object that it has had, and whether it has the object now. By this the world checks
+    /// that stamps only grow.
     highest: BTreeMap<ObjectId, (Stamp, bool)>,
 }
 
@@ -116,12 +118,12 @@ pub(crate) struct World {
     pub(crate) members: [Option<Member>; PEERS],
     pub(crate) lanes: [[Lane; PEERS]; PEERS],
     pub(crate) air: Vec<Datagram>,
-    /// How often time passed because no other event was possible.
+    /// The number of times that time passed because no other event was possible.
     pub(crate) ticks: u8,
     /// Whether the witness has given out the second term.
     pub(crate) is_issued: bool,
     pub(crate) departed: Option<usize>,
-    /// Owners that stamps have named, at any peer at any time.
+    /// The owners that stamps have named, at any peer at any time.
     owners: BTreeMap<(ObjectId, Stamp), PeerId>,
     is_contested: bool,
     pub(crate) revived: bool,
@@ -161,16 +163,16 @@ impl World {
         self.members.iter().enumerate().filter_map(|(peer, member)| Some((peer, member.as_ref()?)))
     }
 
-    /// Time passes with the application's acts and the network's failures only, so that it does not tell apart
-    /// otherwise equal states: a frame goes out once for each time, and again when the one before is lost.
+    /// The present time. It moves on only with the application's acts and the network's failures, so that otherwise
+    /// equal states do not differ in time. A frame goes out once for each time, and again if it is lost.
     fn now(&self) -> Time {
         let Bounds { creates, sets, losses, mistakes, .. } = self.left;
         let left: u64 = [creates, sets, losses, mistakes].map(u64::from).iter().sum();
         Time::from_micros((1_100 - left + u64::from(self.ticks)) * 20_000)
     }
 
-    /// Whether nothing is under way and a peer will send more when time passes: an update that arrives before its
-    /// object's announcement is not heard, and comes again.
+    /// Whether no message is under way, and a peer will send one when time passes. For example, an update that
+    /// arrives before its object's announcement is dropped, and is sent again later.
     pub(crate) fn waits(&self) -> bool {
         let is_done = self.air.is_empty() && self.lanes.iter().flatten().all(|lane| lane.letters.is_empty());
         let wants = |(_, member): (usize, &Member)| {
@@ -185,7 +187,7 @@ impl World {
         self.member(peer).objects.create(now, TRAITS, &[b"-"]).unwrap();
     }
 
-    /// Every value is unique and names its author and stamp.
+    /// Sets the object's field. Every value is unique, and names its author and its stamp.
     pub(crate) fn set(&mut self, peer: usize) {
         let (now, number) = (self.now(), self.left.sets);
         let objects = &mut self.member(peer).objects;
@@ -228,7 +230,7 @@ impl World {
         self.air.sort_by_key(|d| (d.from, d.to, d.packet));
     }
 
-    /// Hands over an object message; blaming an honest peer breaks a promise.
+    /// Hands over an object message. A peer that blames an honest sender breaks a promise.
     pub(crate) fn hand_over(&mut self, from: usize, to: usize, bytes: &[u8]) {
         let mut reader = Reader::new(bytes);
         let kind = MessageKind::decode(&mut reader).unwrap();
@@ -278,7 +280,7 @@ impl World {
         }
     }
 
-    /// Nothing is under way and all peers have the same view.
+    /// Whether no message is under way, and all peers have the same view.
     pub(crate) fn is_quiet(&self) -> bool {
         let knows = |member: &Member| self.departed.is_none_or(|gone| !member.linked.contains(&gone));
         !self.waits()
@@ -309,7 +311,7 @@ impl World {
             && !self.has_only_dead()
     }
 
-    /// There were objects, and none is left.
+    /// Whether there were objects, and none is left.
     pub(crate) fn has_only_dead(&self) -> bool {
         !self.owners.is_empty() && self.living().all(|(_, member)| member.objects.iter().next().is_none())
     }

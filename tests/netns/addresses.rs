@@ -1,4 +1,4 @@
-//! A relay on a host with two addresses, whose UDP port listens on all.
+//! A relay on a machine with two addresses, whose UDP port listens on both.
 
 use samovar_tests::bots::Bots;
 use samovar_tests::network::Network;
@@ -7,12 +7,13 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
 
-/// The relay's second address, which members are told.
+/// The relay's second address, which it tells members.
 const SECOND: &str = "10.77.0.201";
-/// An address that no place has.
+/// An address that no machine of the test has.
 const NOBODYS: &str = "10.77.0.250";
 
-/// Two robots that may not link directly, at a relay that listens like this and whose members are told this address.
+/// Starts a relay that listens on `listens` and tells members the address `told`, and two robots that may not link
+/// directly.
 async fn robots(listens: &'static str, told: &'static str) -> Option<(Network, Relay, Bots)> {
     let network = match Network::open(2) {
         Ok(network) => network,
@@ -37,7 +38,7 @@ fn meet_by(path: &'static str) -> impl Fn(&[Status]) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_leave_from_the_address_that_was_asked() {
-    // A socket of IPv6 that takes IPv4 as well reports addresses in another way.
+    // An IPv6 socket that takes IPv4 as well reports addresses in another way, so both kinds are tested.
     for listens in ["0.0.0.0:0", "[::]:0"] {
         let Some((_network, relay, mut robots)) = robots(listens, SECOND).await else { return };
         robots.wait("both have channels to the second address", JOIN_WITHIN, meet_by("relayedUdp")).await;

@@ -1,4 +1,4 @@
-//! Faults of all kinds, one upon the other, drawn from a seed.
+//! Faults of all kinds, one after another, drawn from a seed. They may overlap.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,21 +8,22 @@ use samovar_duel::rng::Rng;
 use crate::table::{RELAY, Table};
 
 const PLAYERS: u8 = 6;
-/// Places for later players.
+/// The places for players that join later.
 const LATER: u8 = 2;
-/// Faults in a run.
+/// The number of faults in a run.
 const FAULTS: u32 = 16;
-/// No player is killed or leaves when only this many are left.
+/// While only this many players are left, none is killed and none leaves.
 const PLAYERS_MIN: usize = 3;
-/// Kinds of faults.
+/// The number of kinds of faults.
 const KINDS: usize = 11;
 /// A seed whose plan has each kind.
 const SEED_OF_ALL: u64 = 12;
-/// For other plans than the tests': `SAMOVAR_CHAOS=7 cargo test -p samovar-tests --test netns chaos -- --nocapture`.
+/// The variable that sets another seed: `SAMOVAR_CHAOS=7 cargo test -p samovar-tests --test netns chaos --
+/// --nocapture`.
 const SEED: &str = "SAMOVAR_CHAOS";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_who_live_are_in_one_game_after_chaos() {
+async fn living_players_are_in_one_game_after_chaos() {
     let seed = std::env::var(SEED).map_or(SEED_OF_ALL, |seed| seed.parse().expect("a number"));
     let Some(mut table) = Table::set_with(PLAYERS, LATER).await else { return };
     println!("chaos: seed {seed}");
@@ -72,7 +73,7 @@ enum Fault {
 }
 
 impl Chaos {
-    /// Does one of the possible faults, and names it.
+    /// Causes one of the possible faults, and describes it.
     async fn strike(&mut self, table: &mut Table) -> (Fault, String) {
         let faults = self.possible(table);
         let fault = self.draw(&faults);
@@ -135,7 +136,7 @@ impl Chaos {
         (fault, said)
     }
 
-    /// Two sides of the network, neither of them empty.
+    /// Draws two sides of the network, neither of them empty.
     fn sides(&mut self, table: &Table) -> (Vec<usize>, Vec<usize>) {
         let mut others = table.all();
         others.push(RELAY);
@@ -148,8 +149,8 @@ impl Chaos {
         (some, others)
     }
 
-    /// The possible faults. No player comes while anything is broken: one that is not let in at first has no seat to
-    /// come back to, and its process ends.
+    /// The possible faults. No player joins while a fault lasts: a player that is not admitted at first has no seat
+    /// to come back to, and its process ends.
     fn possible(&self, table: &Table) -> Vec<Fault> {
         let is_whole = !self.is_cut && self.asleep.is_empty() && self.relay == RelayState::Runs;
         let mut faults = vec![Fault::Cut, Fault::CutOneWay];

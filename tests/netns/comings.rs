@@ -1,15 +1,15 @@
-//! Players that come and go while hosts do.
+//! Players that come and go while hosts crash or leave.
 
 use std::time::{Duration, Instant};
 
 use crate::table::Table;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_player_that_comes_while_hosts_crash_gets_in() {
+async fn player_that_joins_while_hosts_crash_gets_in() {
     let Some(mut table) = Table::set_with(3, 3).await else { return };
     for round in 1..=3 {
         table.come();
-        // Sometimes before it has reached the host, and sometimes while it is let in.
+        // The host is killed at first before the newcomer has reached it, and later while it admits the newcomer.
         tokio::time::sleep(Duration::from_millis(150 * round)).await;
         table.kill(&[table.host]);
         table.all_back(&format!("rolling-joins, round {round}")).await;
@@ -17,7 +17,7 @@ async fn a_player_that_comes_while_hosts_crash_gets_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_go_on_when_all_others_leave_at_once() {
+async fn two_players_go_on_when_all_others_leave_at_once() {
     let Some(mut table) = Table::set(6).await else { return };
     let mut rest = table.all_but(&[table.host, table.backup]);
     rest.truncate(2);

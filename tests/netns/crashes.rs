@@ -17,7 +17,7 @@ async fn the_backup_succeeds_a_host_that_crashed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_go_on_when_host_and_backup_crash_at_once() {
+async fn three_players_go_on_when_host_and_backup_crash() {
     let Some(mut table) = Table::set(5).await else { return };
     let since = Instant::now();
     table.kill(&[table.host, table.backup]);
@@ -27,7 +27,7 @@ async fn three_go_on_when_host_and_backup_crash_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_last_one_goes_on_alone_when_all_others_crash_at_once() {
+async fn last_player_goes_on_when_all_others_crash_at_once() {
     let Some(mut table) = Table::set(5).await else { return };
     let last = table.all_but(&[table.host, table.backup])[0];
     let since = Instant::now();
@@ -37,7 +37,7 @@ async fn the_last_one_goes_on_alone_when_all_others_crash_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_host_after_the_other_is_succeeded_until_one_player_is_left() {
+async fn each_host_is_succeeded_until_one_player_is_left() {
     let Some(mut table) = Table::set(4).await else { return };
     for round in 1..=3 {
         let since = Instant::now();
@@ -49,7 +49,7 @@ async fn one_host_after_the_other_is_succeeded_until_one_player_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_whose_cable_is_pulled_is_succeeded_and_plays_on_alone() {
+async fn host_without_a_network_is_succeeded_and_plays_on_alone() {
     let Some(mut table) = Table::set(4).await else { return };
     let (host, backup) = (table.host, table.backup);
     let rest = table.all_but(&[host]);

@@ -1,7 +1,7 @@
 //! The relay and robots, each a process in a network name space of its own: killed, frozen, and cut off from each
 //! other.
 //!
-//! Where such name spaces are not allowed, each test says so in its output and ends.
+//! If such name spaces are not allowed, each test says so in its output and ends.
 
 mod addresses;
 mod chaos;

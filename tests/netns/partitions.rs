@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::table::{HEALED_WITHIN, RELAY, Table, agree};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_majority_goes_on_without_its_host_and_takes_the_others_back_when_the_cut_heals() {
+async fn majority_goes_on_without_its_host_and_takes_it_back() {
     let Some(mut table) = Table::set(5).await else { return };
     let minority = vec![table.host, table.all_but(&[table.host, table.backup])[0]];
     let majority = table.all_but(&minority);
@@ -18,12 +18,12 @@ async fn the_majority_goes_on_without_its_host_and_takes_the_others_back_when_th
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_majority_that_does_not_reach_the_relay_either_elects_by_itself() {
+async fn majority_elects_a_host_without_the_relay() {
     let Some(mut table) = Table::set(5).await else { return };
     let minority = vec![table.host, table.all_but(&[table.host, table.backup])[0]];
     let majority = table.all_but(&minority);
     table.relay.kill();
-    // Long enough for all to know.
+    // Time enough for all to know that the relay is gone.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let since = Instant::now();
     table.network.sever(&minority, &majority);
@@ -35,7 +35,7 @@ async fn a_majority_that_does_not_reach_the_relay_either_elects_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unheard_host_that_hears_all_is_succeeded() {
+async fn host_that_hears_all_and_is_not_heard_is_succeeded() {
     let Some(mut table) = Table::set(4).await else { return };
     let host = table.host;
     let rest = table.all_but(&[host]);
@@ -48,7 +48,7 @@ async fn an_unheard_host_that_hears_all_is_succeeded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_bad_link_deposes_nobody_and_its_packets_go_by_the_relay() {
+async fn bad_link_is_relayed_and_deposes_no_host() {
     let Some(mut table) = Table::set(4).await else { return };
     let (host, term, all) = (table.host, table.term, table.all());
     let other = table.all_but(&[host, table.backup])[0];
@@ -70,7 +70,7 @@ async fn one_bad_link_deposes_nobody_and_its_packets_go_by_the_relay() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_player_whose_network_comes_and_goes_disturbs_nobody() {
+async fn player_with_a_flapping_network_changes_no_host() {
     let Some(mut table) = Table::set(4).await else { return };
     let (host, term) = (table.host, table.term);
     let player = table.all_but(&[host, table.backup])[0];
@@ -86,11 +86,11 @@ async fn a_player_whose_network_comes_and_goes_disturbs_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_of_those_who_do_not_reach_each_other_succeeds_the_host() {
+async fn one_of_several_isolated_players_succeeds_the_host() {
     let Some(mut table) = Table::set(5).await else { return };
     let rest = table.all_but(&[table.host]);
     table.network.sever(&rest, &rest);
-    // Long enough to miss each other, or to find the path by the relay.
+    // Time enough for the players to miss each other, or to find the path by the relay.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let since = Instant::now();
     table.kill(&[table.host]);

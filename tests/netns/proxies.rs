@@ -1,5 +1,5 @@
-//! The relay behind nginx and Caddy, with the very lines of `docs/relay.md`: robots meet by TLS, at the root and at a
-//! sub-path. The game goes on when the proxy reloads its lines, and when it restarts.
+//! The relay behind nginx and Caddy, which run the very configuration of `docs/relay.md`. Robots meet by TLS, at the
+//! root and at a sub-path. The game goes on when the proxy reloads its configuration, and when it restarts.
 //!
 //! If a proxy is not installed, its test says so and ends.
 
@@ -23,21 +23,21 @@ use crate::table::HEALED_WITHIN;
 
 const GUIDE: &str = include_str!("../../docs/relay.md");
 
-/// The paths of the certificate in the guide's proxies, and the address of the relay.
+/// The paths of the certificate in the guide's configurations, and the relay's address in them.
 const CERTIFICATE: [&str; 2] = ["/etc/ssl/tea.example/fullchain.pem", "/etc/ssl/tea.example/privkey.pem"];
 const BACKEND: &str = "127.0.0.1:8080";
-/// The ports of this test's proxies, beside the relay.
+/// The ports of this test's proxies, which run at the relay's place.
 const PORT: u16 = 4_430;
 const PLAIN_PORT: u16 = 8_000;
 
-/// The blocks of a language in the guide: one that serves the root, and one with a sub-path.
+/// The two code blocks of a language in the guide: one serves the root, and one a sub-path.
 fn blocks(language: &str) -> [&'static str; 2] {
     let parts = GUIDE.split("\n```").filter_map(|part| part.strip_prefix(language)?.strip_prefix('\n'));
     let blocks: Vec<_> = parts.collect();
     blocks.try_into().unwrap_or_else(|blocks| panic!("two blocks of {language}: {blocks:?}"))
 }
 
-/// A proxy beside the relay.
+/// A proxy at the relay's place.
 struct Proxy {
     place: Place,
     files: Scratch,
@@ -52,13 +52,13 @@ impl Proxy {
         Self { place: place.clone(), files, start, reload, process }
     }
 
-    /// Ends it, with all its connections, and starts it again.
+    /// Ends the proxy, with all its connections, and starts it again.
     fn restart(&mut self) {
         self.process.kill();
         self.process = spawn("the proxy", &self.place, &self.files, &self.start);
     }
 
-    /// Lets it reload its lines.
+    /// Lets the proxy reload its configuration.
     fn reload(&self) {
         let output = command(&self.place, &self.files, &self.reload).output().expect("it starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -76,7 +76,7 @@ impl Proxy {
 
 fn command(place: &Place, files: &Scratch, arguments: &[String]) -> Command {
     let mut command = place.command(&arguments[0]);
-    // Caddy writes its state into its user's directories.
+    // Caddy writes its state into its user's directories, so these variables name the scratch directory.
     for variable in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
         command.env(variable, files.path());
     }
@@ -91,7 +91,7 @@ fn spawn(name: &str, place: &Place, files: &Scratch, arguments: &[String]) -> Pr
     Process::start(name, &mut command)
 }
 
-/// The program, if the system has it; otherwise a line that it is missing.
+/// The path of a program, if it is installed. Otherwise prints that it is missing.
 fn installed(program: &str) -> Option<String> {
     let directories = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/sbin"].map(PathBuf::from);
     let found = directories.iter().map(|directory| directory.join(program)).find(|path| path.exists());
@@ -101,7 +101,7 @@ fn installed(program: &str) -> Option<String> {
     found.map(|path| path.display().to_string())
 }
 
-/// A certificate for this address, and its key, in files.
+/// Writes a certificate for this address, and its key, to files.
 fn certify(files: &Scratch, address: Ipv4Addr) -> [String; 2] {
     let own = rcgen::generate_simple_self_signed([address.to_string()]).expect("a certificate");
     let file = |name: &str, text: String| {
@@ -112,7 +112,7 @@ fn certify(files: &Scratch, address: Ipv4Addr) -> [String; 2] {
     [file("certificate.pem", own.cert.pem()), file("key.pem", own.signing_key.serialize_pem())]
 }
 
-/// nginx with both blocks in one server.
+/// Starts nginx with both blocks in one server.
 fn nginx(program: String, place: &Place, relay: &Relay) -> Proxy {
     let files = Scratch::new();
     let certificate = certify(&files, place.address());
@@ -140,7 +140,7 @@ fn nginx(program: String, place: &Place, relay: &Relay) -> Proxy {
     Proxy::run("nginx", place, files, start, reload)
 }
 
-/// Caddy with both blocks as one site, which is served without TLS as well.
+/// Starts Caddy with both blocks as one site, which it serves without TLS as well.
 fn caddy(program: String, place: &Place, relay: &Relay) -> Proxy {
     let files = Scratch::new();
     let [certificate, key] = certify(&files, place.address());
@@ -174,7 +174,7 @@ fn both_play(all: &[Status]) -> bool {
     !all.is_empty() && all.iter().all(plays)
 }
 
-/// A relay behind a proxy, and two robots elsewhere that meet through it.
+/// Starts a relay behind a proxy, and two robots at other places that meet through it.
 async fn meet(program: &str, proxy: fn(String, &Place, &Relay) -> Proxy) {
     let Some(program) = installed(program) else { return };
     let network = match Network::open(3) {
@@ -190,12 +190,12 @@ async fn meet(program: &str, proxy: fn(String, &Place, &Relay) -> Proxy) {
     let authority = proxy.files.path().join("certificate.pem").display().to_string();
     let trust = ["--ca", &authority];
     let (mut founder, code) = Bots::found_behind(network.place(1), &root, &trust, "relayed").await;
-    // One is told of the authority, the other's machine knows it.
+    // The founder is told of the certificate authority by a flag. The other robot's machine trusts the authority.
     let (below, game) = (format!("{root}tea/"), (&*code, "relayed"));
     let mut other = Bots::join_trusting(network.place(2), &below, &authority, game);
     let before = founder.wait("the founder plays with the other", JOIN_WITHIN, both_play).await.remove(0);
     other.wait("and the other with it", JOIN_WITHIN, both_play).await;
-    // The limits are those of the players.
+    // The relay sees the players' addresses, and not the proxy's, so its limits hold for each player.
     for player in [1, 2] {
         let address = format!("address={}", network.place(player).address());
         assert!(relay.said().contains(&address), "{address} is not in {}", relay.said());
@@ -208,8 +208,8 @@ async fn meet(program: &str, proxy: fn(String, &Place, &Relay) -> Proxy) {
     proxy.reload();
     let since = Instant::now();
     goes_on(&mut [&mut founder, &mut other], since).await;
-    // Caddy breaks all sockets at once, nginx none: neither causes a new host. On a busy machine the host may have its
-    // own term renewed, because it hears no member for a second.
+    // A reload of Caddy breaks all sockets at once, and one of nginx breaks none. Neither causes a new host. On a
+    // busy machine the host may have its own term renewed, because it hears no member for a second.
     let after = founder.wait("it plays", SETTLE_WITHIN, both_play).await.remove(0);
     assert_eq!(after.host, before.host, "{after}");
     proxy.restart();
@@ -217,7 +217,7 @@ async fn meet(program: &str, proxy: fn(String, &Place, &Relay) -> Proxy) {
     goes_on(&mut [&mut founder, &mut other], Instant::now()).await;
 }
 
-/// Both are in the game, by reports at least two seconds later.
+/// Waits until both are in the game, by reports at least two seconds after `since`.
 async fn goes_on(robots: &mut [&mut Bots], since: Instant) {
     for robot in robots {
         wait::until("the game goes on", HEALED_WITHIN, async || {

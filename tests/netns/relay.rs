@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::table::{HEALED_WITHIN, RELAY, Table, agree};
 
-/// Long enough for all to know that the relay is gone.
+/// Time enough for all to know that the relay is gone.
 const KNOWN_WITHIN: Duration = Duration::from_secs(2);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -33,7 +33,7 @@ async fn a_majority_elects_when_relay_and_host_crash_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_majority_elects_when_the_relay_froze_before_the_host_crashed() {
+async fn majority_elects_when_the_relay_froze_before_the_host() {
     let Some(mut table) = Table::set(4).await else { return };
     table.relay.pause();
     tokio::time::sleep(KNOWN_WITHIN).await;
@@ -47,7 +47,7 @@ async fn a_majority_elects_when_the_relay_froze_before_the_host_crashed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_relay_that_restarts_changes_nothing_and_witnesses_the_next_election() {
+async fn restarted_relay_keeps_the_host_and_grants_the_next_term() {
     let Some(mut table) = Table::set(4).await else { return };
     let (host, term, all) = (table.host, table.term, table.all());
     table.relay.kill();
@@ -71,7 +71,7 @@ async fn a_relay_that_restarts_changes_nothing_and_witnesses_the_next_election()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_relay_that_restarts_knows_better_than_a_host_that_was_replaced() {
+async fn restarted_relay_rejects_a_host_that_was_replaced() {
     let Some(mut table) = Table::set(4).await else { return };
     let stale = table.host;
     let rest = table.all_but(&[stale]);
@@ -80,7 +80,7 @@ async fn a_relay_that_restarts_knows_better_than_a_host_that_was_replaced() {
     table.succeeded("relay-restarts-with-stale-host", &rest, since).await;
     let term = table.term;
     table.relay.kill();
-    // It meets the relay before any of the others.
+    // The replaced host is to meet the relay before any of the others.
     table.network.sever(&[RELAY], &rest);
     assert!(table.last(stale).is_some_and(|(_, status)| status.peer.is_some() && status.term < term));
     table.network.join(&[stale], &[RELAY]);
@@ -88,7 +88,7 @@ async fn a_relay_that_restarts_knows_better_than_a_host_that_was_replaced() {
     let since = Instant::now();
     table
         .wait("it hears from the relay that it is no host", &[stale], since, HEALED_WITHIN, |all| {
-            // Without membership it may wait at the relay for the others already.
+            // The replaced host may have lost its membership already, and wait at the relay for the others.
             let knows = all[0].peer.is_none() || all[0].term >= term && !all[0].is_host();
             if knows { Ok(()) } else { Err("it does not".to_owned()) }
         })

@@ -1,4 +1,4 @@
-//! Processes that stand still for a while, as under a closed lid, and go on.
+//! Processes that stand still for a while and then go on, as when a laptop's lid is closed and opened.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::table::Table;
 const NAP: Duration = Duration::from_secs(6);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_slept_finds_out_that_it_was_succeeded_and_comes_back_as_a_member() {
+async fn host_that_slept_comes_back_as_a_member() {
     let Some(mut table) = Table::set(4).await else { return };
     let (host, backup) = (table.host, table.backup);
     let rest = table.all_but(&[host]);
@@ -22,7 +22,7 @@ async fn a_host_that_slept_finds_out_that_it_was_succeeded_and_comes_back_as_a_m
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_member_that_slept_comes_back_and_has_blamed_nobody() {
+async fn member_that_slept_comes_back_under_the_same_host() {
     let Some(mut table) = Table::set(4).await else { return };
     let (host, term) = (table.host, table.term);
     let sleeper = table.all_but(&[host, table.backup])[0];

@@ -9,19 +9,19 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::{Id, Object, Status};
 use samovar_tests::wait;
 
-/// The longest time until all sit, with direct paths among all.
+/// The longest time until all players sit and have direct paths with each other.
 pub(crate) const SEATED_WITHIN: Duration = Duration::from_secs(40);
-/// The longest time until all remaining players agree on a new host. This is far more than the promise, which is
-/// measured in virtual time: here the machine is busy, and a robot reports once a second.
+/// The longest time until all remaining players agree on a new host. It is far longer than the promised time, which
+/// is measured in virtual time: here the machine is busy, and a robot reports once a second.
 pub(crate) const SUCCEEDED_WITHIN: Duration = Duration::from_secs(15);
-/// The longest time from a whole network until all agree: sockets on both sides of a cut wait ever longer before they
-/// try again.
+/// The longest time from the healing of the network until all agree. Sockets on both sides of a cut wait longer and
+/// longer before they try again.
 pub(crate) const HEALED_WITHIN: Duration = Duration::from_secs(45);
 
 /// The relay's place.
 pub(crate) const RELAY: usize = 0;
 
-/// The network, the relay at place 0, and the players from place 1 on: a player's number is that of its place.
+/// The network, the relay at place 0, and the players from place 1 on. A player's number is that of its place.
 pub(crate) struct Table {
     pub(crate) network: Network,
     pub(crate) relay: Relay,
@@ -35,20 +35,20 @@ pub(crate) struct Table {
     start: Instant,
     /// The first place that was never used.
     seated: usize,
-    /// The points of each player, once seated.
+    /// The points that each player had once all were seated.
     points: Vec<i64>,
-    /// The peers that reported to host, in each term.
+    /// For each term that the relay gave, the peers that reported that they hosted.
     hosts: BTreeMap<u64, BTreeSet<Id>>,
 }
 
 impl Table {
-    /// A game of `players` players, all linked directly; `None`, with a line that tells the reason, if no network may
-    /// be made.
+    /// Sets a game of `players` players, all linked directly. Returns `None`, and prints the reason, if no network
+    /// may be made.
     pub(crate) async fn set(players: u8) -> Option<Self> {
         Self::set_with(players, 0).await
     }
 
-    /// The same with `later` more places for players that come later.
+    /// The same, with `later` more places for players that join later.
     pub(crate) async fn set_with(players: u8, later: u8) -> Option<Self> {
         let network = match Network::open(players + later + 1) {
             Ok(network) => network,
@@ -90,16 +90,16 @@ impl Table {
         table.term = seated[0].term;
         table.host = table.number_of(&seated[0].host);
         table.backup = table.number_of(&seated[0].backup);
-        // Some reports of all, to relate session time to the clock.
+        // Waits for some reports of all players, which relate session time to the machine's clock.
         tokio::time::sleep(Duration::from_secs(3)).await;
         let points = |number| table.last(number).and_then(|(_, status)| points(&status)).unwrap_or(0);
         table.points = (0..table.players.len()).map(points).collect();
-        // Until all have heard of them.
+        // Waits until all players have heard of these points.
         tokio::time::sleep(Duration::from_millis(500)).await;
         Some(table)
     }
 
-    /// All players that live.
+    /// All living players.
     pub(crate) fn all(&self) -> Vec<usize> {
         let alive = self.players.iter().enumerate().filter(|(_, robot)| robot.is_some());
         alive.map(|(number, _)| number).collect()
@@ -124,7 +124,7 @@ impl Table {
         self.players[number].as_ref()?.last()
     }
 
-    /// `SIGKILL` to these, at once.
+    /// Ends these players by `SIGKILL`, at once.
     pub(crate) fn kill(&mut self, numbers: &[usize]) {
         self.note_hosts();
         self.take(numbers).iter_mut().for_each(Bots::kill);
@@ -144,7 +144,7 @@ impl Table {
         numbers.iter().filter_map(|&number| self.players[number].take()).collect()
     }
 
-    /// Starts a player at the first unused place; its number.
+    /// Starts a player at the first unused place, and returns its number.
     pub(crate) fn come(&mut self) -> usize {
         let number = self.seated;
         self.seated += 1;
@@ -167,8 +167,8 @@ impl Table {
         self.seated < self.players.len()
     }
 
-    /// Notes the reported hosts by term, and fails if two hosted in a term that the relay gave: each side of a parted
-    /// duel votes for itself.
+    /// Notes the reported hosts by term, and fails if two hosted in one term. Only terms that the relay gave count,
+    /// because each side of a partitioned duel votes for a host of its own.
     fn note_hosts(&mut self) {
         let robots = self.players.iter().flatten();
         for (_, status) in robots
@@ -182,7 +182,7 @@ impl Table {
         assert_eq!(two, None, "two hosts in one term");
     }
 
-    /// Waits until the last reports of these, after `since`, are as wanted, and returns them.
+    /// Waits until the last reports of these players came after `since` and are as wanted, and returns them.
     pub(crate) async fn wait(
         &mut self,
         what: &str,
@@ -206,8 +206,8 @@ impl Table {
         .await
     }
 
-    /// Waits until these agree that they are all that is left, under a host of a newer term. Prints the time after
-    /// `since` when each of them had the new host's session.
+    /// Waits until these players agree that they are the only ones left, under a host of a newer term. Prints for
+    /// each the time after `since` at which it had the new host's session.
     pub(crate) async fn succeeded(&mut self, scenario: &str, who: &[usize], since: Instant) -> Vec<Status> {
         let former = self.term;
         let statuses = self
@@ -226,8 +226,8 @@ impl Table {
         statuses
     }
 
-    /// Waits until these, cut off together, agree that they are all that is left, and play on: in a duel each side
-    /// does.
+    /// Waits until these players, which are cut off together, agree that they are the only ones left, and play on. In
+    /// a duel each side does.
     pub(crate) async fn plays_apart(&mut self, who: &[usize]) {
         let (since, latest) = (Instant::now(), self.term);
         self.wait("who is cut off plays on", who, since, SUCCEEDED_WITHIN, |all| {
@@ -238,8 +238,8 @@ impl Table {
         self.plays(who).await;
     }
 
-    /// Waits until each of these, cut off, reports that it acts no more: it is suspended, or knows that the others went
-    /// on and is in no game.
+    /// Waits until each of these players, which are cut off, reports that it acts no more: it is suspended, or knows
+    /// that the others went on and is in no game.
     pub(crate) async fn is_suspended(&mut self, who: &[usize]) {
         let since = Instant::now();
         self.wait("who is cut off acts no more", who, since, SUCCEEDED_WITHIN, |all| {
@@ -277,8 +277,8 @@ impl Table {
         self.plays(&all).await;
     }
 
-    /// Waits until these see members drive on, and those that stand where they say that they stand. Teapots of players that
-    /// are gone stand still meanwhile.
+    /// Waits until these players see members drive on. A member that stands must stand where it reports that it
+    /// stands. Teapots of players that are gone stand still meanwhile.
     pub(crate) async fn plays(&mut self, who: &[usize]) {
         let start = Instant::now();
         let before = self.wait("they report", who, start, SUCCEEDED_WITHIN, |_| Ok(())).await;
@@ -297,13 +297,14 @@ impl Table {
     }
 }
 
-/// Whether an observer has seen a teapot of this member move between two looks. A host owns those of the gone too.
+/// Whether an observer has seen a teapot of this member move between two reports. A host also owns the teapots of
+/// players that are gone.
 fn drives(member: &Id, after: &Status, before: &Status) -> bool {
     teapots(member, after)
         .any(|teapot| before.object(&teapot.id).is_some_and(|old| teapot.distance(old) > 0.01))
 }
 
-/// Whether an observer sees this member's teapots where the member itself says they are: robots may stand for a while.
+/// Whether an observer sees this member's teapots where the member itself reports them. Robots may stand for a while.
 fn is_where_it_says(member: &Id, after: &Status, all: &[Status]) -> bool {
     let is_seen = |own: &Object| after.object(&own.id).is_some_and(|seen| own.distance(seen) < 0.05);
     all.iter()

@@ -23,7 +23,7 @@ pub(crate) enum Deed {
     Reload { who: u8 },
     /// Goes to an empty page and back by the browser's button.
     BackAndForth { who: usize },
-    /// Puts another tab in front, and this one back after `tenths` tenths of a second.
+    /// Puts another tab in front, and puts this one back after `tenths` tenths of a second.
     Hide { who: usize, tenths: u64 },
     /// The browser freezes the tab, and wakes it after `tenths` tenths of a second.
     Freeze { who: usize, tenths: u64 },
@@ -41,11 +41,11 @@ pub(crate) enum Deed {
     RelayCrash { tenths: u64 },
 }
 
-/// The frequency of each, in a hundred; in the order of [`Deed`].
+/// The frequency of each kind of deed, in percent, in the order of [`Deed`].
 const WEIGHTS: [u64; 17] = [14, 8, 5, 5, 5, 3, 5, 14, 6, 7, 4, 3, 5, 4, 4, 4, 4];
 
 impl Deed {
-    /// Chooses the next one for `people` people. Each choice takes equally many numbers of the entropy.
+    /// Chooses the next deed for `people` people. Each choice draws the same number of values from the entropy.
     pub(crate) fn choose(entropy: &mut Entropy, people: usize) -> Self {
         let [kind, who, more] = [(); 3].map(|()| entropy.number());
         let who = who as usize % people;
@@ -77,7 +77,7 @@ impl Deed {
         }
     }
 
-    /// The name, under which times are summed up.
+    /// The name of the deed's kind, under which its times are summed up.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Chase { .. } => "chase",

@@ -1,8 +1,8 @@
-//! Three people who click, type, reload, close, hide and lose their networks at random, and a relay that dies now and
-//! then: no person may lose a seat, and no page may complain or stand still.
+//! Three people click, type, reload, close, hide and lose their networks at random, and the relay crashes now and
+//! then. No person may lose a seat, and no page may show an error or stand still.
 //!
-//! `cargo xtask person --seed N --minutes M` walks; a seed does the same acts in the same order. Browsers decide the
-//! times, so two runs of a seed are alike and not equal.
+//! `cargo xtask person --seed N --minutes M` makes such a walk. A seed gives the same acts in the same order.
+//! Browsers decide the times, so two runs of a seed are similar, but not equal.
 
 mod deed;
 mod walk;
@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use walk::Walk;
 
-/// A walk is short unless `cargo xtask person` sets its time.
+/// The minutes of a walk, unless `cargo xtask person` sets another time.
 const MINUTES: f64 = 1.0;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_walk_of_people_costs_a_seat() {
+async fn random_acts_of_people_cost_no_seat() {
     let seed = number("SAMOVAR_PERSON_SEED").map_or(1, |seed: u64| seed);
     let minutes = number("SAMOVAR_PERSON_MINUTES").unwrap_or(MINUTES);
     let mut walk = Walk::begin(seed).await;

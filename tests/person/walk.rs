@@ -1,4 +1,4 @@
-//! The walk: one act after another, and after each a check of all.
+//! The walk: one act after another, with a check of all pages after each.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,13 +15,13 @@ use crate::deed::Deed;
 const NAMES: [&str; 3] = ["Ann", "Bob", "Cy"];
 
 /// The longest time until all sit again. People wait for a page that draws in software on a busy machine, and sockets
-/// for a relay that was away.
+/// wait for a relay that was away.
 const SEATED_WITHIN: Duration = Duration::from_secs(45);
 
 /// The keys that [`Deed::Fumble`] holds, a bit for each.
 const KEYS: [Key; 5] = [Key::W, Key::A, Key::S, Key::D, Key::SPACE];
 
-/// Notes the clicks, to report them when a click had no effect.
+/// Records the clicks, to report them if a click has no effect.
 const NOTE_CLICKS: &str = r"
 window.__clicks = [];
 for (const kind of ['pointerdown', 'pointerup', 'click']) addEventListener(kind, event => {
@@ -39,15 +39,15 @@ pub(crate) struct Walk {
     entropy: Entropy,
     relay: Relay,
     people: Vec<Player>,
-    /// The points of each when all last agreed; `None` for a player who has given up the seat since.
+    /// The points of each player when all last agreed. `None` for a player who has given up the seat since.
     points: [Option<i64>; NAMES.len()],
-    /// The number of each act, and the longest time until all sat again.
+    /// For each kind of act, how often it was done, and the longest time until all sat again.
     times: BTreeMap<&'static str, (u32, Duration)>,
     done: Vec<Deed>,
 }
 
 impl Walk {
-    /// Seats all. No match ends, so points only grow.
+    /// Seats all players. No match ends, so points only grow.
     pub(crate) async fn begin(seed: u64) -> Self {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -63,7 +63,7 @@ impl Walk {
             player.joined().await;
             people.push(player);
         }
-        // A first click, so that sound runs.
+        // Each player clicks once, because sound runs only after a click.
         for player in &people {
             player.hands().click("#scene").await;
             player.hears().await;
@@ -91,7 +91,7 @@ impl Walk {
         }
     }
 
-    /// Prints the acts.
+    /// Prints a summary of the acts, and ends the visits.
     pub(crate) async fn end(self) {
         println!(
             "seed {}: {} deeds; how often each, and the longest time until all sat:",
@@ -188,7 +188,7 @@ impl Walk {
         self.people[who].hands().resize(width, height).await;
     }
 
-    /// All at one moment, without waiting.
+    /// Reloads these pages at one moment, without waiting for each other.
     async fn reload(&self, who: u8) {
         let who =
             (0..NAMES.len()).filter(|each| who & (1 << each) != 0).map(|each| self.people[each].reload());
@@ -212,7 +212,7 @@ impl Walk {
         self.points[who] = None;
     }
 
-    /// A new window: the seat is another, because the ticket is lost.
+    /// Opens the invitation in a new window. The player gets another seat, because the ticket is lost.
     async fn come(&mut self, who: usize) {
         let query = format!("game=TEA&name={}", NAMES[who]);
         self.people[who] = visit(&self.relay, who, &query).open().await;
@@ -259,13 +259,14 @@ impl Walk {
     }
 }
 
-/// Ann alone sees pictures: three pages that draw in software are more than two processors can do.
+/// Prepares a player's visit. Only Ann's page is drawn: three pages that draw in software are too much for two
+/// processors.
 fn visit<'a>(relay: &'a Relay, who: usize, query: &str) -> Visit<'a> {
     let visit = Visit::new(relay, query).with_script(NOTE_CLICKS);
     if who == 0 { visit.drawn() } else { visit }
 }
 
-/// Only one member has this name: the seat of a crashed browser is away by now.
+/// Whether exactly one member has this name. If so, the seat of a crashed browser is away by now.
 fn is_once(status: &Status, name: &str) -> bool {
     status.members.iter().filter(|each| each.name == name).count() == 1
 }

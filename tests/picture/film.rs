@@ -1,8 +1,8 @@
-//! A moving picture in the form of WebP (RFC 9649): stills, each at its place and for its time.
+//! A moving picture in the format WebP (RFC 9649): stills, each with its place and its time.
 
 use std::time::Duration;
 
-/// A still in the form of WebP.
+/// A still in the format WebP.
 pub(crate) struct Frame {
     /// Pixels from the left; even.
     pub(crate) left: u32,
@@ -18,9 +18,9 @@ pub(crate) struct Film {
     frames: Vec<(Duration, Frame)>,
 }
 
-/// It moves.
+/// The flag of a picture that moves.
 const ANIMATION: u8 = 0x02;
-/// A frame replaces what it covers, and stays.
+/// The flag of a frame that replaces the pixels that it covers, and stays.
 const NO_BLEND: u8 = 0x02;
 
 impl Film {
@@ -33,12 +33,12 @@ impl Film {
         self.frames.push((at, frame));
     }
 
-    /// The whole film, repeated for ever.
+    /// Returns the bytes of the whole film, which is repeated for ever. The last frame is shown until `at`.
     pub(crate) fn end(self, at: Duration) -> Vec<u8> {
         let mut head = vec![ANIMATION, 0, 0, 0];
         head.extend(u24(self.width - 1));
         head.extend(u24(self.height - 1));
-        // A black ground, and no limit of repetitions.
+        // A black background, and no limit of repetitions.
         let mut body = [chunk(b"VP8X", &head), chunk(b"ANIM", &[0, 0, 0, 255, 0, 0])].concat();
         let ends = self.frames.iter().skip(1).map(|(at, _)| *at).chain([at]);
         for ((from, frame), to) in self.frames.iter().zip(ends) {

@@ -1,6 +1,6 @@
-//! The moving picture of the README: two windows; the host's is closed, and the duel goes on.
+//! The moving picture of the README: two windows. The host's window is closed, and the duel goes on.
 //!
-//! `cargo xtask picture` makes it from the running page. As a test, it proves that it can be made.
+//! `cargo xtask picture` makes it from the running page. The test proves that this works.
 
 mod film;
 
@@ -17,10 +17,10 @@ use film::{Film, Frame};
 
 /// Width and height of a window, in pixels.
 const WINDOW: (u32, u32) = (480, 320);
-/// The time for both windows, and for the remaining one.
+/// The time for which both windows are shown, and then the remaining one.
 const BOTH: Duration = Duration::from_millis(3_500);
 const ALONE: Duration = Duration::from_millis(5_500);
-/// The time of the last picture before the film begins anew.
+/// The time for which the last picture is shown before the film begins anew.
 const LAST: Duration = Duration::from_millis(1_500);
 /// The largest film for a README, in bytes.
 const BYTES_MAX: usize = 3_000_000;
@@ -31,7 +31,7 @@ document.body.style = 'margin: 0; height: 100vh; display: grid; place-items: cen
 font: 22px/1.5 Georgia, serif; text-align: center', null";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_hosts_window_is_closed_and_the_duel_goes_on() {
+async fn duel_goes_on_after_the_hosts_window_is_closed() {
     let relay = Relay::start();
     let blank = Chromium::launch(&Place::here(), Patience::Endless, &[]).await;
     let closed = window(&blank.tab().await).await;

@@ -9,12 +9,12 @@ use samovar_tests::status::{Id, Status};
 const ROUNDS: usize = 2;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_other_robot_goes_on_over_the_relay() {
+async fn robot_goes_on_over_the_relay_after_its_host_is_killed() {
     hosts_die("relayed", "relayed").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_other_robot_goes_on_over_direct_links() {
+async fn robot_goes_on_over_direct_links_after_its_host_is_killed() {
     hosts_die("auto", "direct").await;
 }
 

@@ -36,7 +36,8 @@ async fn robots_on_direct_links_outlive_the_relay() {
         }
         let (first, last) = (&reports[0].1, &reports[reports.len() - 1].1);
         for teapot in last.objects_of("teapot") {
-            // The first report alone could show it in its old place: a robot drives most of the time, as both see.
+            // All reports are compared with the last, since a robot may be back at its first place, or stand for a
+            // while.
             let seen = reports.iter().filter_map(|(_, status)| status.object(&teapot.id));
             assert!(
                 seen.fold(0.0, |most: f64, each| most.max(each.distance(teapot))) > 1.0,

@@ -1,4 +1,4 @@
-//! The relay and native robots, each a process of its own, without a browser.
+//! The relay and native robots, each in its own process, without a browser.
 
 mod listing;
 mod lost_host;

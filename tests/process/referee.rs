@@ -1,4 +1,4 @@
-//! A relay that hosts games itself.
+//! A relay with a referee, which hosts tables.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,8 @@ use serde_json::json;
 /// The default code of the first table.
 const CODE: &str = "REFEREE";
 
-/// A referee that founds a game may have to wait until the relay stops keeping its old code for others.
+/// The longest time until the referee is back. If it founds a game, it may have to wait until the relay stops keeping
+/// its old code for others.
 const BACK_WITHIN: Duration = Duration::from_secs(45);
 
 async fn refereed(more: &[&'static str]) -> Relay {
@@ -28,14 +29,14 @@ async fn refereed(more: &[&'static str]) -> Relay {
     relay
 }
 
-/// Whether a spectator without a page hosts.
+/// Whether the referee hosts: a spectator without a page.
 fn is_refereed(status: &Status) -> bool {
     let host = status.members.iter().find(|each| Some(&each.peer) == status.host.as_ref());
     host.is_some_and(|host| host.is_spectator && host.name == "The relay")
 }
 
-/// Whether this many play, with direct paths between all that have links; with client-server only the backup's links
-/// are direct.
+/// Whether this many play, with direct paths between all players that have links. In client-server only the backup's
+/// links are direct.
 fn are_linked(all: &[Status], players: usize) -> bool {
     let is_linked = |status: &Status| {
         let others = || status.others().filter(|each| !each.is_spectator);
@@ -53,8 +54,8 @@ async fn seat(relay: &Relay, players: u8) -> Bots {
     let seated = |all: &[Status]| are_linked(all, players.into()) && all.iter().all(is_refereed);
     let all = bots.wait("all play at the referee's table", JOIN_WITHIN, seated).await;
     let host = all[0].host.clone().expect("just seen");
-    // The scoreboard and the robot are the referee's, as are the objects of players that are away; it has no teapot
-    // itself.
+    // The referee owns the scoreboard, the robot, and the objects of players that are away. It has no teapot of its
+    // own.
     for status in &all {
         assert!(status.objects_of("scoreboard").all(|board| board.owner == host), "{status}");
         let driven = status.objects_of("teapot").filter(|teapot| teapot.owner != host);
@@ -77,18 +78,18 @@ async fn assert_moves(bots: &mut Bots, before: &Status) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn players_of_a_referee_elect_one_of_themselves_when_the_relay_is_killed_and_it_sits_down_again() {
+async fn players_of_a_killed_referee_elect_a_host_and_keep_it() {
     relay_dies(refereed(&[]).await, "mesh").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn players_in_a_referees_star_do_so_too() {
+async fn client_server_players_of_a_killed_referee_elect_a_host() {
     relay_dies(refereed(&["--by-host"]).await, "byHost").await;
 }
 
 async fn relay_dies(mut relay: Relay, topology: &str) {
     let mut bots = seat(&relay, 3).await;
-    // Some reports, to relate session time to the clock; and points.
+    // Waits for some reports, which relate session time to the machine's clock, and for points.
     tokio::time::sleep(Duration::from_secs(5)).await;
     let before = bots.newest();
     assert!(before.iter().all(|status| status.topology == topology), "{}", before[0]);
@@ -131,7 +132,7 @@ async fn relay_dies(mut relay: Relay, topology: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_referee_hosts_the_table_again_that_its_last_players_left() {
+async fn referee_hosts_its_table_again_when_all_players_left() {
     let relay = refereed(&[]).await;
     let bots = seat(&relay, 2).await;
     drop(bots);
@@ -144,7 +145,7 @@ async fn a_referee_hosts_the_table_again_that_its_last_players_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_referee_sets_a_further_table_when_all_are_full() {
+async fn referee_sets_another_table_when_all_are_full() {
     let relay = refereed(&[]).await;
     let mut bots =
         Bots::start(&Place::here(), &relay, &["--game", CODE, "--count", "8", "--path", "relayed"]);

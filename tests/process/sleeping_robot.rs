@@ -1,4 +1,4 @@
-//! A robot's process is stopped for longer than it is waited for, and goes on.
+//! A robot's process is stopped for longer than the others wait for it, and then goes on.
 
 use std::time::{Duration, Instant};
 
@@ -6,13 +6,13 @@ use samovar_tests::bots::Bots;
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 
-/// A member is waited for 5 s.
+/// The time for which the robot sleeps. The others wait for a member for 5 s.
 const ASLEEP: Duration = Duration::from_secs(8);
 
 const WITHIN: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_robot_that_the_others_went_on_without_comes_back_by_itself() {
+async fn robot_that_slept_comes_back_by_itself() {
     for is_host in [false, true] {
         let relay = Relay::start();
         let (first, code) = Bots::found(&relay, 1, "relayed").await;
@@ -46,7 +46,7 @@ async fn a_robot_that_the_others_went_on_without_comes_back_by_itself() {
     }
 }
 
-/// Both robots have the same name.
+/// The score of the reporting robot. Its name does not identify it, because both robots have the same name.
 fn own_score(status: &Status) -> Option<i64> {
     status.members.iter().find(|member| member.is_self).map(|member| member.score)
 }

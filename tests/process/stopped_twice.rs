@@ -8,8 +8,8 @@ use samovar_tests::wait;
 
 const WITHIN: Duration = Duration::from_secs(10);
 
-/// The number of tries in which robots may be gone before they are told again: on a busy machine the second signal can
-/// come after the three seconds that leaving takes at most.
+/// The number of tries. Robots may be gone before they are told again: on a busy machine the second signal may come
+/// after the three seconds that leaving takes at most.
 const TRIES: usize = 5;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -17,7 +17,7 @@ async fn robots_that_are_told_to_leave_twice_stop_at_once() {
     for _ in 0..TRIES {
         let mut relay = Relay::start();
         let (mut robots, _) = Bots::found(&relay, 2, "relayed").await;
-        // Their messages to each other do not arrive, and the relay hears no LEAVE.
+        // The relay is paused: it passes no messages between the robots, and does not read their LEAVE.
         relay.pause();
         robots.leave();
         let heard = wait::until("they leave", WITHIN, async || {

@@ -1,4 +1,4 @@
-//! Strangers at the relay's door, with garbage for it and for the players.
+//! Strangers that connect to the relay, and send garbage to it and to the players.
 
 use samovar_tests::bots::Bots;
 use samovar_tests::player::{JOIN_WITHIN, SETTLE_WITHIN};
@@ -24,7 +24,7 @@ fn garbage() -> Vec<(Mode, Vec<u8>)> {
     for mode in [Mode::Unreliable, Mode::Reliable] {
         for length in [0, 1, 2, 3, 5, 6, 7, 64, 300, PACKET_MAX] {
             garbage.push((mode, noise(length, 7)));
-            // Begins like a packet.
+            // These bytes begin like a packet.
             let mut packet = noise(length, 8);
             packet.splice(0..length.min(1), [0x62].into_iter().take(length));
             garbage.push((mode, packet));
@@ -52,7 +52,7 @@ async fn assert_undisturbed(robots: &mut Bots, before: &Status) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn garbage_passed_on_to_players_disturbs_no_player() {
+async fn garbage_that_the_relay_forwards_disturbs_no_player() {
     let relay = Relay::start();
     let (mut robots, code) = Bots::found(&relay, 2, "relayed").await;
     let two = |all: &[Status]| {
@@ -74,7 +74,7 @@ async fn garbage_passed_on_to_players_disturbs_no_player() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn garbage_for_the_relay_closes_the_connection_it_came_from() {
+async fn garbage_for_the_relay_closes_the_senders_connection() {
     let relay = Relay::start();
     let (mut robots, code) = Bots::found(&relay, 2, "relayed").await;
     let two = |all: &[Status]| {
@@ -86,7 +86,7 @@ async fn garbage_for_the_relay_closes_the_connection_it_came_from() {
         vec![0],
         vec![0xff; 9],
         noise(200, 1),
-        // A length that would allocate exabytes if it were believed.
+        // The length field names exabytes. The relay must not try to allocate them.
         vec![0, 0, 253, 255, 255, 255, 255, 255, 255, 255, 255],
         vec![0; 20_000],
         noise(1_000_000, 2),
@@ -117,7 +117,7 @@ async fn a_stranger_cannot_make_itself_host() {
     for term in [entered.warrant.term.next_witnessed(), Term(before.term + 1), Term(u64::MAX)] {
         stranger.send(RelayFrame::control(&samovar_wire::relay::ToRelay::Claim(term, me))).await;
     }
-    // A forged warrant, and a real one that names another peer.
+    // A forged warrant: the relay's own, changed to a later term and to the stranger as its host.
     let mut forged = entered.warrant;
     forged.term = Term(99 << 8);
     forged.host = entered.pass.peer;

@@ -1,4 +1,4 @@
-//! `trunk serve` as a developer calls it: trunk serves the page, and its proxies lead to a relay.
+//! Runs `trunk serve` as a developer does: trunk serves the page, and its proxies lead to a relay.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,15 +18,15 @@ const PAGE: &str = "127.0.0.1:8080";
 const BUILT_WITHIN: Duration = Duration::from_secs(900);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_play_through_the_proxies_of_trunk() {
+async fn two_players_play_through_the_proxies_of_trunk() {
     let relay = Relay::start_on(RELAY_PORT);
     let dist = Scratch::new();
-    // `cargo xtask prove` says where trunk is; by hand it is on PATH.
+    // `cargo xtask prove` gives the path of trunk. Otherwise trunk is on `PATH`.
     let program = std::env::var_os("SAMOVAR_TRUNK").map_or_else(|| PathBuf::from("trunk"), PathBuf::from);
     let mut serve = Place::here().command(program);
     serve.args(["serve", "--offline", "--dist"]).arg(dist.path());
     serve.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    // Trunk takes "true" and "false" alone for it.
+    // Trunk accepts only "true" and "false" as values of `NO_COLOR`.
     serve.env_remove("NO_COLOR").env("TRUNK_SKIP_VERSION_CHECK", "true");
     let mut trunk = Process::start("trunk", &mut serve);
     wait::until("trunk serves the page", BUILT_WITHIN, async || {

@@ -1,4 +1,4 @@
-//! Native robots as a process of their own.
+//! Native robots, in their own process.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -14,16 +14,16 @@ use crate::relay::{Relay, keep, program};
 use crate::status::{Id, Status};
 use crate::wait;
 
-/// The lifetime of a robot that no test ends: long enough for every test, short enough to end by itself.
+/// The lifetime of robots that no test ends, in seconds: long enough for every test.
 const SECONDS: &str = "600";
 
 /// The longest time until a robot has founded a game.
 const FOUND_WITHIN: Duration = Duration::from_secs(15);
 
-/// The longest time until robots have left; a host hands over first.
+/// The longest time until robots have left. A host hands over first.
 const LEFT_WITHIN: Duration = Duration::from_secs(10);
 
-/// Robots of one process. Dropping them kills it.
+/// The robots of one process. Dropping this kills the process.
 #[derive(Debug)]
 pub struct Bots {
     process: Process,
@@ -34,54 +34,55 @@ pub struct Bots {
 /// The robots' reports.
 #[derive(Debug, Default)]
 struct Reports {
-    /// All lines of each robot, the newest last, and when each was heard.
+    /// All reports of each robot, the newest last, and when each arrived.
     robots: BTreeMap<Id, Vec<(Instant, Status)>>,
-    /// The last line of any of them, including one in no game.
+    /// The last line of any robot, also of one that is in no game.
     last: Option<(Instant, Status)>,
-    /// The first line that breaks the contract.
+    /// The first line that does not match `docs/automation.md`.
     broken: Option<String>,
 }
 
 impl Bots {
-    /// One robot that joins the game with this code, over paths of this kind (`auto`, `direct` or `relayed`).
+    /// Starts one robot that joins the game with this code, over paths of this kind (`auto`, `direct` or `relayed`).
     #[must_use]
     pub fn join(relay: &Relay, code: &str, path: &str) -> Self {
         Self::join_at(&Place::here(), relay, code, path)
     }
 
-    /// One robot at this place that joins the game with this code.
+    /// Starts one robot at this place that joins the game with this code.
     #[must_use]
     pub fn join_at(place: &Place, relay: &Relay, code: &str, path: &str) -> Self {
         Self::start(place, relay, &["--game", code, "--path", path])
     }
 
-    /// Robots, the first of which founds a game; and the game's code.
+    /// Starts robots, the first of which founds a game. Returns them and the game's code.
     ///
     /// # Panics
-    /// There is no game in time.
+    /// The robots found no game in time.
     pub async fn found(relay: &Relay, count: u8, path: &str) -> (Self, String) {
         Self::found_at(&Place::here(), relay, count, path).await
     }
 
-    /// The same at this place.
+    /// Starts robots at this place, the first of which founds a game. Returns them and the game's code.
     ///
     /// # Panics
-    /// There is no game in time.
+    /// The robots found no game in time.
     pub async fn found_at(place: &Place, relay: &Relay, count: u8, path: &str) -> (Self, String) {
         let bots = Self::start(place, relay, &["--new", "--count", &count.to_string(), "--path", path]);
         bots.with_code().await
     }
 
-    /// One robot that founds a game at the relay with this address, by further arguments; and the game's code.
+    /// Starts one robot, with further arguments, that founds a game at the relay with this address. Returns it and
+    /// the game's code.
     ///
     /// # Panics
-    /// There is no game in time.
+    /// The robots found no game in time.
     pub async fn found_behind(place: &Place, url: &str, more: &[&str], path: &str) -> (Self, String) {
         Self::start_by(place, url, &[&["--new", "--path", path], more].concat()).with_code().await
     }
 
-    /// One robot that joins a game there by its code, over paths of a kind, on a machine whose store of authorities is
-    /// this file.
+    /// Starts one robot that joins a game by its code, over paths of a kind, at the relay with this address. The
+    /// robot's machine trusts the certificate authorities in the file `store`.
     #[must_use]
     pub fn join_trusting(place: &Place, url: &str, store: &str, (code, path): (&str, &str)) -> Self {
         let mut command = place.command(program());
@@ -100,7 +101,7 @@ impl Bots {
         (self, code)
     }
 
-    /// Robots by these arguments of `samovar-relay bots`.
+    /// Starts robots with these arguments of `samovar-relay bots`.
     ///
     /// # Panics
     /// The program does not start.
@@ -109,7 +110,7 @@ impl Bots {
         Self::start_by(place, &format!("http://{}", relay.address()), arguments)
     }
 
-    /// The same at a relay with this address.
+    /// Starts robots with these arguments at a relay with this address.
     ///
     /// # Panics
     /// The program does not start.
@@ -133,12 +134,12 @@ impl Bots {
         Self { process, reports, said }
     }
 
-    /// `SIGKILL` to the process, and so to all of its robots.
+    /// Sends `SIGKILL` to the process, which ends all of its robots.
     pub fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// `SIGTERM` to the process: its robots are to leave the game, and it ends.
+    /// Sends `SIGTERM` to the process. Its robots then leave the game, and it ends.
     ///
     /// # Panics
     /// The process has ended.
@@ -146,7 +147,7 @@ impl Bots {
         self.process.terminate();
     }
 
-    /// The same again; `false` when the process has ended meanwhile.
+    /// Sends `SIGTERM` again. Returns `false` if the process has ended meanwhile.
     pub fn leave_again(&mut self) -> bool {
         let is_running = self.process.ended().is_none();
         if is_running {
@@ -158,26 +159,27 @@ impl Bots {
     /// Waits until the process has ended by itself, as it does when its robots have left.
     ///
     /// # Panics
-    /// It does not end in time, or reports a failure.
+    /// The process does not end in time, or ends with a failure.
     pub async fn has_ended(&mut self) {
         let status = self.end().await;
         assert!(status.success(), "{status}: {}", self.said());
     }
 
-    /// The status with which the process ended by itself.
+    /// Waits until the process has ended by itself, and returns its status.
     ///
     /// # Panics
-    /// It does not end in time.
+    /// The process does not end in time.
     pub async fn end(&mut self) -> ExitStatus {
         let ended = wait::until("the robots have ended", LEFT_WITHIN, async || {
-            // The reader drops its share of the text at the stream's end: nothing is read later.
+            // The thread that reads the output drops its share of the text at the end of the stream. After that the
+            // text is complete.
             let is_read = Arc::strong_count(&self.said) == 1;
             self.process.ended().filter(|_| is_read).ok_or_else(|| self.said())
         });
         ended.await
     }
 
-    /// `SIGSTOP` to the process: its robots stand still and send nothing, with all sockets open.
+    /// Sends `SIGSTOP` to the process. Its robots stand still and send nothing, with all sockets open.
     ///
     /// # Panics
     /// The process has ended.
@@ -185,7 +187,7 @@ impl Bots {
         self.process.pause();
     }
 
-    /// `SIGCONT`: its robots go on as if no time had passed.
+    /// Sends `SIGCONT` to the process. Its robots go on as if no time had passed.
     ///
     /// # Panics
     /// The process has ended.
@@ -201,27 +203,27 @@ impl Bots {
         self.process.assert_running();
     }
 
-    /// The newest report of any of its robots, and when it was heard. A robot in no game reports as well, without a
-    /// peer.
+    /// The newest report of any of its robots, and when it arrived. A robot in no game also reports, without a peer.
     ///
     /// # Panics
-    /// A line breaks the contract.
+    /// A line does not match `docs/automation.md`.
     #[must_use]
     pub fn last(&self) -> Option<(Instant, Status)> {
         self.reports().last.clone()
     }
 
-    /// The milliseconds from `since` until a robot, of which `after` is a report, had the session of the newest host
-    /// that it notes.
+    /// Returns the milliseconds from `since` until a robot had the session of its newest host. `after` is a report of
+    /// that robot.
     ///
     /// # Panics
-    /// It notes none, or made no report around that time.
+    /// The report names no change of host, or the robot made no report around `since`.
     #[must_use]
     pub fn resumed_after(&self, after: &Status, since: Instant) -> f64 {
         let migration = after.migrations.last().expect("noted");
         // A host may have renewed its term since.
         assert!(migration.term <= after.term && Some(&migration.to) == after.host.as_ref(), "{after}");
-        // A report is heard after it was made: the one that was heard soonest relates session time to the clock best.
+        // A report arrives some time after it was made. The report with the shortest delay relates session time to
+        // the clock best.
         let reports = self.since(since - Duration::from_secs(5));
         let offset = |(heard, status): &(Instant, Status)| {
             let ahead = heard.saturating_duration_since(since).as_secs_f64()
@@ -235,17 +237,17 @@ impl Bots {
     /// The newest report of each robot.
     ///
     /// # Panics
-    /// A line breaks the contract.
+    /// A line does not match `docs/automation.md`.
     #[must_use]
     pub fn newest(&self) -> Vec<Status> {
         let reports = self.reports();
         reports.robots.values().filter_map(|lines| lines.last()).map(|(_, status)| status.clone()).collect()
     }
 
-    /// The reports of all robots that were heard after `since`, the oldest of each robot first.
+    /// The reports of all robots that arrived after `since`, the oldest of each robot first.
     ///
     /// # Panics
-    /// A line breaks the contract.
+    /// A line does not match `docs/automation.md`.
     #[must_use]
     pub fn since(&self, since: Instant) -> Vec<(Instant, Status)> {
         let reports = self.reports();
@@ -255,7 +257,7 @@ impl Bots {
     /// Waits until the newest reports are as wanted, and returns them. A robot reports once a second.
     ///
     /// # Panics
-    /// They do not become so in time, with the last ones, or the process has ended.
+    /// The reports do not become so in time (the message has the last ones), or the process has ended.
     pub async fn wait(
         &mut self,
         what: &str,
@@ -310,7 +312,7 @@ fn listen(stdout: impl std::io::Read + Send + 'static, reports: &Arc<Mutex<Repor
             match read.and_then(|value| Status::read(&value)) {
                 Ok(status) => {
                     reports.last = Some((heard, status.clone()));
-                    // Before it has entered a game it has no peer.
+                    // A robot has no peer before it has entered a game.
                     if let Some(peer) = status.peer.clone() {
                         reports.robots.entry(peer).or_default().push((heard, status));
                     }

@@ -11,13 +11,13 @@ use crate::devtools::{Devtools, Event};
 use crate::place::Place;
 use program::Program;
 
-/// A browser's treatment of a page that is not visible.
+/// The way in which a browser treats a page that is not visible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Patience {
-    /// As any visible page.
+    /// The browser treats it like a visible page.
     #[default]
     Endless,
-    /// As it does unless it is told otherwise: its timers run once a second, and later once a minute.
+    /// The browser throttles it, as it does by default: timers run once a second, and later once a minute.
     Usual,
 }
 
@@ -25,19 +25,19 @@ pub enum Patience {
 /// once, with all its tabs; another test may then have the program.
 #[derive(Debug)]
 pub struct Chromium {
-    /// Present until the drop.
+    /// Present until this is dropped.
     program: Option<Program>,
     devtools: Devtools,
-    /// The profile's name, by the protocol.
+    /// The id of the profile in the protocol of DevTools.
     context: String,
 }
 
 impl Chromium {
-    /// Starts a browser with a fresh profile at this place, with more flags; or takes one that other tests have
-    /// finished with, because a start takes two seconds of a processor.
+    /// Opens a fresh profile in a browser at this place, with these further flags. It may take a browser that other
+    /// tests have finished with, because a start takes two seconds of a processor.
     ///
     /// # Panics
-    /// It does not start; with its output.
+    /// The browser does not start. The message has its output.
     pub async fn launch(place: &Place, patience: Patience, flags: &[&str]) -> Self {
         let is_plain = *place == Place::here() && flags.is_empty();
         let program = match is_plain.then(|| spare::take(patience)).flatten() {
@@ -83,19 +83,19 @@ impl Chromium {
         tab
     }
 
-    /// `SIGSTOP` to all of its processes.
+    /// Sends `SIGSTOP` to all of its processes.
     pub fn pause(&mut self) {
         let program = self.program();
         program.is_as_new = false;
         program.process.pause();
     }
 
-    /// `SIGCONT` to all of its processes.
+    /// Sends `SIGCONT` to all of its processes.
     pub fn resume(&mut self) {
         self.program().process.resume();
     }
 
-    /// `SIGKILL` to all of its processes at once.
+    /// Sends `SIGKILL` to all of its processes at once.
     pub fn kill(&mut self) {
         let program = self.program();
         program.is_as_new = false;
@@ -105,7 +105,7 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // After a failure its state is unknown.
+        // After a failure the state of the browser is unknown, so no other test gets it.
         if let Some(program) = self.program.take().filter(|each| each.is_as_new && !std::thread::panicking())
         {
             spare::give_back(program, std::mem::take(&mut self.context));
@@ -132,7 +132,7 @@ impl Tab {
     /// Sends a command of the protocol that the browser may refuse for a moment.
     ///
     /// # Errors
-    /// The browser's words.
+    /// The browser's error message.
     pub async fn try_ask(&self, method: &'static str, params: Value) -> Result<Value, String> {
         self.devtools.ask(Some(&self.session), method, params).await
     }
@@ -140,7 +140,7 @@ impl Tab {
     /// Loads an address and waits until the browser has begun to show it.
     ///
     /// # Panics
-    /// It cannot be loaded.
+    /// The address cannot be loaded.
     pub async fn open(&self, url: &str) {
         let answer = self.ask("Page.navigate", json!({ "url": url })).await;
         assert!(answer.get("errorText").is_none(), "{url}: {answer}");
@@ -149,7 +149,7 @@ impl Tab {
     /// Runs an expression in the page, waits for its promise if it is one, and returns its value.
     ///
     /// # Errors
-    /// The exception, or that the page changed meanwhile.
+    /// The exception, or a message that the page changed meanwhile.
     pub async fn try_evaluate(&self, expression: &str) -> Result<Value, String> {
         let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.devtools.ask(Some(&self.session), "Runtime.evaluate", params).await?;
@@ -168,7 +168,7 @@ impl Tab {
         result.unwrap_or_else(|error| panic!("{expression}\nthrew {error}"))
     }
 
-    /// The picture of the page as PNG.
+    /// Takes a picture of the page, as PNG.
     ///
     /// # Panics
     /// The browser gives no picture.
@@ -176,7 +176,8 @@ impl Tab {
         self.picture("png", 100).await
     }
 
-    /// The tab's picture, in a format that the browser knows; the quality is up to 100, and ignored for PNG.
+    /// Takes a picture of the tab, in a format that the browser knows. The quality is at most 100, and ignored for
+    /// PNG.
     ///
     /// # Panics
     /// The browser refuses.
@@ -190,7 +191,7 @@ impl Tab {
         base64::engine::general_purpose::STANDARD.decode(data).expect("base64")
     }
 
-    /// The events that this tab's browser sent so far.
+    /// The events of this tab that the browser has sent so far.
     #[must_use]
     pub fn events(&self) -> Vec<Event> {
         let mut events = self.devtools.events();
@@ -198,8 +199,8 @@ impl Tab {
         events
     }
 
-    /// Uncaught exceptions, crashes, and all other red lines of the console, except those about failed fetches and
-    /// connections: tests kill relays and hosts.
+    /// Uncaught exceptions, crashes, and all other errors in the console. Errors about failed fetches and connections
+    /// are left out, because tests kill relays and hosts.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
         let is_failure = |event: &Event| match event.method.as_str() {
@@ -224,7 +225,7 @@ impl Tab {
         console.map(line).collect()
     }
 
-    /// Hosts of all addresses that were requested since `Network.enable`.
+    /// The host and port of all addresses that were requested since `Network.enable`.
     #[must_use]
     pub fn hosts(&self) -> BTreeSet<String> {
         let url = |event: &Event| match event.method.as_str() {

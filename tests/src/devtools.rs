@@ -1,7 +1,7 @@
 //! The protocol that drives a browser: commands, their answers, and the browser's own events.
 //!
-//! One WebSocket to the whole browser; a tab is a session on it. The reader never waits for a test: answers wake their
-//! askers, and the events that tests look at are kept.
+//! One WebSocket leads to the whole browser, and each tab is a session on it. The reader never waits for a test: an
+//! answer wakes the task that asked, and the events that tests need are kept.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,8 @@ use crate::place::Place;
 /// The longest time until the browser answers. A tab that draws in software on a busy machine needs seconds.
 const ANSWER_WITHIN: Duration = Duration::from_secs(40);
 
-/// Events worth keeping. Others, such as a line for each packet of a WebSocket, would only fill the memory.
+/// The names of the events that are kept. Others, such as a line for each packet of a WebSocket, would only fill the
+/// memory.
 const KEPT: [&str; 7] = [
     "Runtime.consoleAPICalled",
     "Runtime.exceptionThrown",
@@ -61,7 +62,7 @@ impl Devtools {
     /// Connects to the browser at this place that listens at this port and path.
     ///
     /// # Panics
-    /// Nothing listens there.
+    /// No browser listens there.
     pub async fn connect(place: &Place, port: &str, path: &str) -> Self {
         let address = format!("127.0.0.1:{port}");
         let stream = place.connect(&address).unwrap_or_else(|error| panic!("{address}: {error}"));
@@ -78,7 +79,7 @@ impl Devtools {
     /// Sends a command to a tab's session, or to the browser itself, and waits for its answer.
     ///
     /// # Errors
-    /// The browser's own words, or that it is gone or silent.
+    /// The browser's error message, or a message that the browser is gone or silent.
     pub async fn ask(
         &self,
         session: Option<&str>,
@@ -96,7 +97,7 @@ impl Devtools {
         }
     }
 
-    /// The kept events so far.
+    /// The events that were kept so far.
     #[must_use]
     pub fn events(&self) -> Vec<Event> {
         self.events.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -1,13 +1,13 @@
-//! The part of all possible histories that a model goes through.
+//! The part of all possible histories that a model checker runs.
 
-/// Set by `SAMOVAR_MODEL`.
+/// The extent of a model check. The variable `SAMOVAR_MODEL` sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Half a minute: for every change.
+    /// `quick`, the default: half a minute, for every change.
     Quick,
-    /// `narrow`: some minutes; `cargo xtask prove`.
+    /// `narrow`: some minutes, for `cargo xtask prove`.
     Narrow,
-    /// `wide`: hours, and many gigabytes; by hand.
+    /// `wide`: hours, and many gigabytes. It is run by hand.
     Wide,
 }
 

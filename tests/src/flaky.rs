@@ -1,4 +1,5 @@
-//! A proxy in front of a relay that fails on purpose, like networks, proxies and servers in the middle of an update.
+//! A proxy in front of a relay. The proxy fails on purpose, like networks, proxies and servers in the middle of an
+//! update.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -51,7 +52,7 @@ impl Flaky {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (behind, plan) = (behind.clone(), Arc::clone(&shared));
-                // A browser that goes away is no fault of the test.
+                // A browser that goes away is no failure of the test.
                 tokio::spawn(async move { drop(pass_on(stream, &behind, &plan).await) });
             }
         });
@@ -64,12 +65,12 @@ impl Flaky {
         &self.address
     }
 
-    /// Lets the next `times` requests fail whose path ends with `end`.
+    /// Makes the next `times` requests fail that have a path ending with `end`.
     pub fn fail(&self, end: &'static str, fault: Fault, times: usize) {
         lock(&self.plan).faults.push((end, fault, times));
     }
 
-    /// Lets requests fail whose path ends with `end`, until the page itself was requested twice.
+    /// Makes requests fail that have a path ending with `end`, until the page itself was requested twice.
     pub fn fail_until_reload(&self, end: &'static str, fault: Fault) {
         lock(&self.plan).until_reload.push((end, fault));
     }
@@ -104,7 +105,7 @@ impl Plan {
     }
 }
 
-/// One request, with all that follows if it is a WebSocket's.
+/// Passes on one request, and all bytes that follow if it opens a WebSocket.
 async fn pass_on(mut browser: TcpStream, behind: &str, plan: &Mutex<Plan>) -> std::io::Result<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD_MAX {
@@ -123,13 +124,13 @@ async fn pass_on(mut browser: TcpStream, behind: &str, plan: &Mutex<Plan>) -> st
         return browser.write_all(answer.as_bytes()).await;
     }
     let mut relay = TcpStream::connect(behind).await?;
-    // Each further request comes on a connection of its own, here as well.
+    // The relay is to close the connection after its answer, so that each request comes on its own connection.
     relay.write_all(text.replace("Connection: keep-alive", "Connection: close").as_bytes()).await?;
     if fault == Some(Fault::Cut) {
         let mut half = vec![0; 20_000];
         relay.read_exact(&mut half).await?;
         browser.write_all(&half).await?;
-        // The browser has some of it before the reset discards the rest.
+        // The browser reads a part of the answer before the reset discards the rest.
         tokio::time::sleep(Duration::from_millis(200)).await;
         return reset(browser);
     }

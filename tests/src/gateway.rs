@@ -1,4 +1,5 @@
-//! A reverse proxy before the relay, like an operator's: it serves the relay below a path, and may be misconfigured.
+//! A reverse proxy in front of the relay, as an operator may run it. It serves the relay under a path, and may be
+//! misconfigured.
 
 use std::net::SocketAddr;
 
@@ -8,21 +9,21 @@ use tokio::task::JoinHandle;
 
 use crate::relay::Relay;
 
-/// A proxy's behaviour besides passing requests on.
+/// The behaviour of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manners {
-    /// Nothing.
+    /// It passes all requests on.
     Good,
-    /// It leaves out the lines that make a request a WebSocket's, as proxies do without configuration.
+    /// It leaves out the header fields that open a WebSocket, as proxies do without configuration.
     NoUpgrade,
-    /// It answers every WebSocket with this status and an empty page.
+    /// It refuses every WebSocket with this status and an empty page.
     Refuses(u16),
 }
 
-/// Longest head of a request.
+/// The most bytes of a request's head.
 const HEAD_MAX: usize = 16 * 1_024;
 
-/// A running proxy on the loopback. Dropping it ends it.
+/// A running proxy on the loopback. Dropping this ends the proxy.
 #[derive(Debug)]
 pub struct Gateway {
     address: SocketAddr,
@@ -31,7 +32,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Serves the relay below this path (`/tea/`).
+    /// Serves the relay under this path (for example `/tea/`).
     ///
     /// # Panics
     /// There is no free port.
@@ -42,7 +43,7 @@ impl Gateway {
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let relay = relay.clone();
-                // A client that hangs up in the middle is no fault.
+                // A client that closes its connection early is no failure of the test.
                 tokio::spawn(async move { drop(serve(stream, &relay, path, manners).await) });
             }
         });
@@ -62,7 +63,7 @@ impl Drop for Gateway {
     }
 }
 
-/// One connection with one request.
+/// Serves one connection, with one request.
 async fn serve(mut client: TcpStream, relay: &str, path: &str, manners: Manners) -> std::io::Result<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD_MAX {

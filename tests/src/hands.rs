@@ -1,8 +1,8 @@
-//! A person's hands on a page: mouse, wheel, keyboard and fingers. All events are trusted, which the browser reports of
-//! a device's events. So a click sets user activation, and sound runs from then on.
+//! A person's hands on a page: mouse, wheel, keyboard and fingers. The browser reports all their events as trusted,
+//! as if a device had made them. So a click counts as user activation, and sound runs from then on.
 //!
-//! Hands reach only what a person can: no element that is hidden, covered by another, disabled, or outside the window
-//! where no wheel brings it. Otherwise they fail with the reason. DevTools has no gamepad: a test replaces
+//! Hands reach only what a person can reach. They fail, with the reason, at an element that is hidden, covered by
+//! another, disabled, or outside the window where no wheel brings it in. DevTools has no gamepad: a test replaces
 //! `navigator.getGamepads` with [`Visit::with_script`](crate::player::Visit::with_script) instead.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +28,9 @@ window.AudioContext = class extends AudioContext {
   constructor(...options) { super(...options); window.__audio.push(this); }
 };";
 
-/// The middle of the element, and the obstacle for a person: first of all its movement, for instance by the wheel's
-/// push. `find` is an expression.
+/// Finds the middle of an element, and the obstacle for a person (`fault`), if there is one. The first obstacle is
+/// that the element still moves, for instance because the wheel was turned. `find` is an expression for a function
+/// that returns the element.
 const LOOK: &str = r"(async find => {
 const frame = () => new Promise(next => requestAnimationFrame(next));
 const place = element => element && JSON.stringify(element.getBoundingClientRect());
@@ -82,9 +83,9 @@ impl Key {
     pub const D: Self = Self { key: "d", code: "KeyD" };
     /// Throws.
     pub const SPACE: Self = Self { key: " ", code: "Space" };
-    /// Sounds on or off.
+    /// Switches sounds on or off.
     pub const M: Self = Self { key: "m", code: "KeyM" };
-    /// The help.
+    /// Opens or closes the help.
     pub const H: Self = Self { key: "h", code: "KeyH" };
     /// Submits a form.
     pub const ENTER: Self = Self { key: "Enter", code: "Enter" };
@@ -95,7 +96,7 @@ impl Key {
 pub struct Hands {
     tab: Tab,
     held: Mutex<BTreeSet<Key>>,
-    /// The number of looks for which its teapot has hardly moved.
+    /// The number of decisions in a row at which its teapot has hardly moved.
     stuck: Mutex<u32>,
     /// The place of each finger on the screen.
     fingers: Mutex<BTreeMap<u32, (f64, f64)>>,
@@ -111,7 +112,7 @@ impl Hands {
     /// Presses and releases the mouse in the middle of the first visible element of this CSS selector.
     ///
     /// # Panics
-    /// A person could not.
+    /// A person could not reach the element.
     pub async fn click(&self, selector: &str) {
         let (x, y) = self.reach(selector).await;
         self.mouse("mouseMoved", (x, y)).await;
@@ -119,7 +120,8 @@ impl Hands {
         self.mouse("mouseReleased", (x, y)).await;
     }
 
-    /// Presses the mouse's first button there, or moves or releases it: `mousePressed`, `mouseMoved`, `mouseReleased`.
+    /// Presses or releases the mouse's first button at a place, or moves the mouse there: `what` is `mousePressed`,
+    /// `mouseReleased` or `mouseMoved`.
     ///
     /// # Panics
     /// The browser refuses.
@@ -132,7 +134,7 @@ impl Hands {
     /// Writes a text into a field, in place of its content.
     ///
     /// # Panics
-    /// A person could not.
+    /// A person could not reach the element.
     pub async fn write(&self, selector: &str, text: &str) {
         self.click(selector).await;
         let all = json!({ "type": "rawKeyDown", "key": "a", "code": "KeyA", "modifiers": 2, "commands": ["selectAll"] });
@@ -151,7 +153,7 @@ impl Hands {
         }
     }
 
-    /// Lets a key go.
+    /// Releases a key.
     ///
     /// # Panics
     /// The browser refuses.
@@ -175,7 +177,7 @@ impl Hands {
         }
     }
 
-    /// Presses a key and lets it go.
+    /// Presses a key and releases it.
     ///
     /// # Panics
     /// The browser refuses.
@@ -184,7 +186,7 @@ impl Hands {
         self.release(key).await;
     }
 
-    /// Forgets the held keys: the old page is gone.
+    /// Forgets the held keys and the fingers, because another page replaces the old one.
     pub fn forget(&self) {
         lock(&self.held).clear();
         lock(&self.fingers).clear();
@@ -193,7 +195,7 @@ impl Hands {
     /// Puts a finger on the middle of an element and leaves it there. Returns the place.
     ///
     /// # Panics
-    /// A person could not.
+    /// A person could not reach the element.
     pub async fn touch(&self, finger: u32, selector: &str) -> (f64, f64) {
         let place = self.reach(selector).await;
         lock(&self.fingers).insert(finger, place);
@@ -220,21 +222,21 @@ impl Hands {
             fingers.remove(&finger);
             fingers.is_empty()
         };
-        // The browser itself finds the missing finger among the others.
+        // The browser itself finds out which finger is missing among the others.
         self.tell_fingers(if is_last { "touchEnd" } else { "touchMove" }).await;
     }
 
     /// Touches an element briefly.
     ///
     /// # Panics
-    /// A person could not.
+    /// A person could not reach the element.
     pub async fn tap(&self, selector: &str) {
         self.touch(9, selector).await;
         self.lift(9).await;
     }
 
-    /// Turns and drives by keys at the nearest other teapot, and throws when it is ahead: one decision of a player with
-    /// this status.
+    /// Makes one decision of a player who sees this status: turns and drives by keys at the nearest other teapot, and
+    /// throws when it is ahead.
     ///
     /// # Panics
     /// The browser refuses.
@@ -246,7 +248,7 @@ impl Hands {
             *stuck
         };
         if stuck > 4 {
-            // An obstacle is ahead: back, round, and past it.
+            // An obstacle is ahead. The teapot drives back, turns, and drives past it.
             *lock(&self.stuck) = 0;
             self.hold_only(&[Key::S, Key::A]).await;
             tokio::time::sleep(Duration::from_millis(500)).await;
@@ -255,14 +257,15 @@ impl Hands {
         }
         let rest: Vec<_> = keys.iter().copied().filter(|key| ![Key::A, Key::D].contains(key)).collect();
         self.hold_only(&keys).await;
-        // If held until the next look, the key would turn the teapot past the other again and again.
+        // If the key were held until the next decision, the teapot would turn past the other one again and again.
         if let Some(turn) = turn {
             tokio::time::sleep(turn).await;
             self.hold_only(&rest).await;
         }
     }
 
-    /// Resizes the browser's window, in pixels of the screen. An emulated screen would keep the page visible for ever.
+    /// Resizes the browser's real window, in pixels of the screen. An emulated screen would keep the page visible for
+    /// ever.
     ///
     /// # Panics
     /// The browser refuses.
@@ -280,7 +283,8 @@ impl Hands {
         self.tab.ask("Input.dispatchTouchEvent", json!({ "type": what, "touchPoints": points })).await;
     }
 
-    /// The middle of the first visible element of this selector, after the wheel has brought it into the window.
+    /// Returns the middle of the first visible element of this selector, after the wheel has brought it into the
+    /// window.
     async fn reach(&self, selector: &str) -> (f64, f64) {
         let find = format!(
             "(() => (all => all.find(each => each.checkVisibility()) ?? all[0])([...document.querySelectorAll({selector:?})]))"
@@ -321,8 +325,9 @@ fn key_event(what: &str, Key { key, code }: Key) -> Value {
     event
 }
 
-/// The keys for now, the time for which to hold the turning ones, if not until the next look, and whether the teapot
-/// hardly moves. The heading is that of the velocity, which the status has; a resting teapot drives on to find out.
+/// Returns the keys to hold, the time for which to hold the turning key (`None`: until the next decision), and
+/// whether the teapot hardly moves. The heading is the direction of the velocity in the status, so a resting teapot
+/// has to drive first.
 fn chase(status: &Status) -> (Vec<Key>, Option<Duration>, bool) {
     let pots = status.objects_of("teapot").filter_map(|pot| {
         let place = pot.position.as_deref().filter(|place| place.len() > 1)?;
@@ -345,7 +350,7 @@ fn chase(status: &Status) -> (Vec<Key>, Option<Duration>, bool) {
     let off = (py - y).atan2(px - x) - velocity[1].atan2(velocity[0]);
     let off = off.sin().atan2(off.cos());
     let mut keys = Vec::new();
-    // At full speed a teapot's curve is as wide as a saucer: it would circle a close target.
+    // At full speed a teapot's curve is as wide as a saucer, so the teapot would circle a close target.
     if off.abs() < 0.7 && away((px, py)) > 2.5 {
         keys.push(Key::W);
     }

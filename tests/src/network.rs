@@ -1,8 +1,8 @@
-//! A network for one test: name spaces on a bridge, and packets dropped between them at will.
+//! A network for one test: name spaces on a bridge, and rules that drop packets between them on request.
 //!
-//! Each place is a network name space with one address. A further one, the switch, holds the bridge that joins them and
-//! the rules that drop packets. A rule is a set of pairs of addresses, from and to, so each direction is cut alone. A
-//! dropped packet vanishes on the way: neither end is told, as with a pulled cable.
+//! Each place is a network name space with one address. Another name space, the switch, holds the bridge that joins
+//! them and the rules that drop packets. A rule has a set of pairs of addresses, from and to, so each direction can
+//! be cut alone. A dropped packet vanishes on the way: neither end is told, as with a pulled cable.
 //!
 //! ```text
 //!   near place --- switch --- router --- place at home       the router translates addresses
@@ -10,9 +10,9 @@
 //!                     +------ gateway =/=/= far place        the line takes its time and loses packets
 //! ```
 //!
-//! A name space lives as long as a process in it. The first process in each reads from this one until the end of the
-//! stream: however a test ends, by a panic or by `SIGKILL`, its network ends with it. It takes no names, and changes
-//! nothing outside of the name spaces.
+//! A name space lives as long as a process in it. The first process in each reads a stream of the test's process
+//! until its end. So the network ends with the test, even if the test ends by a panic or by `SIGKILL`. The network
+//! changes nothing outside of the name spaces, and gives them no names.
 
 mod conntrack;
 mod line;
@@ -25,7 +25,8 @@ use crate::place::Place;
 pub use line::Line;
 use space::{Space, run};
 
-/// The switch's rules: drop everything from the first to the second of a pair, or everything but TCP.
+/// The switch's rules. For each pair of addresses in a set they drop the packets from the first address to the
+/// second: all packets, or only UDP.
 const RULES: &str = "table bridge samovar {
   set severed { type ipv4_addr . ipv4_addr; }
   set without_udp { type ipv4_addr . ipv4_addr; }
@@ -36,11 +37,11 @@ const RULES: &str = "table bridge samovar {
   }
 }";
 
-/// The translation of a router that keeps the speaker's port, for all receivers.
+/// The address translation of a router that keeps the sender's port, for all receivers.
 const KEEPING: &str = "masquerade";
-/// The translation of a router that takes another port for each receiver.
+/// The address translation of a router that takes another port for each receiver.
 const DRAWING: &str = "masquerade to :20000-29999 random";
-/// The translation after [`Network::rebind`].
+/// The address translation after [`Network::rebind`].
 const REBOUND: &str = "masquerade to :30000-39999 random";
 
 /// The way in which a place is joined to the others.
@@ -48,20 +49,21 @@ const REBOUND: &str = "masquerade to :30000-39999 random";
 pub enum Access {
     /// On the switch itself.
     Near,
-    /// Behind a router of its own. From outside it has the router's address, and only hosts that it has spoken to reach
-    /// it.
+    /// Behind a router of its own. Seen from outside, the place has the router's address, and it gets packets only
+    /// from machines that it has sent packets to.
     Home,
-    /// The same, with another port for each host that it speaks to: its address is of no use to a third.
+    /// The same, with another port for each machine that it sends packets to. So the address that one machine sees is
+    /// of no use to another.
     StrictHome,
-    /// Behind a line, with an address that all know.
+    /// Behind a slow line, with an address that all others can reach.
     Far(Line),
 }
 
-/// Some places, and the switch between them. Dropping it removes all.
+/// Some places, and the switch between them. Dropping this removes all of them.
 #[derive(Debug)]
 pub struct Network {
     switch: Space,
-    /// Held to keep them alive.
+    /// The name spaces of the places, held to keep them alive.
     spaces: Vec<Space>,
     places: Vec<Place>,
     /// The routers and gateways of the places that have one.
@@ -72,7 +74,7 @@ impl Network {
     /// A network of `count` near places.
     ///
     /// # Errors
-    /// The missing program or permission of this machine, in words.
+    /// A text that names the program or the permission that this machine lacks.
     ///
     /// # Panics
     /// As [`Network::of`].
@@ -83,10 +85,10 @@ impl Network {
     /// A network of these places, up to 100.
     ///
     /// # Errors
-    /// The missing program or permission of this machine, in words.
+    /// A text that names the program or the permission that this machine lacks.
     ///
     /// # Panics
-    /// It fails although the machine permits all steps.
+    /// A step fails although the machine permits all of them.
     pub fn of(places: &[Access]) -> Result<Self, String> {
         assert!(places.len() <= 100, "addresses end with a byte");
         for program in ["unshare", "nsenter", "ip", "nft"] {
@@ -112,7 +114,7 @@ impl Network {
         let (address, router) = match access {
             Access::Near => {
                 self.plug(&space, number, outer(number))?;
-                // A browser offers the address from which it would speak to the world.
+                // A browser offers the address of its default route to other peers.
                 space.ip("route add default dev uplink")?;
                 (outer(number), None)
             }
@@ -163,7 +165,7 @@ impl Network {
         added.unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// Drops from now on all packets from one of the first to one of the second; by their numbers.
+    /// Drops, from now on, all packets from the places `from` to the places `to`.
     ///
     /// # Panics
     /// The switch refuses.
@@ -171,7 +173,7 @@ impl Network {
         self.change("add", "severed", from, to);
     }
 
-    /// The same in both directions.
+    /// Drops, from now on, all packets between the places `one` and the places `other`, in both directions.
     ///
     /// # Panics
     /// The switch refuses.
@@ -180,10 +182,10 @@ impl Network {
         self.cut(other, one);
     }
 
-    /// Stops dropping packets between one of the first and one of the second.
+    /// Ends the cuts between the places `one` and the places `other`, in both directions.
     ///
     /// # Panics
-    /// The switch refuses, or not both directions were cut.
+    /// The switch refuses, for instance because only one direction was cut.
     pub fn join(&self, one: &[usize], other: &[usize]) {
         self.change("delete", "severed", one, other);
         self.change("delete", "severed", other, one);
@@ -197,7 +199,7 @@ impl Network {
         self.change("add", "without_udp", among, among);
     }
 
-    /// Stops dropping packets.
+    /// Ends all cuts, and lets UDP through again.
     ///
     /// # Panics
     /// The switch refuses.
@@ -210,7 +212,7 @@ impl Network {
     /// Lets the router of this place forget all its connections, and use other ports.
     ///
     /// # Panics
-    /// The place has none, or the router refuses.
+    /// The place has no router, or the router refuses.
     pub fn rebind(&self, number: usize) {
         let router = self.routers[number].as_ref().expect("a place with a router");
         translate(router, REBOUND).unwrap_or_else(|error| panic!("{error}"));
@@ -233,12 +235,12 @@ impl Network {
     }
 }
 
-/// A place's address for the others.
+/// The address of a place, as the other places see it.
 const fn outer(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, 0, number)
 }
 
-/// Puts a place behind a translating router; its address there.
+/// Puts a place behind a router that translates addresses. Returns the place's address there.
 fn home(space: &Space, router: &Space, number: u8) -> Result<Ipv4Addr, String> {
     let [inside, own] = [1, 2].map(|last| Ipv4Addr::new(10, 88, number, last));
     router.ip(&format!("link add home type veth peer name uplink netns {}", space.id()))?;
@@ -251,7 +253,7 @@ fn home(space: &Space, router: &Space, number: u8) -> Result<Ipv4Addr, String> {
     Ok(own)
 }
 
-/// Sets a router's translation from now on, and lets no unasked packet in.
+/// Sets the address translation of a router, and drops incoming packets that the place did not ask for.
 fn translate(router: &Space, how: &str) -> Result<(), String> {
     router.nft(&format!(
         "table ip samovar
@@ -270,7 +272,7 @@ table ip samovar {{
     ))
 }
 
-/// Puts a place behind a line; its gateway answers for its address on the switch.
+/// Puts a place behind a line. A gateway on the switch answers for the place's address.
 fn far(space: &Space, gateway: &Space, (address, line): (Ipv4Addr, Line)) -> Result<(), String> {
     line.lay(space, gateway)?;
     gateway.ip(&format!("link set {} up", line::DEVICE))?;

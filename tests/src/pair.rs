@@ -24,7 +24,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// `None`, with a line that tells the reason, if no network may be made.
+    /// Makes the network, and starts the relay. Returns `None`, and prints the reason, if no network may be made.
     #[must_use]
     pub fn set(ann: Access, bob: Access) -> Option<Self> {
         let network = match Network::of(&[Access::Near, ann, bob]) {
@@ -39,10 +39,10 @@ impl Table {
         Some(Self { network, relay })
     }
 
-    /// Ann's page and Bob's, in one game and both watching the other.
+    /// Opens Ann's page and Bob's, in one game. Each page records what it sees of the other.
     ///
     /// # Panics
-    /// They do not get into the game.
+    /// The pages do not get into the game.
     pub async fn seat(&self) -> (Player, Player) {
         let ann = self.join(ANN, "new=TEA&name=Ann").await;
         let bob = self.join(BOB, "game=TEA&name=Bob").await;
@@ -62,7 +62,7 @@ impl Table {
     }
 }
 
-/// Both drive in circles and throw sugar, which causes reliable messages.
+/// Lets both players drive in circles and throw sugar, which causes reliable messages.
 ///
 /// # Panics
 /// A page cannot be asked.
@@ -71,7 +71,8 @@ pub async fn play(pair: (&Player, &Player)) {
     pair.1.drive(0.7, -0.4, true).await;
 }
 
-/// Both rest until nothing is under way, and have each message of the other once.
+/// Lets both players rest until no message is under way, and checks that each has received each message of the other
+/// once.
 ///
 /// # Panics
 /// A message was lost or came twice, or a page cannot be asked.
@@ -86,10 +87,10 @@ pub async fn settle((ann, bob): (&Player, &Player)) {
     assert!(one.min(other) > 20, "both have sent some");
 }
 
-/// Each player's observations of the other.
+/// Returns each player's observations of the other.
 ///
 /// # Panics
-/// A page cannot be asked, or does not watch.
+/// A page cannot be asked, or does not record observations.
 pub async fn both(pair: (&Player, &Player)) -> [Watch; 2] {
     let (ann, bob) = tokio::join!(watch::seen(pair.0), watch::seen(pair.1));
     [ann, bob]

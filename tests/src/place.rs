@@ -1,4 +1,4 @@
-//! The place of a process.
+//! The place where a process runs.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use nix::sched::{CloneFlags, setns};
 
-/// The loopback of this machine, or a name space of a [`Network`](crate::network::Network) with an address of its own.
+/// The loopback of this machine, or a name space of a [`Network`](crate::network::Network) with its own address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     address: Ipv4Addr,
@@ -34,7 +34,7 @@ impl Place {
         self.address
     }
 
-    /// A command that runs `program` there, as one process.
+    /// A command that runs `program` at this place, as one process.
     #[must_use]
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let Some(space) = &self.space else { return Command::new(program) };
@@ -45,7 +45,7 @@ impl Place {
         command
     }
 
-    /// A connection from this place to a host and port.
+    /// Connects from this place to a host and port.
     ///
     /// # Errors
     /// As [`TcpStream::connect`].
@@ -60,13 +60,13 @@ impl Place {
 /// Runs `work` in a network name space. Sockets that it opens stay there.
 ///
 /// # Errors
-/// Those of `work`, and that there is no such name space.
+/// The errors of `work`, and an error if there is no such name space.
 ///
 /// # Panics
 /// `work` panics.
 pub(crate) fn within<T: Send>(space: &Path, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     let space = File::open(space)?;
-    // A thread has its own name space; this one ends with the thread.
+    // The change of the name space affects one thread only, and ends with that thread.
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
             setns(&space, CloneFlags::CLONE_NEWNET)?;

@@ -15,14 +15,14 @@ use crate::relay::Relay;
 use crate::status::{Id, Status};
 use crate::wait;
 
-/// The longest time from a page's address to the game: the browser compiles, connects, and draws in software while
-/// others do the same.
+/// The longest time from the opening of a page until it is in the game. The browser compiles, connects, and draws in
+/// software while others do the same.
 pub const JOIN_WITHIN: Duration = Duration::from_secs(60);
 
-/// The longest time for anything else that takes some packets.
+/// The longest time until any other condition that takes some packets.
 pub const SETTLE_WITHIN: Duration = Duration::from_secs(20);
 
-/// A browser with the page in it. Dropping it kills the browser; after a failure it prints its console.
+/// A browser with the page in it. Dropping this closes the browser, and after a failure prints the page's console.
 #[derive(Debug)]
 pub struct Player {
     chromium: Arc<Chromium>,
@@ -35,7 +35,7 @@ impl Player {
     /// Opens the page with this query and waits until it is in a game.
     ///
     /// # Panics
-    /// It does not get there.
+    /// The page does not get into a game.
     pub async fn join(relay: &Relay, query: &str) -> Self {
         let player = Visit::new(relay, query).open().await;
         player.joined().await;
@@ -45,7 +45,7 @@ impl Player {
     /// Waits until the page is in a game, with a host and itself among the members, and shows it to the person.
     ///
     /// # Panics
-    /// It does not get there.
+    /// The page does not get into a game.
     pub async fn joined(&self) -> Status {
         let is_in = |status: &Status| status.host.is_some() && status.members.iter().any(|each| each.is_self);
         let status = self.wait("the page is in the game", JOIN_WITHIN, is_in).await;
@@ -57,7 +57,7 @@ impl Player {
         status
     }
 
-    /// The browser, if no other player has a tab in it.
+    /// The browser, which no other player may have a tab in.
     fn own_browser(&mut self) -> &mut Chromium {
         Arc::get_mut(&mut self.chromium).expect("a browser with one player")
     }
@@ -77,7 +77,7 @@ impl Player {
     /// Waits until the page's audio runs, as it does after the player's first act.
     ///
     /// # Panics
-    /// It stays silent.
+    /// The audio does not run in time.
     pub async fn hears(&self) {
         wait::until("sound runs", SETTLE_WITHIN, async || {
             let states = self.audio().await?;
@@ -98,7 +98,7 @@ impl Player {
     /// The result of `samovar.status()`.
     ///
     /// # Errors
-    /// Text while the page is not ready to be asked.
+    /// A text, while the page is not ready to be asked.
     pub async fn try_status(&self) -> Result<Status, String> {
         let asked = self.tab.try_evaluate("window.samovar ? samovar.status() : null").await?;
         let status = if asked.is_null() { Err(self.page_text().await) } else { Status::read(&asked) };
@@ -118,11 +118,11 @@ impl Player {
     /// Waits until the status is as wanted and returns it.
     ///
     /// # Panics
-    /// It does not become so in time, with the last one.
+    /// The status does not become so in time. The message has the last one.
     pub async fn wait(&self, what: &str, within: Duration, wanted: impl Fn(&Status) -> bool) -> Status {
         wait::until(what, within, async || match self.try_status().await {
             Ok(status) if wanted(&status) => Ok(status),
-            // Without a game the page shows the lobby, or a curtain with the reason.
+            // Out of a game the page shows the lobby, or a curtain with the reason.
             Ok(status) if status.host.is_none() => Err(format!("{status}; {}", self.page_text().await)),
             Ok(status) => Err(status.to_string()),
             Err(error) => Err(error),
@@ -133,12 +133,12 @@ impl Player {
     /// The peer behind this page.
     ///
     /// # Panics
-    /// It is in no game.
+    /// The page is in no game.
     pub async fn peer(&self) -> Id {
         self.status().await.peer.expect("in a game")
     }
 
-    /// Holds the controls like this until told otherwise.
+    /// Sets the controls, which stay so until another call.
     ///
     /// # Panics
     /// The page cannot be asked.
@@ -156,7 +156,7 @@ impl Player {
         self.tab.evaluate(HUNT).await;
     }
 
-    /// Takes the hands off the controls.
+    /// Releases the controls.
     ///
     /// # Panics
     /// The page cannot be asked.
@@ -191,7 +191,7 @@ impl Player {
     /// There is no such page.
     pub async fn go(&self, steps: i64) {
         self.hands.forget();
-        // While one page replaces another the tab has none.
+        // While one page replaces another, the tab has no page.
         let history = wait::until("the tab has a page", SETTLE_WITHIN, async || {
             self.tab.try_ask("Page.getNavigationHistory", json!({})).await
         })
@@ -202,11 +202,11 @@ impl Player {
         self.tab.ask("Page.navigateToHistoryEntry", json!({ "entryId": entry })).await;
     }
 
-    /// Waits until the address names the table, which the page notes with its next frame: before that, *Back* leads
-    /// elsewhere.
+    /// Waits until the page's address names the table. The page writes that with its next frame, and before that
+    /// *Back* leads elsewhere.
     ///
     /// # Panics
-    /// It does not.
+    /// The address does not name the table in time.
     pub async fn notes_its_table(&self) {
         wait::until("the address names the table", SETTLE_WITHIN, async || {
             let address = self.tab.try_evaluate("location.search").await?.to_string();
@@ -215,8 +215,8 @@ impl Player {
         .await;
     }
 
-    /// The text that a person can see in the element with this id, without the marks that isolate names; empty when it
-    /// is hidden.
+    /// The text that a person can see in the element with this id, without the marks that isolate names. Empty if the
+    /// element is hidden.
     ///
     /// # Panics
     /// The page cannot be asked.
@@ -224,7 +224,7 @@ impl Player {
         self.try_text(id).await.expect("the page can be asked")
     }
 
-    /// The same of a page that may be loading.
+    /// The same for a page that may be loading.
     async fn try_text(&self, id: &str) -> Result<String, String> {
         let script =
             format!("(e => e && e.checkVisibility() ? e.innerText : '')(document.getElementById('{id}'))");
@@ -235,7 +235,7 @@ impl Player {
     /// Waits until the element with this id shows this text.
     ///
     /// # Panics
-    /// It does not in time, with the shown text instead.
+    /// The element does not show it in time. The message has the text that it shows instead.
     pub async fn wait_text(&self, id: &str, wanted: &str) {
         wait::until(&format!("#{id} shows {wanted:?}"), JOIN_WITHIN, async || {
             let text = self.try_text(id).await?;
@@ -247,7 +247,7 @@ impl Player {
     /// Waits until the dialog with this id is closed.
     ///
     /// # Panics
-    /// It stays open, with the clicks if the page notes them.
+    /// The dialog stays open. The message has the last clicks, if the page records them.
     pub async fn wait_closed(&self, id: &str) {
         wait::until(&format!("#{id} is closed"), SETTLE_WITHIN, async || {
             let look = format!(
@@ -280,8 +280,8 @@ impl Player {
         self.wait_visibility("visible").await;
     }
 
-    /// Makes the browser report a nearly empty battery: a test machine has none, and the browser gives every script of
-    /// a page the same object.
+    /// Makes the browser report a nearly empty battery. A test machine has no battery. The browser gives every script
+    /// of a page the same object, so the test can change it.
     ///
     /// # Panics
     /// The browser reports no batteries.
@@ -311,7 +311,7 @@ impl Player {
         self.tab.ask("Page.setWebLifecycleState", json!({ "state": state })).await;
     }
 
-    /// Keeps the page's thread busy for this time, as a slow machine does; a host is silent meanwhile.
+    /// Keeps the page's thread busy for this time, as a slow machine does. A host is silent meanwhile.
     ///
     /// # Panics
     /// The page cannot be asked.
@@ -331,17 +331,17 @@ impl Player {
         self.tab.ask("Page.close", json!({})).await;
     }
 
-    /// The browser stops where it stands, as when a laptop is closed.
+    /// Stops the browser's processes, as when a laptop is closed.
     pub fn fall_asleep(&mut self) {
         self.own_browser().pause();
     }
 
-    /// The browser goes on.
+    /// Lets the browser's processes go on.
     pub fn wake_up(&mut self) {
         self.own_browser().resume();
     }
 
-    /// `SIGKILL` to the browser, this very moment.
+    /// Kills the browser at once, by `SIGKILL`.
     pub fn kill(&mut self) {
         self.own_browser().kill();
     }
@@ -349,7 +349,7 @@ impl Player {
     /// Ends the visit.
     ///
     /// # Panics
-    /// There was an uncaught failure, which the message tells, or the page stands still.
+    /// There was an uncaught failure, which the message names, or the page stands still.
     pub async fn finish(self) {
         self.lives().await;
         self.has_not_failed().await;
@@ -358,16 +358,16 @@ impl Player {
     /// Checks for failures. The page may be closed by now.
     ///
     /// # Panics
-    /// There was an uncaught failure; the message tells it.
+    /// There was an uncaught failure, which the message names.
     pub async fn has_not_failed(&self) {
-        // The page's earlier events have arrived when this answer has.
+        // When this answer has arrived, the page's earlier events have arrived, too.
         self.tab.try_evaluate("0").await.ok();
         let failures = self.tab.failures();
         assert!(failures.is_empty(), "the page of {:?} failed: {failures:#?}", self.last);
     }
 
-    /// Waits until the page has drawn further pictures of the game; out of a game, until its script answers and the
-    /// browser draws it.
+    /// Waits until the page has drawn further pictures of the game. If it is in no game, waits until its script
+    /// answers and the browser draws it.
     ///
     /// # Panics
     /// The page is frozen.
@@ -379,8 +379,8 @@ impl Player {
         self.wait("the page draws further pictures", SETTLE_WITHIN, draws).await;
     }
 
-    /// Writes the picture of the page to the directory in `SAMOVAR_SCREENSHOTS`, if that is set, and makes it if need
-    /// be.
+    /// Writes a picture of the page to the directory in `SAMOVAR_SCREENSHOTS`, if that is set. Makes the directory if
+    /// need be.
     ///
     /// # Panics
     /// The file cannot be written.
@@ -414,7 +414,8 @@ impl Drop for Player {
     }
 }
 
-/// The heading comes from the velocity, which the status has; a resting teapot drives on to find out.
+/// Makes a page hunt. The heading is the direction of the velocity in the status, so a resting teapot has to drive
+/// first.
 const HUNT: &str = r"
 clearInterval(window.__hunt);
 window.__hunt = setInterval(() => {

@@ -1,4 +1,4 @@
-//! Children that end with the test, by `SIGKILL` and with all of their own children.
+//! Child processes that end with the test, by `SIGKILL` and with all of their own children.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// A running program that leads a process group of its own. Dropping it kills the group.
+/// A running program that leads its own process group. Dropping this kills the group.
 #[derive(Debug)]
 pub struct Process {
     name: String,
@@ -17,29 +17,29 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`; `name` is for messages.
+    /// Starts `command`. `name` is for messages.
     ///
     /// # Panics
-    /// It cannot be started.
+    /// The command cannot be started.
     #[must_use]
     pub fn start(name: &str, command: &mut Command) -> Self {
         Self::spawn(name, command.stdin(Stdio::null()))
     }
 
-    /// The same, with an input to write to.
+    /// Starts `command` with an input that the test can write to.
     ///
     /// # Panics
-    /// It cannot be started.
+    /// The command cannot be started.
     #[must_use]
     pub fn with_input(name: &str, command: &mut Command) -> Self {
         Self::spawn(name, command.stdin(Stdio::piped()))
     }
 
-    /// Starts `command` so that it ends with this process, however that ends: it may outlive the test. Its error output
-    /// goes to `log`.
+    /// Starts `command` so that it ends with this process, however this process ends. The command may outlive the
+    /// test. Its error output goes to `log`.
     ///
     /// # Panics
-    /// It cannot be started.
+    /// The command cannot be started.
     pub(crate) fn tied(name: &str, command: &Command, log: File) -> Self {
         // The shell reads a pipe that this process holds open and never writes to.
         let mut tied = Command::new("sh");
@@ -67,14 +67,14 @@ impl Process {
     /// Checks that the program has not ended by itself.
     ///
     /// # Panics
-    /// The program has ended; the message has its exit status.
+    /// The program has ended. The message has its exit status.
     pub fn assert_running(&mut self) {
         if let Some(status) = self.ended() {
             panic!("{} ended by itself: {status}", self.name);
         }
     }
 
-    /// `SIGSTOP` to the whole group: it stands still, with its sockets open, until [`resume`](Self::resume).
+    /// Sends `SIGSTOP` to the whole group. It stands still, with its sockets open, until [`resume`](Self::resume).
     ///
     /// # Panics
     /// The signal reaches no process.
@@ -82,7 +82,7 @@ impl Process {
         self.signal(Signal::SIGSTOP);
     }
 
-    /// `SIGCONT` to the whole group: it goes on as if no time had passed.
+    /// Sends `SIGCONT` to the whole group. It goes on as if no time had passed.
     ///
     /// # Panics
     /// The signal reaches no process.
@@ -90,7 +90,7 @@ impl Process {
         self.signal(Signal::SIGCONT);
     }
 
-    /// `SIGTERM` to the whole group: it is to end by itself.
+    /// Sends `SIGTERM` to the whole group, which then ends by itself.
     ///
     /// # Panics
     /// The signal reaches no process.
@@ -101,7 +101,7 @@ impl Process {
     /// The status with which the program ended by itself; `None` while it runs.
     ///
     /// # Panics
-    /// The system does not tell.
+    /// The system does not give the status.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         let status = self.child.try_wait().expect("a child of this process");
         self.ended |= status.is_some();
@@ -118,7 +118,7 @@ impl Process {
         Pid::from_raw(i32::try_from(self.child.id()).expect("process ids are small"))
     }
 
-    /// `SIGKILL` to the whole group at once; it cannot tidy up.
+    /// Sends `SIGKILL` to the whole group, which then cannot clean up.
     pub fn kill(&mut self) {
         if std::mem::replace(&mut self.ended, true) {
             return;
@@ -138,7 +138,8 @@ impl Drop for Process {
     }
 }
 
-/// The path in an environment variable that `cargo xtask test` sets, or else a path below the repository.
+/// The path in an environment variable that `cargo xtask test` sets. Without the variable, a path below the
+/// repository.
 pub fn path_from(variable: &str, otherwise: &str) -> PathBuf {
     std::env::var_os(variable).map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(otherwise),

@@ -1,4 +1,4 @@
-//! The relay as a process of its own.
+//! The relay, in its own process.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use crate::place::Place;
 use crate::process::{Process, path_from};
 use crate::scratch::Scratch;
 
-/// A relay that serves the page, on a data directory that outlives it.
+/// A relay that serves the page. Its data directory outlives its process.
 #[derive(Debug)]
 pub struct Relay {
-    /// `None` while it is killed.
+    /// `None` after it was killed, until it is started again.
     process: Option<Process>,
     place: Place,
     data: Scratch,
     address: String,
     /// The directory of the page that it serves.
     web: PathBuf,
-    /// Its arguments beside the address.
+    /// Its further arguments.
     more: Vec<&'static str>,
     said: Arc<Mutex<String>>,
 }
@@ -29,16 +29,16 @@ impl Relay {
     /// Starts a relay on a free port of the loopback and waits until it listens.
     ///
     /// # Panics
-    /// It does not listen.
+    /// The relay does not listen.
     #[must_use]
     pub fn start() -> Self {
         Self::start_at(&Place::here())
     }
 
-    /// Starts a relay on a free port of a place. Only processes at that place or beside it reach it.
+    /// Starts a relay on a free port of a place. Only processes at that place, or in its network, reach the relay.
     ///
     /// # Panics
-    /// It does not listen.
+    /// The relay does not listen.
     #[must_use]
     pub fn start_at(place: &Place) -> Self {
         Self::start_with(place, &[])
@@ -47,16 +47,16 @@ impl Relay {
     /// Starts a relay on this port of the loopback.
     ///
     /// # Panics
-    /// It does not listen: another program has the port.
+    /// The relay does not listen, because another program has the port.
     #[must_use]
     pub fn start_on(port: u16) -> Self {
         Self::begin(&Place::here(), port, &[])
     }
 
-    /// The same with further arguments.
+    /// Starts a relay on a free port of a place, with further arguments.
     ///
     /// # Panics
-    /// It does not listen.
+    /// The relay does not listen.
     #[must_use]
     pub fn start_with(place: &Place, more: &[&'static str]) -> Self {
         Self::begin(place, 0, more)
@@ -65,7 +65,7 @@ impl Relay {
     /// Starts a relay on a free port of the loopback that serves the page in this directory.
     ///
     /// # Panics
-    /// It does not listen.
+    /// The relay does not listen.
     #[must_use]
     pub fn serving(web: &Path) -> Self {
         Self::begin_with(&Place::here(), 0, &[], web.to_owned())
@@ -82,33 +82,33 @@ impl Relay {
         Self { process: Some(process), place: place.clone(), data, address, web, more: more.to_vec(), said }
     }
 
-    /// `SIGSTOP`: its sockets stay open and silent.
+    /// Sends `SIGSTOP` to the relay. Its sockets stay open and silent.
     ///
     /// # Panics
-    /// It is killed already.
+    /// The relay was killed before.
     pub fn pause(&mut self) {
         self.process.as_mut().expect("it runs").pause();
     }
 
-    /// `SIGCONT`.
+    /// Sends `SIGCONT` to the relay.
     ///
     /// # Panics
-    /// It is killed already.
+    /// The relay was killed before.
     pub fn resume(&mut self) {
         self.process.as_mut().expect("it runs").resume();
     }
 
-    /// `SIGKILL`.
+    /// Kills the relay by `SIGKILL`.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill();
         }
     }
 
-    /// Starts it again with the same data on the same port.
+    /// Starts the relay again with the same data on the same port.
     ///
     /// # Panics
-    /// It does not listen, or was not killed before.
+    /// The relay does not listen, or was not killed before.
     pub fn restart(&mut self) {
         assert!(self.process.is_none(), "kill the relay before");
         let port = self.address.rsplit(':').next().and_then(|port| port.parse().ok());
@@ -119,19 +119,19 @@ impl Relay {
         self.process = Some(process);
     }
 
-    /// Starts it again with these arguments in place of the old ones.
+    /// Starts the relay again with these arguments in place of the old ones.
     ///
     /// # Panics
-    /// It does not listen, or was not killed before.
+    /// The relay does not listen, or was not killed before.
     pub fn restart_with(&mut self, more: &[&'static str]) {
         self.more = more.to_vec();
         self.restart();
     }
 
-    /// Starts another in its place, without its key and its terms.
+    /// Starts another relay in its place, without the key and the terms of the old one.
     ///
     /// # Panics
-    /// It does not listen, or was not killed before.
+    /// The relay does not listen, or was not killed before.
     pub fn restart_without_data(&mut self) {
         self.data = Scratch::new();
         self.restart();
@@ -149,18 +149,18 @@ impl Relay {
         format!("http://{}/?{query}", self.address)
     }
 
-    /// `GET`: the status code and the body.
+    /// Sends a `GET` request to the relay. Returns the status code and the body.
     ///
     /// # Errors
-    /// Text if the relay cannot be reached or answers no HTTP.
+    /// A text, if the relay cannot be reached or does not answer by HTTP.
     pub fn get(&self, path: &str) -> Result<(u16, String), String> {
         Self::get_at(&self.place, &self.address, path)
     }
 
-    /// The same from a place at this host and port, where a proxy may be.
+    /// Sends a `GET` request from a place to this host and port, where a proxy may be.
     ///
     /// # Errors
-    /// Text if nothing can be reached there, or answers no HTTP.
+    /// A text, if no server can be reached there or it does not answer by HTTP.
     pub fn get_at(place: &Place, address: &str, path: &str) -> Result<(u16, String), String> {
         let mut stream = place.connect(address).map_err(|error| error.to_string())?;
         stream.set_read_timeout(Some(Duration::from_secs(5))).map_err(|error| error.to_string())?;
@@ -185,7 +185,7 @@ impl Relay {
         games.into_iter().find(|game| game["code"] == code)
     }
 
-    /// Its whole output so far.
+    /// The whole output of the relay so far.
     #[must_use]
     pub fn said(&self) -> String {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -199,16 +199,16 @@ impl Drop for Relay {
         if std::thread::panicking() {
             println!("--- the relay said\n{said}");
         } else {
-            // Its tasks are isolated from each other, so a panic would not be noticed otherwise.
+            // The relay's tasks are isolated from each other, so a panic would not be noticed otherwise.
             assert!(!said.contains("panicked"), "the relay panicked:\n{said}");
         }
     }
 }
 
-/// The relay's program.
+/// The path of the relay's program.
 ///
 /// # Panics
-/// There is none.
+/// The program does not exist.
 pub(crate) fn program() -> PathBuf {
     let program = path_from("SAMOVAR_RELAY_BIN", "target/release/samovar-relay");
     let shown = program.display();
@@ -216,7 +216,8 @@ pub(crate) fn program() -> PathBuf {
     program
 }
 
-/// The command with this data directory and these further arguments.
+/// Starts the relay's program with this data directory and these further arguments. Returns the process, and the
+/// address at which it listens.
 fn serve(
     place: &Place,
     port: u16,

@@ -1,6 +1,6 @@
 //! A tab's view of the game every few milliseconds, collected in the page itself, for measurements.
 //!
-//! Asking over the protocol would cost a round trip for each look and measure the test's own machine.
+//! Asking over the protocol of DevTools would cost a round trip for each sample, and measure the test's own machine.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use crate::status::{Id, distance};
 /// Id, owner, stamp and place of an object.
 pub type Placed = (Id, Id, (u64, u64), Vec<f64>);
 
-/// One look at the game.
+/// One sample of the game.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Sample {
     /// The time, in milliseconds since 1970 by the machine's clock, which all its processes share.
@@ -27,7 +27,7 @@ pub struct Sample {
     pub objects: Vec<Placed>,
 }
 
-/// Smaller movements do not count: rounding, or a picture that settles. In table units.
+/// The least movement that counts, in table units. Smaller ones come from rounding, or from a picture that settles.
 const MOVED: f64 = 0.02;
 
 const START: &str = r"
@@ -40,7 +40,7 @@ window.__sampler = setInterval(() => {
   if (window.__samples.length > 2000) window.__samples.shift();
 }, 15), null";
 
-/// Begins to look.
+/// Begins to take samples of a page.
 ///
 /// # Panics
 /// The page cannot be asked.
@@ -63,8 +63,8 @@ pub fn now() -> f64 {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or(Duration::ZERO).as_secs_f64() * 1_000.0
 }
 
-/// When a host of a later term than `former` was first seen to move an object that it had taken over: an object with a
-/// stamp of that term changed its place since its first sample with this stamp.
+/// Returns the time at which a host of a later term than `former` was first seen to move an object that it had taken
+/// over. Such an object has a stamp of the new term, and another place than in its first sample with that stamp.
 #[must_use]
 pub fn moves_under_a_new_host(samples: &[Sample], former: u64) -> Option<f64> {
     let later = || samples.iter().filter(|sample| sample.term > former);
@@ -91,10 +91,10 @@ pub fn wall_clock(samples: &[Sample], session: f64) -> f64 {
     nearest.at + session - nearest.session
 }
 
-/// The median, or the lower of the two in the middle.
+/// The median. If there are two values in the middle, the lower of them.
 ///
 /// # Panics
-/// There is no value.
+/// `values` is empty.
 #[must_use]
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();

@@ -8,14 +8,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Creates one below the system's directory for temporary files.
+    /// Creates a directory below the system's directory for temporary files.
     ///
     /// # Panics
-    /// It cannot be created.
+    /// The directory cannot be created.
     #[must_use]
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        // In a name space of its own each run has the same process ids: the name must come from elsewhere.
+        // The name has the time in it. A process id would not do, because in a name space of its own each run has the
+        // same ids.
         let drawn = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos());
         let name = format!("samovar-tests-{drawn:x}-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
@@ -38,7 +39,7 @@ impl Default for Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Killed children may still be closing their files.
+        // The removal is repeated, because killed children may still be closing their files.
         for _ in 0..20 {
             if std::fs::remove_dir_all(&self.0).is_ok() || !self.0.exists() {
                 return;

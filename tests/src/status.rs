@@ -1,4 +1,4 @@
-//! `samovar.status()` and a robot's line as values (`docs/automation.md`).
+//! Values for `samovar.status()` and for a robot's line (`docs/automation.md`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// The id of a peer or an object in the contract's form. Only equality matters here.
+/// The id of a peer or an object, as reports have it. Only equality matters here.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(transparent)]
 pub struct Id(String);
@@ -43,7 +43,7 @@ pub struct Status {
     pub host: Option<Id>,
     /// The backup that takes over.
     pub backup: Option<Id>,
-    /// `mesh` or `star`.
+    /// `mesh` or `byHost`.
     pub topology: String,
     /// `connected` or `lost`.
     pub relay: String,
@@ -60,11 +60,11 @@ pub struct Status {
     pub objects: Vec<Object>,
     /// Session time in milliseconds.
     pub session_time_ms: f64,
-    /// Pictures drawn.
+    /// The number of pictures drawn.
     pub frames: u64,
-    /// Changes of host.
+    /// The changes of host.
     pub migrations: Vec<Migration>,
-    /// Counts since the start.
+    /// Counts of traffic since the start.
     pub traffic: Traffic,
     /// The failures, in words.
     pub errors: Vec<String>,
@@ -95,13 +95,13 @@ pub struct Maze {
     pub seconds_left: u16,
     /// Rounds won, by side.
     pub wins: BTreeMap<String, u8>,
-    /// The own role; `None` for a spectator.
+    /// The role of this peer; `None` for a spectator.
     pub role: Option<String>,
     /// The peer of each role; a robot has no peer.
     pub roles: BTreeMap<String, Option<Id>>,
     /// Column and row of each teapot.
     pub places: BTreeMap<String, (u8, u8)>,
-    /// How often states differed.
+    /// The number of times that states differed.
     pub desyncs: u64,
     /// The checksums of the newest states, each after its frame.
     pub checksums: Vec<(u64, String)>,
@@ -111,19 +111,19 @@ pub struct Maze {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
-    /// Its peer; a name of its own for a robot of the host, which is no peer.
+    /// Its peer. A robot of the host is no peer, and has a made-up name here.
     pub peer: Id,
     /// Its name.
     pub name: String,
     /// Its points.
     pub score: i64,
-    /// Whether it is the one that reports.
+    /// Whether it is the member that reports.
     pub is_self: bool,
     /// Whether a program plays.
     pub is_robot: bool,
     /// Whether it has no teapot.
     pub is_spectator: bool,
-    /// `self`, `direct`, `relayedUdp` or `relayed`.
+    /// `self`, `direct`, `byHost`, `relayedUdp` or `relayed`.
     pub path: String,
     /// Round trip in milliseconds.
     pub rtt_ms: Option<f64>,
@@ -163,13 +163,13 @@ pub struct Migration {
     pub term: u64,
     /// The former host.
     pub from: Id,
-    /// The new one.
+    /// The new host.
     pub to: Id,
     /// `lost`, `left` or `handover`.
     pub cause: String,
     /// Session time at which the former host was missed.
     pub detected_ms: f64,
-    /// Session time at which the new one was there.
+    /// Session time at which the new host was there.
     pub resumed_ms: f64,
 }
 
@@ -199,7 +199,7 @@ impl Status {
     /// Reads the report of a page or robot.
     ///
     /// # Errors
-    /// Text that names the broken part of the contract.
+    /// A text that names the part that does not match `docs/automation.md`.
     pub fn read(value: &Value) -> Result<Self, String> {
         Self::deserialize(value).map_err(|error| format!("{error} in {value}"))
     }
@@ -230,7 +230,7 @@ impl Status {
     /// The member with this name.
     ///
     /// # Errors
-    /// The state, if there is none.
+    /// The whole status as text, if there is no such member.
     pub fn member(&self, name: &str) -> Result<&Member, String> {
         let found = self.members.iter().find(|each| each.name == name);
         found.ok_or_else(|| format!("no {name:?} in {self}"))
@@ -279,13 +279,13 @@ impl Object {
     }
 }
 
-/// An empty text stands for no peer.
+/// Reads the id of a peer. An empty text stands for no peer.
 fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Id>, D::Error> {
     let id = String::deserialize(deserializer)?;
     Ok((!id.is_empty()).then_some(Id(id)))
 }
 
-/// The distance of two places; zero if one of them is none.
+/// The distance of two places; zero if one of them is empty.
 #[must_use]
 pub fn distance(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| (one - other) * (one - other)).sum::<f64>().sqrt()

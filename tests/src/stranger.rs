@@ -1,4 +1,4 @@
-//! A WebSocket to the relay that sends any message of a test.
+//! A WebSocket to the relay that sends any message that a test wants.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use crate::relay::Relay;
 /// The longest time until the relay answers.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// A client at the relay's door.
+/// A client that is connected to the relay.
 #[derive(Debug)]
 pub struct Stranger {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
 }
 
 impl Stranger {
-    /// Connects.
+    /// Connects to the relay.
     ///
     /// # Panics
     /// The relay does not accept.
@@ -61,7 +61,7 @@ impl Stranger {
     /// The next control message; `None` when the connection has closed.
     ///
     /// # Panics
-    /// There is none in time, or it breaks the protocol.
+    /// There is no message in time, or it breaks the protocol.
     pub async fn hear(&mut self) -> Option<FromRelay> {
         loop {
             let message = timeout(ANSWER_WITHIN, self.socket.next()).await.expect("the relay says something");

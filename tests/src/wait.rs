@@ -1,14 +1,14 @@
-//! Waiting for a condition, with the last thing seen in the message when it never comes.
+//! Waits for conditions. If one never comes true, the message has the last state that was seen.
 
 use std::time::{Duration, Instant};
 
-/// The time between two looks at a condition.
+/// The time between two checks of a condition.
 pub const POLL: Duration = Duration::from_millis(40);
 
 /// Asks `probe` until it succeeds and returns its value. `probe`'s error is the state that it saw.
 ///
 /// # Panics
-/// `within` has passed; with `what` and the last state.
+/// The time `within` has passed. The message has `what` and the last state.
 pub async fn until<T>(what: &str, within: Duration, mut probe: impl AsyncFnMut() -> Result<T, String>) -> T {
     let start = Instant::now();
     loop {
@@ -22,10 +22,10 @@ pub async fn until<T>(what: &str, within: Duration, mut probe: impl AsyncFnMut()
     }
 }
 
-/// Watches `probe` for the whole span: a condition that must not end.
+/// Checks, for the whole span, that `probe` does not fail.
 ///
 /// # Panics
-/// `probe` fails; with `what` and the state.
+/// `probe` fails. The message has `what` and the state.
 pub async fn throughout(what: &str, span: Duration, mut probe: impl AsyncFnMut() -> Result<(), String>) {
     let start = Instant::now();
     while start.elapsed() < span {

@@ -13,22 +13,22 @@ use crate::wait;
 pub struct Watch {
     /// Each path and its start, in milliseconds since 1970 by the machine's clock. The newest is the last.
     pub paths: Vec<(f64, String)>,
-    /// The looks.
+    /// All observations, the oldest first.
     pub looks: Vec<Look>,
 }
 
-/// One look; all times in milliseconds.
+/// One observation. All times are in milliseconds.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Look {
     /// The time, by the machine's clock.
     pub at: f64,
-    /// Its duration: a page that was suspended meanwhile has seen nothing exact.
+    /// The time that the observation took. If the page was suspended meanwhile, its values are not exact.
     pub took: f64,
     /// The session time.
     pub session: f64,
     /// The age of the newest update of the other's teapot; `None` while it has no teapot.
     pub age: Option<f64>,
-    /// The time since the own teapot was sampled.
+    /// The time since this player's teapot was sampled.
     pub own: Option<f64>,
     /// The time since the other was last heard.
     pub silence: f64,
@@ -43,20 +43,21 @@ impl Watch {
         self.paths.last().map_or("none", |(_, path)| path)
     }
 
-    /// When the path first differed from this one, since `from`.
+    /// The time at which the path first differed from this one, since `from`.
     #[must_use]
     pub fn left(&self, path: &str, from: f64) -> Option<f64> {
         self.paths.iter().find(|(at, each)| *at >= from && each != path).map(|(at, _)| *at)
     }
 
-    /// For how long nothing was heard of the other since `from`, at most.
+    /// The longest silence of the other player since `from`.
     #[must_use]
     pub fn silence(&self, from: f64) -> f64 {
         self.looks.iter().filter(|look| look.at >= from).map(|look| look.silence).fold(0.0, f64::max)
     }
 }
 
-/// The clock of one process may be set while that of another is not, so the page's own one counts from its start.
+/// Observes the other player every 10 ms. The time comes from the page's own clock, which counts from its start,
+/// because the system's clock may be set meanwhile.
 const START: &str = r"(name => {
 clearInterval(window.__watcher);
 window.__watch = {paths: [], looks: []};
@@ -76,27 +77,27 @@ window.__watcher = setInterval(() => {
   if (looks.length > 20000) looks.shift();
 }, 10); })";
 
-/// Begins to look at the member of this name.
+/// Begins to observe the member with this name.
 ///
 /// # Panics
-/// When the page cannot be asked.
+/// The page cannot be asked.
 pub async fn start(player: &Player, name: &str) {
     player.tab().evaluate(&format!("{START}({name:?}), null")).await;
 }
 
-/// Everything seen so far.
+/// Returns all observations so far.
 ///
 /// # Panics
-/// When the page cannot be asked, or [`start`] was not called.
+/// The page cannot be asked, or [`start`] was not called.
 pub async fn seen(player: &Player) -> Watch {
     let seen = player.tab().evaluate("window.__watch").await;
     serde_json::from_value(seen).expect("a watch")
 }
 
-/// Waits until both see the other by a path of these.
+/// Waits until each player reaches the other by one of these paths.
 ///
 /// # Panics
-/// When they do not in time.
+/// The paths do not become so in time.
 pub async fn paths_become(pair: (&Player, &Player), wanted: &[&str], within: Duration) {
     wait::until(&format!("the paths are of {wanted:?}"), within, async || {
         let (one, other) = tokio::join!(seen(pair.0), seen(pair.1));
@@ -109,7 +110,7 @@ pub async fn paths_become(pair: (&Player, &Player), wanted: &[&str], within: Dur
     .await;
 }
 
-/// Reliable messages that the only other member has sent, and received.
+/// The numbers of reliable messages that this player has sent to the only other member, and received from it.
 async fn reliable(player: &Player) -> (u64, u64) {
     let status = player.status().await;
     let counts = status.others().find_map(|other| other.reliable);
@@ -122,14 +123,16 @@ async fn reliable(player: &Player) -> (u64, u64) {
 /// A message came twice.
 pub async fn nothing_came_twice(pair: (&Player, &Player)) {
     for (receiver, sender) in [pair, (pair.1, pair.0)] {
-        // In this order: messages sent meanwhile excuse nothing.
+        // The receiver is asked first. In the other order, a message that is sent meanwhile would count as one too
+        // many.
         let (_, received) = reliable(receiver).await;
         let (sent, _) = reliable(sender).await;
         assert!(received <= sent, "{received} messages came of {sent}");
     }
 }
 
-/// Waits until each has received exactly as many reliable messages as the other has sent; their numbers.
+/// Waits until each player has received exactly as many reliable messages as the other has sent. Returns the two
+/// numbers.
 ///
 /// # Panics
 /// A message was lost, or came twice.

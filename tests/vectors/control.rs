@@ -10,7 +10,8 @@ use samovar_wire::{DecodeError, PeerId, Reader, SessionId, Term};
 use crate::file::{Form, Vectors};
 use crate::{PEER, SESSION, THIRD, ticket, warrant};
 
-/// The variant's number on the wire. A new variant does not compile until it is listed here, and so below.
+/// The variant's number on the wire. A new variant does not compile until it is listed here. Then the test below
+/// fails until the variant has a vector.
 const fn variant(message: &PeerControl) -> u8 {
     match message {
         PeerControl::Hello(_) => 0,
@@ -60,14 +61,14 @@ fn messages() -> Vec<(&'static str, PeerControl)> {
     ]
 }
 
-/// The first vote after the third term of the relay.
+/// The term of the first vote after the third term of the relay.
 const FIRST_VOTE: Term = Term(0x301);
 const FIRST: Vote = Vote { term: FIRST_VOTE, candidate: PeerId(7), electorate: 300 };
 const MISSING: Opinion = Opinion { missed: true, ..Opinion::content(THIRD, PEER) };
 const LATE: Vote = Vote { term: Term(u64::MAX), candidate: PeerId(7), electorate: u64::MAX };
 
 #[test]
-fn control_messages() {
+fn control_messages_match_their_vectors() {
     let mut vectors = Vectors::parse("control", include_str!("control.hex"));
     for (name, message) in messages() {
         let mut encoded = vec![MessageKind::Control as u8];
@@ -94,9 +95,9 @@ fn messages_that_no_peer_sends_are_refused() {
     // A vote is above its sender's term, and in no term that the relay gives out.
     refused(&[4, 1, 7, 1, 0, 1, 1, 7, 1, 0]);
     refused(&[4, 0xfb, 0, 3, 7, 1, 0, 1, 0xfb, 0, 4, 7, 1, 0]);
-    // HELLO whose version is written in four bytes.
+    // A HELLO whose version is written in four bytes.
     refused(&[0, 0xfc, 1, 0, 0, 0, 0, 0, 0, 0]);
-    // HELLO whose name reverses the text after it, is too long, is not UTF-8; after the name all is well.
+    // HELLOs whose name reverses the text after it, is too long, or is not UTF-8. The bytes after the name are valid.
     let hello =
         |name: &[u8]| [[0, 1, 0, name.len() as u8].as_slice(), name, &[0; 1 + 16 + RESUME_MAX]].concat();
     assert!(PeerControl::decode(&hello(b"a")).is_ok());

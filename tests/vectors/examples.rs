@@ -1,4 +1,4 @@
-//! The example at the end of each chapter of the protocol: these messages, in these bytes.
+//! Checks the example at the end of each chapter of the protocol: these messages have these bytes.
 
 use samovar_wire::claim::{Request, Wish};
 use samovar_wire::control::{Hello, Opinion, PeerControl, Presence, Standing, Vote, encode};
@@ -90,7 +90,7 @@ fn check_packet(
 }
 
 #[test]
-fn encodings_write_one_number_in_two_ways() {
+fn example_of_encodings_matches_the_encoder() {
     let mut vectors = chapter!("encodings");
     check_held(&mut vectors, "backup to member, HELD");
     check_to_relay(&mut vectors, "member to relay, CLAIM", &ToRelay::Claim(THIRD, MEMBER));
@@ -98,7 +98,7 @@ fn encodings_write_one_number_in_two_ways() {
 }
 
 #[test]
-fn two_peers_open_a_link_and_one_leaves() {
+fn example_of_links_matches_the_encoder() {
     let mut vectors = chapter!("links");
     let first = PacketHeader { generations: Generations::FIRST, number: 0, ack: None };
     check_packet(&mut vectors, "A to B, PING", first, Frame::Ping, Form::Open);
@@ -111,7 +111,7 @@ fn two_peers_open_a_link_and_one_leaves() {
 }
 
 #[test]
-fn a_newcomer_is_admitted() {
+fn example_of_members_matches_the_encoder() {
     let mut vectors = chapter!("members");
     let (name, hash) = ("Ann".to_owned(), ticket().hash());
     let hello =
@@ -124,7 +124,7 @@ fn a_newcomer_is_admitted() {
 }
 
 #[test]
-fn two_of_three_elect_a_host() {
+fn example_of_hosts_matches_the_encoder() {
     let mut vectors = chapter!("hosts");
     let misses = Opinion { missed: true, ..Opinion::content(THIRD, HOST) };
     let vote = Vote { term: Term(THIRD.0 + 1), candidate: MEMBER, electorate: 2 };
@@ -142,7 +142,7 @@ fn two_of_three_elect_a_host() {
 }
 
 #[test]
-fn an_object_is_granted_and_ends() {
+fn example_of_objects_matches_the_encoder() {
     let mut vectors = chapter!("objects");
     let id = ObjectId { creator: HOST, number: 1 };
     let stamp = |counter| Stamp { term: THIRD, counter };
@@ -184,7 +184,7 @@ fn an_object_is_granted_and_ends() {
 }
 
 #[test]
-fn an_input_is_held_and_a_message_is_ordered() {
+fn example_of_orders_matches_the_encoder() {
     let mut vectors = chapter!("orders");
     let input = Input { seat: SeatId(2), left: 2_000, number: 300, bytes: b"tea" };
     let encoded = message(MessageKind::Input, |out| input.encode(out));
@@ -209,7 +209,7 @@ fn an_input_is_held_and_a_message_is_ordered() {
 }
 
 #[test]
-fn a_claim_against_a_living_host_is_denied() {
+fn example_of_the_relay_matches_the_encoder() {
     let mut vectors = chapter!("relay");
     let term = THIRD.next_witnessed();
     check_to_relay(&mut vectors, "7 to relay, DOUBT", &ToRelay::Doubt);
@@ -221,7 +221,7 @@ fn a_claim_against_a_living_host_is_denied() {
 }
 
 #[test]
-fn a_host_puts_a_member_out() {
+fn example_of_the_reference_matches_the_encoder() {
     let mut vectors = chapter!("reference");
     let close = Frame::Close(CloseCode::PutOut);
     check_packet(&mut vectors, "host to member, CLOSE", linked(9, 4), close, Form::Closed);

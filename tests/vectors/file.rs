@@ -7,9 +7,9 @@ use samovar_wire::DecodeError;
 /// Whether a message shows its own end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// It does: with one byte less or more it is refused.
+    /// It does. With one byte less or more it is refused.
     Closed,
-    /// Its last part reaches to the end: with one byte less it is another message.
+    /// It does not: its last part reaches to the end. With one byte less it is another message.
     Open,
 }
 
@@ -71,7 +71,8 @@ impl Vectors {
         self.checked.insert(name);
     }
 
-    /// Checks the bytes of a vector without a decoder: only the relay's and the members' hashes see them.
+    /// Checks only the encoding of a vector. No decoder reads such bytes: they are signed or hashed, or another
+    /// vector has them.
     pub(crate) fn check_encoding(&mut self, name: &'static str, encoded: &[u8]) {
         let bytes = self.bytes.get(name).unwrap_or_else(|| panic!("there is no {name} in {}.hex", self.file));
         assert_eq!(
@@ -88,14 +89,14 @@ impl Vectors {
         self.bytes.values().filter_map(|bytes| bytes.get(index).copied()).collect()
     }
 
-    /// Ends the check of a file: every vector was checked.
+    /// Ends the check of a file. Each of its vectors must have been checked.
     pub(crate) fn finish(self) {
         let left: Vec<_> = self.bytes.keys().filter(|name| !self.checked.contains(*name)).collect();
         assert!(left.is_empty(), "nothing checks {left:?} in {}.hex", self.file);
     }
 }
 
-/// Bytes as in the files, so that a new vector can be copied from the message of the failure.
+/// Writes bytes as the files have them, so that a new vector can be copied from the message of a failure.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }

@@ -8,14 +8,14 @@ use samovar_wire::{DecodeError, Reader, SeatId, Writer};
 use crate::THIRD;
 use crate::file::{Form, Vectors};
 
-/// Reads the kind of a message; its remaining bytes.
+/// Reads the kind of a message. Returns a reader for its remaining bytes.
 fn body(bytes: &[u8], kind: MessageKind) -> Result<Reader<'_>, DecodeError> {
     let mut reader = Reader::new(bytes);
     if MessageKind::decode(&mut reader)? == kind { Ok(reader) } else { Err(DecodeError::Invalid) }
 }
 
 #[test]
-fn inputs_and_their_holders() {
+fn inputs_and_their_holders_match_their_vectors() {
     let mut vectors = Vectors::parse("inputs", include_str!("inputs.hex"));
     let inputs = [
         Input { seat: SeatId(3), left: 10_000, number: 300, bytes: b"tea" },

@@ -23,7 +23,7 @@ use samovar_wire::{PROTOCOL_VERSION, PeerId, SessionId, Signature, Term, Ticket,
 const SESSION: SessionId = SessionId(0x0123_4567_89ab_cdef);
 /// A peer whose id takes four bytes in every encoding.
 const PEER: PeerId = PeerId(0x0102_0304);
-/// Another.
+/// Another such peer.
 const OTHER: PeerId = PeerId(0x0a0b_0c0d);
 
 /// The third term that the relay gives out.
@@ -42,6 +42,6 @@ fn warrant() -> Warrant {
 }
 
 #[test]
-fn the_vectors_are_of_this_version() {
+fn vectors_are_of_the_present_protocol_version() {
     assert_eq!(PROTOCOL_VERSION, 7, "new vectors, and rules in PROTOCOL §9");
 }

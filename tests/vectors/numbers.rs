@@ -11,7 +11,7 @@ fn written(write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
     bytes
 }
 
-/// Checks that `read` returns each value and uses all bytes.
+/// Whether `read` returns this value and uses all bytes.
 fn all<T: PartialEq>(
     bytes: &[u8],
     value: &T,
@@ -24,7 +24,7 @@ fn all<T: PartialEq>(
 }
 
 #[test]
-fn numbers_ids_and_stamps() {
+fn numbers_ids_and_stamps_match_their_vectors() {
     let mut vectors = Vectors::parse("numbers", include_str!("numbers.hex"));
     for (name, value) in [
         ("varint_zero", 0),

@@ -26,7 +26,7 @@ impl Announced<'_> {
         encode_announcement(&self.head, self.fields.iter().copied(), &mut out);
     }
 
-    /// Reads an announcement; whether it is this one.
+    /// Reads an announcement. Returns whether it is this one.
     pub(crate) fn is_next(&self, reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
         let message = MessageKind::decode(reader)?;
         let found = Announcement::decode(reader)?;
@@ -118,7 +118,7 @@ fn check_snapshot(vectors: &mut Vectors) {
     });
 }
 
-/// An update in a test's notation; the age is in microseconds.
+/// An update in a test's notation. The age is in microseconds.
 struct Changed<'a> {
     id: ObjectId,
     stamp: Stamp,
@@ -233,7 +233,7 @@ fn check_granted(vectors: &mut Vectors) {
 }
 
 #[test]
-fn messages_about_objects() {
+fn messages_about_objects_match_their_vectors() {
     let mut vectors = Vectors::parse("objects", include_str!("objects.hex"));
     check_announcements(&mut vectors);
     check_snapshot(&mut vectors);

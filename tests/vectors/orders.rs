@@ -18,7 +18,7 @@ fn check(vectors: &mut Vectors, name: &'static str, form: Form, frame: &Frame<'_
 }
 
 #[test]
-fn frames_of_orders() {
+fn frames_of_orders_match_their_vectors() {
     let mut vectors = Vectors::parse("orders", include_str!("orders.hex"));
     check(&mut vectors, "item", Form::Open, &Frame::item(300, b"tea"));
     let run = Run { epoch: 128, first: 300, encoded: b"\x03tea\0" };
@@ -57,7 +57,7 @@ fn frames_of_orders() {
 }
 
 #[test]
-fn messages_of_orders_and_letters() {
+fn ordered_messages_and_letters_match_their_vectors() {
     let mut vectors = Vectors::parse("ordered", include_str!("ordered.hex"));
     let mut check =
         |name, kind: MessageKind, body: &[u8], is_body: &dyn Fn(&[u8]) -> Result<bool, DecodeError>| {

@@ -8,9 +8,9 @@ use samovar_wire::{CloseCode, DecodeError, Generation, Generations, Reader, Writ
 
 use crate::file::{Form, Vectors};
 
-/// The bytes of the header of most examples.
+/// The length of the header of most examples, in bytes.
 const HEADER_LEN: usize = 7;
-/// The header of most examples: 65,535 and 65,533 were received.
+/// The header of most examples. It acks the packets 65,535 and 65,533.
 const HEADER: PacketHeader =
     PacketHeader { generations: BOTH, number: 0x1234, ack: Some(ack(0xffff, [0b10, 0, 0, 0])) };
 const FIRST: PacketHeader = PacketHeader { generations: Generations::FIRST, number: 0, ack: None };
@@ -51,7 +51,7 @@ fn check(vectors: &mut Vectors, name: &'static str, header: PacketHeader, frames
 }
 
 #[test]
-fn headers_and_their_history() {
+fn packet_headers_match_their_vectors() {
     let mut vectors = Vectors::parse("headers", include_str!("headers.hex"));
     check(&mut vectors, "first", FIRST, &[]);
     let without = PacketHeader { generations: BOTH, number: 0xfedc, ack: None };
@@ -74,14 +74,14 @@ fn headers_and_their_history() {
         check(&mut vectors, name, header, &[]);
     }
     vectors.finish();
-    // A sender need not choose the shortest history.
+    // A sender need not choose the shortest encoding of the history.
     let padded = [0x64, 0x32, 0x34, 0x12, 0x02, 0x00, 0x81, 0x00, 0x00];
     let header = PacketHeader { generations: BOTH, number: 0x1234, ack: Some(ack(2, [0x81, 0, 0, 0])) };
     assert_eq!(is_packet(&padded, header, &[]), Ok(true));
 }
 
 #[test]
-fn packets_and_their_frames() {
+fn packets_and_frames_match_their_vectors() {
     let mut vectors = Vectors::parse("packets", include_str!("packets.hex"));
     check(&mut vectors, "keep_alive", HEADER, &[]);
     for (name, frame) in [
@@ -131,7 +131,7 @@ fn packets_and_their_frames() {
     vectors.finish();
 }
 
-/// The kinds of frame that can be read, found by trying all.
+/// The kinds of frame that the decoder reads, found by trying all.
 fn frame_kinds() -> BTreeSet<u8> {
     let is_read = |&kind: &u8| {
         let bytes = [&packet(FIRST, &[])[..], &[kind, 0, 0, 0, 0]].concat();
@@ -157,7 +157,7 @@ fn packets_of_another_version_or_above_a_limit_are_refused() {
 }
 
 #[test]
-fn chunks_of_the_bulk_stream() {
+fn bulk_chunks_match_their_vectors() {
     let mut vectors = Vectors::parse("bulk", include_str!("bulk.hex"));
     let stream = {
         let mut bytes = Vec::new();
@@ -182,7 +182,7 @@ fn chunks_of_the_bulk_stream() {
 }
 
 #[test]
-fn close_codes() {
+fn close_codes_match_their_vectors() {
     let mut vectors = Vectors::parse("close", include_str!("close.hex"));
     let codes = [
         ("left", CloseCode::Left),

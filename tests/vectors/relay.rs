@@ -11,8 +11,8 @@ use samovar_wire::{DecodeError, GameCode, Mode, PeerId, PeerPass, Term, Warrant}
 use crate::file::{Form, Vectors};
 use crate::{OTHER, PEER, SESSION, THIRD, signature, warrant};
 
-/// The variant's number on the wire. A new variant does not compile until it is listed here, and so below; the same
-/// holds for the next functions.
+/// The variant's number on the wire. A new variant does not compile until it is listed here. Then a test below fails
+/// until the variant has a vector. The same holds for the next functions.
 const fn to_relay_variant(message: &ToRelay) -> u8 {
     match message {
         ToRelay::Enter(_) => 0,
@@ -156,7 +156,7 @@ fn body(bytes: &[u8]) -> Result<&[u8], DecodeError> {
 }
 
 #[test]
-fn messages_to_the_relay() {
+fn messages_to_the_relay_match_their_vectors() {
     let mut vectors = Vectors::parse("to_relay", include_str!("to_relay.hex"));
     for (name, message) in messages_to_relay() {
         let encoded = RelayFrame::control(&message);
@@ -170,7 +170,7 @@ fn messages_to_the_relay() {
 }
 
 #[test]
-fn messages_from_the_relay() {
+fn messages_from_the_relay_match_their_vectors() {
     let mut vectors = Vectors::parse("from_relay", include_str!("from_relay.hex"));
     for (name, message) in messages_from_relay() {
         let encoded = RelayFrame::control(&message);
@@ -187,7 +187,7 @@ fn messages_from_the_relay() {
 }
 
 #[test]
-fn forwarded_messages() {
+fn forwarded_messages_match_their_vectors() {
     let mut vectors = Vectors::parse("forward", include_str!("forward.hex"));
     let packet = &[0x51, 0, 0][..];
     for (name, peer, mode, payload) in [
@@ -244,7 +244,7 @@ fn messages_that_break_the_relays_protocol_are_refused() {
     ] {
         assert_eq!(refusal(&ToRelay::Members(members)), Err(error));
     }
-    // Codes in lower case, too short, too long, of hyphens alone.
+    // Codes that are in lower case, too short, too long, or of hyphens alone.
     for text in ["tea", "AB", "ABCDEFGHIJKLM", "---"] {
         let mut bytes = vec![0, 1, 0, 1, text.len() as u8];
         bytes.extend(text.as_bytes());

@@ -6,7 +6,7 @@ use crate::file::Vectors;
 use crate::{PEER, SESSION, THIRD, ticket};
 
 #[test]
-fn signed_bytes_and_hashes() {
+fn signed_bytes_and_hashes_match_their_vectors() {
     let mut vectors = Vectors::parse("signed", include_str!("signed.hex"));
     vectors.check_encoding("warrant", &Warrant::signed_bytes(SESSION, THIRD, PEER));
     vectors.check_encoding("pass", &PeerPass::signed_bytes(SESSION, PeerId(300)));

@@ -9,7 +9,7 @@ use samovar_wire::{Reader, SeatId, Time, Writer};
 use crate::file::{Form, Vectors};
 use crate::{PEER, THIRD};
 
-/// Bytes of an input in the examples.
+/// The length of an input in the examples, in bytes.
 const INPUT: usize = 2;
 
 pub(crate) fn encoded(write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
@@ -19,7 +19,7 @@ pub(crate) fn encoded(write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
 }
 
 #[test]
-fn messages_and_promises_in_time_stamp_order() {
+fn time_stamp_messages_match_their_vectors() {
     let mut vectors = Vectors::parse("timed", include_str!("timed.hex"));
     let message = |number| Timed { time: Time::from_micros(1_000_000), number, bytes: b"tea".to_vec() };
     let gone = TimedMessage::Gone { peer: PEER, more: false, messages: vec![message(1), message(300)] };
@@ -51,7 +51,7 @@ fn frames() -> Vec<Vec<SeatChange>> {
 }
 
 #[test]
-fn lockstep() {
+fn lockstep_messages_match_their_vectors() {
     let mut vectors = Vectors::parse("lockstep", include_str!("lockstep.hex"));
     let mut run = Run::new();
     assert!(frames().iter().all(|changes| run.push(changes, 1_000)));
@@ -91,7 +91,7 @@ fn lockstep() {
         ("fields", LockstepMessage::Fields(Fields { term: THIRD, frame: 300, fields: vec![field("steam")] })),
         ("differs", LockstepMessage::Differs(THIRD, 300, Some("steam".to_owned()))),
     ] {
-        // Lists that reach to the end are shorter lists when they are cut.
+        // These messages end with lists. A message that is cut is one with a shorter list.
         vectors.check(name, Form::Open, &encoded(|out| message.encode(out)), |bytes| {
             Ok(LockstepMessage::decode(&mut Reader::new(bytes), INPUT)? == message)
         });

@@ -27,7 +27,7 @@ fn founding() -> ViewHeader {
 }
 
 #[test]
-fn headers_and_seats() {
+fn view_headers_and_seats_match_their_vectors() {
     let mut vectors = Vectors::parse("view", include_str!("view.hex"));
     let two = Electorate { number: 300, peers: vec![PEER, OTHER] };
     let all = Electorate { number: u64::MAX, peers: (0..32).map(|n| PeerId(u32::MAX - 31 + n)).collect() };
@@ -85,7 +85,7 @@ fn headers_and_seats() {
 }
 
 #[test]
-fn headers_above_their_limits_or_out_of_order_and_names_that_are_not_clean_are_refused() {
+fn invalid_view_headers_and_names_are_refused() {
     let refused = |header: &ViewHeader| ViewHeader::decode(&header.encode()).expect_err("is refused");
     let crowded = ViewHeader { capacity: MEMBERS_MAX as u8 + 1, ..founding() };
     let backed_up = ViewHeader { backups: vec![PEER, OTHER, PeerId(1)], ..founding() };

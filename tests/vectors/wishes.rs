@@ -1,4 +1,4 @@
-//! Wishes, calls, and members' sights (PROTOCOL §4.7 to §4.9).
+//! Ownership requests, calls, and members' interest (PROTOCOL §4.7 to §4.9).
 
 use samovar_wire::call::{Call, Reply};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
@@ -19,7 +19,7 @@ pub(crate) fn message(kind: MessageKind, body: impl FnOnce(&mut Writer<'_>)) -> 
     bytes
 }
 
-/// Reads the kind of a message, and its body to the end.
+/// Reads the kind of a message, and its body up to the end.
 pub(crate) fn read<'a, T>(
     bytes: &'a [u8],
     kind: MessageKind,
@@ -118,7 +118,7 @@ fn check_sights(vectors: &mut Vectors) {
 }
 
 #[test]
-fn wishes_calls_and_sights() {
+fn requests_calls_and_interest_match_their_vectors() {
     let mut vectors = Vectors::parse("wishes", include_str!("wishes.hex"));
     check_wishes(&mut vectors);
     check_calls(&mut vectors);
@@ -127,7 +127,7 @@ fn wishes_calls_and_sights() {
 }
 
 #[test]
-fn wishes_calls_and_sights_that_no_member_sends_are_refused() {
+fn invalid_requests_calls_and_interest_are_refused() {
     let cup = [0x0d, 0x0c, 0x0b, 0x0a, 0xac, 0x02];
     let request = [&cup[..], &[2, 3, 0, 4]].concat();
     assert_eq!(Request::decode(&mut Reader::new(&request)), Err(DecodeError::Invalid), "an unknown wish");

@@ -12,7 +12,7 @@ pub fn relay_url(window: &Window) -> String {
     url.strip_prefix("http").map_or(url.clone(), |rest| ["ws", rest].concat())
 }
 
-/// The link that brings somebody else into the game.
+/// The link that brings other people into the game.
 pub fn invite(window: &Window, code: &str, mode: Mode) -> String {
     let mode = if mode == Mode::Maze { "&mode=maze" } else { "" };
     beside(window, &format!("./?game={code}{mode}"))
@@ -25,8 +25,9 @@ fn beside(window: &Window, relative: &str) -> String {
         .map_or_else(|_| relative.to_owned(), |url| url.href())
 }
 
-/// Puts the game's code into the address, so that a reload comes back to the game; without a code, the address of the
-/// lobby. The step from the lobby into a game is a step of the tab's history, which leads back.
+/// Puts the game's code into the address, so that a reload comes back to the game. Without a code, the address is
+/// that of the lobby. The step from the lobby into a game is a step of the tab's history, so the Back button leads to
+/// the lobby.
 pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     let mut query = String::new();
     let mut append = |key: &str, value: &str| {
@@ -70,8 +71,8 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     let path = window.location().pathname().unwrap_or_else(|_| "/".to_owned());
     let address = path + &query;
     if let Ok(history) = window.history() {
-        // The entries of the guard stay. In a browser that forbids this the player loses only the convenience of the
-        // reload.
+        // The history's state stays as it is, since the guard may keep its record there. In a browser that forbids
+        // the change, only the reload is less convenient.
         let state = history.state().unwrap_or_default();
         let is_at_lobby =
             Params::parse(&window.location().search().unwrap_or_default()).entry == Entry::Lobby;

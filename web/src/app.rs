@@ -1,4 +1,4 @@
-//! The page's state: in the lobby, in a game, or facing a problem. The browser calls it once per frame, and arriving
+//! The page's state: in the lobby, in a game, or showing a problem. The browser calls it once per frame, and arriving
 //! messages call it while the page is hidden.
 
 mod draw;
@@ -36,14 +36,14 @@ const LIST_EVERY: f64 = 2_500.0;
 const POWER_EVERY: f64 = 5_000.0;
 /// Milliseconds that the relay may be out of reach before the page gives up a join.
 const RELAY_PATIENCE: f64 = 15_000.0;
-/// The same in milliseconds when another server answers in the relay's place: one attempt may have met a network that
-/// was just changing.
+/// Milliseconds before the page gives up a join when another server answers in the relay's place. One attempt may
+/// have met a network that was just changing.
 const REFUSED_PATIENCE: f64 = 3_000.0;
-/// Milliseconds that a session may be without a host before the page says so on a page of its own.
+/// Milliseconds that a session may be without a host before the page says so on a screen of its own.
 const SUSPENDED_PATIENCE: f64 = 20_000.0;
-/// Milliseconds behind a frame after which the browser withholds frames, and the page plays on without them.
+/// If no frame comes for this many milliseconds, the browser withholds frames, and the page plays on without them.
 const WITHHELD_AFTER: f64 = 100.0;
-/// Milliseconds between two saves of the data from which the game is founded anew: a page may end without a word.
+/// Milliseconds between two saves of the data from which the game is founded anew: a page may end without notice.
 const KEEP_EVERY: f64 = 5_000.0;
 
 /// The page's state.
@@ -57,13 +57,13 @@ pub struct App {
     games: GameList,
     automation: Option<Automation>,
     battery: Battery,
-    /// Another member hosts because the battery is low.
+    /// Whether this page has handed over as the host because the battery is low.
     is_relieved: bool,
     powered_at: f64,
-    /// Milliseconds for which the browser has kept the graphics from a page that the player sees.
+    /// How long a visible page has been without its graphics, in milliseconds.
     dark_for: f64,
     play: Option<Play>,
-    /// A game that this page has left already, until its successor has taken over.
+    /// A game that the player has left. It runs on until another member hosts it.
     leaving: Option<Play>,
     meter: Meter,
     framed_at: f64,
@@ -76,16 +76,17 @@ pub struct App {
     /// The time since which the game cannot go on, and whether the page has said so.
     trouble: Option<(f64, bool)>,
     left_by_hiding: bool,
-    /// The browser says that it has no network any more.
+    /// Whether the browser says that it has no network.
     is_offline: bool,
-    /// This tab takes its seat back. The value is whether the others went on without some changes, which the page says
-    /// when it sits again.
+    /// Set while this tab takes its seat back. The value tells whether changes made only here were lost; the page
+    /// says so once the player sits again.
     comes_back: Option<bool>,
     /// The reason why the page was loaded anew, which the page says once.
     explanation: Option<&'static str>,
-    /// The relay speaks another version: the page loads itself anew when the game cannot go on without the relay.
+    /// Whether the relay speaks another version. Then the page loads itself anew when the game cannot go on without
+    /// the relay.
     is_outdated: bool,
-    /// The value lives as long as the page, so the page never takes it apart.
+    /// The place that holds this state. It lives as long as the page, so it is never freed.
     myself: &'static Place,
 }
 
@@ -159,7 +160,8 @@ impl App {
         Ok(())
     }
 
-    /// Builds the scene, now or after the browser gave lost graphics back. Says so when it cannot build one.
+    /// Builds the scene, at the start or after the browser gave lost graphics back. Returns whether this worked, and
+    /// shows the problem if it did not.
     fn build_view(&mut self) -> bool {
         let quality = if self.params.low { Quality::Low } else { suggested_quality() };
         // The old scene can no longer draw.
@@ -172,7 +174,8 @@ impl App {
         self.view.is_some()
     }
 
-    /// Goes where the address says. A link never shows the player's network address to a table before the player knows.
+    /// Enters the game or lobby that the address names. A game shows the player's network address to the table, so
+    /// the page first asks a player who has not chosen whether to hide it.
     fn enter(&mut self) {
         let code = match &self.params.entry {
             Entry::Lobby => None,
@@ -238,7 +241,7 @@ impl App {
 
     fn create(&mut self, code: Option<&str>, mode: Mode, robots: u8) {
         self.page.show_waiting("Setting the table…");
-        // The address keeps it over a reload, in case this tab is the last one.
+        // The address keeps robots and mode over a reload, in case this tab founds the game anew.
         (self.params.robots, self.params.mode) = (Some(robots), mode);
         let code = code.and_then(GameCode::parse);
         self.begin(Wish { code, create: true, robots, ..self.wish() });
@@ -276,7 +279,7 @@ impl App {
         self.meter = Meter::default();
         let place = self.myself;
         let on_wake = move || {
-            // A page at work will look by itself. So does each frame while the browser draws.
+            // A page that is at work finds the message by itself. So does each frame while the browser draws.
             place.with(|app| {
                 let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
                 if app.is_hidden() || time - app.framed_at >= WITHHELD_AFTER {
@@ -300,7 +303,7 @@ impl App {
         self.play = None;
     }
 
-    /// Takes away the controls and the drawings over the table.
+    /// Switches off the controls, and removes the labels and the banner.
     fn rest(&mut self) {
         self.controls.set_active(false);
         self.page.labels(&[]);
@@ -315,7 +318,7 @@ impl App {
         self.draw(time);
     }
 
-    /// Does everything except the picture, and so needs no frame of the browser.
+    /// Does everything except drawing, so it needs no frame of the browser.
     fn turn(&mut self, time: f64) {
         self.play_on();
         while let Some(event) = self.page.poll_event() {
@@ -329,7 +332,7 @@ impl App {
         self.watch_for_trouble(time);
     }
 
-    /// Says when a join or a session has been stuck for long, and takes that back when it goes on.
+    /// Tells the player when a join or a session has been stuck for long, and removes the notice when it goes on.
     fn watch_for_trouble(&mut self, time: f64) {
         let Some(play) = &self.play else {
             self.trouble = None;
@@ -375,13 +378,13 @@ impl App {
             return;
         }
         self.powered_at = time;
-        // The page asks until another member takes over, and only once: two members with low batteries would otherwise
-        // pass the host's office to and fro.
+        // The page tries until one hand-over succeeds, and then not again while the battery is low. Otherwise two
+        // members with low batteries would pass the host's office to and fro.
         self.is_relieved =
             self.battery.is_low() && (self.is_relieved || self.play.as_ref().is_some_and(Play::hand_over));
     }
 
-    /// Moves the game on, if there is one.
+    /// Steps the game, if there is one.
     fn play_on(&mut self) {
         if let Some(leaving) = &mut self.leaving {
             leaving.step(Wheel::default());
@@ -441,7 +444,7 @@ impl App {
         if let Some(play) = self.play.take() {
             play.leave();
             if let Some(code) = &play.wish().code {
-                // A player who changes the decision gets the seat again while the others play on.
+                // The ticket stays, so a player who comes back gets the seat again while the others play on.
                 seat::forget_table(code.as_str());
             }
             self.stop_leaving();
@@ -450,7 +453,7 @@ impl App {
         self.show_lobby();
     }
 
-    /// The game that this page has left waits no longer.
+    /// Ends the game that the player has left, without waiting for another host.
     fn stop_leaving(&mut self) {
         if let Some(leaving) = self.leaving.take() {
             leaving.leave_at_once();

@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::input::Input;
 
-/// The requests of scripts, and the answers to them. The page installs it once for its whole life.
+/// The requests of scripts, and the answers to them. The page installs this once for its whole life.
 pub struct Automation {
     input: Rc<Cell<Input>>,
     leave: Rc<Cell<bool>>,
@@ -59,7 +59,7 @@ impl Automation {
         self.input.get()
     }
 
-    /// Whether a script keeps the game from making steps.
+    /// Whether a script stops the game from making steps.
     pub fn holds(&self) -> bool {
         self.holds.get()
     }
@@ -70,7 +70,7 @@ impl Automation {
     }
 }
 
-/// Missing or senseless values count as zero.
+/// Reads the input that a script gives. Missing or senseless values count as zero.
 fn read_input(wish: &JsValue) -> Input {
     let number = |name: &str| {
         let value = Reflect::get(wish, &name.into()).ok().and_then(|v| v.as_f64()).unwrap_or(0.0);

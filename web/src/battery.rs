@@ -1,4 +1,4 @@
-//! The power that is left, in browsers that tell it (Chromium does, Firefox and Safari do not).
+//! The device's battery, in browsers that report it (Chromium does, Firefox and Safari do not).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Window;
 
-/// Charge, of 1, below which a device is likely to run out soon.
+/// The charge, from 0 to 1, at or below which a device is likely to run out soon.
 const LOW: f64 = 0.05;
 
 /// The device's battery.
@@ -25,7 +25,7 @@ impl Battery {
         if let Some(promise) = promise(window) {
             let manager = Rc::clone(&battery.manager);
             spawn_local(async move {
-                // A browser that refuses has none.
+                // If the browser refuses, the page knows of no battery.
                 *manager.borrow_mut() = JsFuture::from(promise).await.ok();
             });
         }

@@ -16,7 +16,7 @@ use crate::params::Mode;
 /// The most games that the list shows.
 const GAMES_MAX: usize = 100;
 
-/// The content of the last answer.
+/// The last answer to a request for the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// The open games.
@@ -48,7 +48,7 @@ impl GameList {
         });
     }
 
-    /// The answer, once.
+    /// Takes the answer, if one has arrived since the last call.
     pub fn take(&self) -> Option<Answer> {
         self.answer.borrow_mut().take()
     }
@@ -65,7 +65,8 @@ async fn fetch() -> Result<Answer, JsValue> {
     Ok(Answer::Games(list.iter().take(GAMES_MAX).filter_map(|game| row(&game, &maze)).collect()))
 }
 
-/// A line of the list; `maze` is the agreement of the maze's members.
+/// Reads one game of the list; `None` if it is not open or not readable. `maze` is the hash of the maze's agreed
+/// parameters.
 fn row(game: &JsValue, maze: &str) -> Option<GameRow> {
     let text = |name: &str| Reflect::get(game, &name.into()).ok()?.as_string();
     let number = |name: &str| Reflect::get(game, &name.into()).ok()?.as_f64();

@@ -1,4 +1,5 @@
-//! The plain script around the game (`web/guard.js`). The script outlives a panic, which ends all code in here.
+//! Calls of the plain script around the game (`web/guard.js`). The script survives a panic, which ends all code of
+//! the game.
 
 use js_sys::Reflect;
 use wasm_bindgen::prelude::*;
@@ -13,22 +14,23 @@ extern "C" {
     fn halted() -> Result<bool, JsValue>;
 }
 
-/// The code in here cannot go on: loads the page anew, or shows these details when a reload happened just now.
+/// Reports that the game's code cannot go on. The script loads the page anew, or shows these details if it did so
+/// just now.
 pub fn crash(details: &str) {
     web_sys::console::error_1(&details.into());
-    // Without the script there is no other way out.
+    // If the script is missing, the page can do nothing else.
     let _ = anew("crash", details);
 }
 
 /// Sets the function that tells the others when the page crashes.
 pub fn on_crash(farewell: impl Fn() + 'static) {
     let farewell = Closure::<dyn Fn()>::new(farewell).into_js_value();
-    // Without the script nothing would call it.
+    // If the script is missing, nothing would call the function.
     let _ = Reflect::get(&js_sys::global(), &"samovarGuard".into())
         .and_then(|guard| Reflect::set(&guard, &"farewell".into(), &farewell));
 }
 
-/// Loads the page anew, because the relay or the host has another version; `false` when a reload happened just now.
+/// Loads the page anew, because the relay or the host has another version; `false` if it did so just now.
 pub fn is_updating() -> bool {
     anew("version", "").unwrap_or(false)
 }

@@ -1,8 +1,8 @@
 //! The input of the player's hands: keyboard, mouse, touch and gamepad become throttle, turn and fire.
 //!
-//! The page adds up all devices, so that one may rest while another is used. It lets go of keys, mouse and fingers when
-//! the window loses the keyboard or is hidden, because it would never see their release. A press shorter than a frame
-//! still fires once.
+//! The page adds up all devices, so that one may rest while another is used. It counts all keys, buttons and fingers
+//! as released when the window loses the keyboard or is hidden, because it would never see their release. A press
+//! shorter than a frame still fires once.
 
 mod keys;
 mod pad;
@@ -21,7 +21,7 @@ use keys::{Key, Keys};
 use pad::Pads;
 use stick::Stick;
 
-/// The wishes of the hands at this moment.
+/// The player's input at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Input {
     /// -1 (back) to 1 (forward).
@@ -33,7 +33,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// The wish in the view where up in the picture is to the right.
+    /// The same input for the upright view of the maze, where up in the picture is to the right on the board.
     #[must_use]
     pub fn turned(self) -> Self {
         Self { throttle: self.turn, turn: -self.throttle, ..self }
@@ -56,7 +56,7 @@ struct State {
     mouse: Cell<bool>,
     /// The pointer that holds the fire button, so that another finger's release does not end it.
     finger: Cell<Option<i32>>,
-    /// A press since the last read, even if it was released already.
+    /// Whether fire was pressed since the last read, even if it was released already.
     pressed: Cell<bool>,
 }
 
@@ -104,7 +104,7 @@ impl Controls {
         }
     }
 
-    /// The wishes of the hands. Call it once a frame: it forgets presses that ended since the last call.
+    /// The input of all devices. Call it once a frame: it forgets presses that ended since the last call.
     pub fn read(&self) -> Input {
         let pressed = self.state.pressed.take();
         if !self.state.active.get() {
@@ -139,7 +139,7 @@ impl State {
         self.pressed.set(false);
     }
 
-    /// Notes the finger that holds the button, and shows whether one does.
+    /// Notes the finger that holds the fire button, and shows whether one does.
     fn hold_fire(&self, finger: Option<i32>) {
         if self.finger.replace(finger) != finger {
             self.fire.set_class_name(if finger.is_some() { "held" } else { "" });
@@ -223,7 +223,7 @@ fn listen_to_fire_button(state: &Rc<State>) -> Result<[Listener; 5], JsValue> {
     ])
 }
 
-/// A machine with a mouse may have a touch screen as well: its controls appear with the first touch.
+/// Shows the touch controls at the first touch, since a machine with a mouse may have a touch screen as well.
 fn show_touch_controls_on_touch(document: &Document) -> Result<Listener, JsValue> {
     let body = document.body().ok_or_else(|| JsValue::from_str("the document has no body"))?;
     Listener::new(document, "pointerdown", move |event| {

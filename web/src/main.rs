@@ -30,10 +30,11 @@ fn main() {
 
 fn run() -> Result<(), JsValue> {
     let place = app::App::start()?;
-    // Both live as long as the page does.
+    // The listeners live as long as the page does.
     std::mem::forget(app::App::listen(place)?);
     frame_loop::start(move |time| {
-        // No other function works on the state when the browser wants a frame.
+        // No other function works on the state when a frame is due. If the state is not in its place, an exception
+        // took it.
         if place.with(|app| app.frame(time)).is_none() {
             guard::crash("What was thrown at the page's work took its state.");
         }

@@ -1,8 +1,8 @@
 //! The page around the scene: lobby, HUD, notices, problems.
 //!
-//! Plain data go in through `&self` methods, and the player's wishes come out of [`Page::poll_event`]. The page knows
-//! nothing of networks, and it decides only how to say things. Every text of a stranger enters the document as a text
-//! node, and names stand isolated in their sentences.
+//! Plain data go in through `&self` methods, and the player's requests come out of [`Page::poll_event`]. The page
+//! knows nothing of networks, and it decides only how to say things. Every text of a stranger enters the document as
+//! a text node, and names stand isolated in their sentences.
 //!
 //! `index.html` holds the elements, `style.css` their looks. Buttons carry `data-action`; one listener serves them.
 
@@ -46,10 +46,10 @@ use samovar_duel::player::PlayerName;
 use samovar_wire::PeerId;
 use store::Key;
 
-/// The most wishes kept for a driver that does not ask; a person never has so many.
+/// The most requests kept for a driver that does not ask for them; a person never makes so many.
 const EVENTS_MAX: usize = 64;
 
-/// A wish of the player.
+/// A request of the player.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageEvent {
     /// Join the game with this code.
@@ -63,22 +63,23 @@ pub enum PageEvent {
         code: Option<String>,
         /// The game to play.
         mode: Mode,
-        /// Robots in it, 0 to 3; a maze has a robot in each place that no player takes.
+        /// Robots in the game, 0 to 3; a maze has a robot in each place that no player takes.
         robots: u8,
     },
     /// Leave the game that is shown.
     Leave,
     /// Ask for the list of games again.
     Refresh,
-    /// The name is now this.
+    /// Note the player's new name.
     NameChanged(String),
-    /// The colour is now this index of the palette.
+    /// Note the player's new colour, an index of the palette.
     ColourChanged(u8),
-    /// Sounds are off (`true`) or on.
+    /// Switch sounds off (`true`) or on.
     MuteToggled(bool),
-    /// Leave a problem, or the wait for a game, for the lobby.
+    /// Leave a problem, or the wait for a game, and show the lobby.
     BackToLobby,
-    /// Go where the address says. The player has read that others will see the network address, and has chosen.
+    /// Enter the game that the address names. The player has read that others will see the network address, and has
+    /// chosen.
     Enter,
     /// Put a player out, as the host.
     PutOut(PeerId),
@@ -99,7 +100,7 @@ pub struct GameRow {
     pub mode: Mode,
 }
 
-/// A sheet that covers the window.
+/// A screen that covers the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Screen {
     Loading,
@@ -136,7 +137,7 @@ struct Parts {
     events: RefCell<VecDeque<PageEvent>>,
 }
 
-/// The text of the curtain.
+/// The text that the curtain shows.
 #[derive(Debug, PartialEq, Eq)]
 enum Cover {
     Nothing,
@@ -161,7 +162,7 @@ impl Page {
         &self.parts.canvas
     }
 
-    /// The next wish of the player.
+    /// The next request of the player.
     pub fn poll_event(&self) -> Option<PageEvent> {
         self.parts.events.borrow_mut().pop_front()
     }
@@ -181,7 +182,7 @@ impl Page {
         self.parts.lobby.colour()
     }
 
-    /// Sets the colour that this tab has by itself, unless the player or the address wants one.
+    /// Sets the colour of this tab, unless the player or the address has chosen one.
     pub fn set_any_colour(&self) {
         self.parts.lobby.set_any_colour();
     }
@@ -196,7 +197,7 @@ impl Page {
         self.parts.lobby.hides_address()
     }
 
-    /// Whether the player knows that others see the address, and could choose otherwise.
+    /// Whether the player was told that others see the network address, and has chosen whether to hide it.
     pub fn has_chosen_address(&self) -> bool {
         self.parts.lobby.has_chosen_address()
     }
@@ -216,7 +217,7 @@ impl Page {
         }
     }
 
-    /// Shows that a game is being opened or joined ("Joining TEA-42…"). Its button is [`PageEvent::BackToLobby`].
+    /// Shows that a game is being opened or joined ("Joining TEA-42…"). Its button sends [`PageEvent::BackToLobby`].
     pub fn show_waiting(&self, text: &str) {
         if self.parts.cover(Cover::Waiting(text.to_owned())) {
             self.parts.curtain.show_waiting(text);
@@ -256,13 +257,13 @@ impl Page {
         self.parts.notices.toast(text);
     }
 
-    /// Adds a line to what happened; the last five stay.
+    /// Adds a line to the feed of events; the last five stay.
     pub fn feed(&self, text: &str) {
         self.parts.notices.feed(text);
     }
 
-    /// Shows a state that lasts ([`RELAY_GONE`], [`RECONNECTING`], [`CUT_OFF`], [`Pause::banner`]), or ends it. The
-    /// driver may call it in each frame.
+    /// Shows a banner for a lasting state ([`RELAY_GONE`], [`RECONNECTING`], [`CUT_OFF`], [`Pause::banner`]), or
+    /// removes it. The driver may call it in each frame.
     pub fn banner(&self, text: Option<&str>) {
         self.parts.notices.banner(text);
     }
@@ -334,7 +335,7 @@ impl Parts {
         }
     }
 
-    /// Queues a wish. A driver that never asks loses the oldest.
+    /// Queues a request. If the driver never asks, the oldest are dropped.
     fn wish(&self, event: PageEvent) {
         let mut events = self.events.borrow_mut();
         if events.len() == EVENTS_MAX {
@@ -362,7 +363,7 @@ impl Parts {
         true
     }
 
-    /// Notes the text of the curtain; returns whether it had another one before.
+    /// Notes the text of the curtain; returns whether the curtain had another one before.
     fn cover(&self, cover: Cover) -> bool {
         let mut covered = self.covered.borrow_mut();
         let news = *covered != cover;

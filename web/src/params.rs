@@ -12,7 +12,7 @@ use crate::page::name::{CODE_LENGTH, clean_code, excerpt};
 use crate::page::palette::parse_colour;
 use crate::page::problem::Problem;
 
-/// Most robots a new game starts with.
+/// The most robots that a new game starts with.
 pub const ROBOTS_MAX: u8 = 3;
 
 /// The most parameters that the page looks at; it cuts a longer address, so that reading it is bounded work.
@@ -23,12 +23,13 @@ const CODE_EXPECTED: &str = "a code of 3 to 12 letters, digits or hyphens";
 /// The start of a visit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Entry {
-    /// With the list of games.
+    /// The visit starts with the list of games.
     #[default]
     Lobby,
-    /// In the game with this code (`game=CODE`).
+    /// The visit starts in the game with this code (`game=CODE`).
     Join(String),
-    /// In a new game, under this code (`new=CODE`) or under one the relay chooses (`new` or `new=`).
+    /// The visit starts in a new game, under this code (`new=CODE`) or under one that the relay chooses (`new` or
+    /// `new=`).
     Create(Option<String>),
 }
 
@@ -43,7 +44,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The name that addresses use for it.
+    /// The name that addresses use for the game.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Duel => "duel",
@@ -75,20 +76,20 @@ pub enum PathChoice {
     Direct,
     /// Through the relay only.
     Relayed,
-    /// Client-server: direct links with the host and its backups only, which carry the rest.
+    /// Client-server: direct links only with the host and its backups, which carry all other packets.
     ByHost,
 }
 
-/// The address, understood.
+/// The meaning of the address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Params {
     /// Where to start.
     pub entry: Entry,
-    /// The player's name, cleaned; `None` when the address gives none or nothing visible of one.
+    /// The player's name, cleaned; `None` when the address gives no name, or one without a visible character.
     pub name: Option<String>,
     /// Index into the palette.
     pub colour: Option<u8>,
-    /// The game; with a code it is a guess, since the table knows better.
+    /// The game. For a game with a code this is a guess, since the game itself decides.
     pub mode: Mode,
     /// Robots in a new game, 0 to [`ROBOTS_MAX`].
     pub robots: Option<u8>,
@@ -96,7 +97,7 @@ pub struct Params {
     pub stakes: Stakes,
     /// The paths that packets may take.
     pub path: PathChoice,
-    /// Draw less: no shadows, fewer pixels.
+    /// Whether to draw less: no shadows, fewer pixels.
     pub low: bool,
     /// Ignored parameters, in words for the console and `status().errors`; printable, at most one line per parameter.
     pub warnings: Vec<String>,
@@ -130,7 +131,7 @@ impl Params {
     fn take(&mut self, key: &str, value: &str) {
         match key {
             "game" | "new" => self.take_entry(key, value),
-            // The page tidies a name and never refuses it: its owner can play with any name. The page also cuts it.
+            // The page tidies and cuts a name but never refuses it, since a player can play under any name.
             "name" => self.name = Some(name::tidy(value)).filter(|name| name::has_ink(name)),
             "colour" | "color" => match parse_colour(value) {
                 Some(colour) => self.colour = Some(colour),
@@ -201,10 +202,10 @@ fn number(value: &str, most: u16) -> Option<u16> {
     value.parse().ok().filter(|number| *number <= most)
 }
 
-/// Reads a code that a person typed; the error says which text would be a code.
+/// Reads a code that a person typed. The error explains which texts are codes.
 ///
 /// # Errors
-/// It is no code.
+/// The text is no code.
 pub fn typed_code(raw: &str) -> Result<String, String> {
     clean_code(raw).ok_or_else(|| {
         format!("A code has {} to {} letters, digits or hyphens.", CODE_LENGTH.start(), CODE_LENGTH.end())
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_values_are_problems_that_name_them() {
+    fn bad_values_give_a_problem_and_a_warning() {
         for bad in [
             "game=",
             "game=a",
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_addresses_cost_little_and_leave_short_words() {
+    fn hostile_addresses_are_cut_and_give_short_warnings() {
         let long = "x".repeat(10_000);
         let params = Params::parse(&format!("name={long}&game={long}&{long}=1&robots=%FF%00%E2%80%AE"));
         assert!(params.name.is_some_and(|name| name.len() < 5_000));
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn names_without_ink_are_left_to_the_default() {
+    fn names_without_a_visible_character_are_ignored() {
         assert_eq!(Params::parse("name=").name, None);
         assert_eq!(Params::parse("name=%E2%80%8B").name, None);
         assert_eq!(Params::parse("name=%3Cimg%20src%3Dx%3E").name.as_deref(), Some("<img src=x>"));

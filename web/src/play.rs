@@ -36,11 +36,11 @@ pub const UNHEARD_AFTER: Duration = Duration::from_millis(1_000);
 pub struct Wish {
     /// The game to join, or to create when `create` says so.
     pub code: Option<GameCode>,
-    /// Whether to create it.
+    /// Whether to create the game.
     pub create: bool,
     /// The game that is played there, as far as the player knows.
     pub mode: Mode,
-    /// The page has already tried the other game.
+    /// Whether the page has already tried the other game.
     pub is_last_guess: bool,
     /// The player's name.
     pub name: String,
@@ -50,9 +50,9 @@ pub struct Wish {
     pub robots: u8,
     /// The goal of a new duel.
     pub stakes: Stakes,
-    /// Which paths to use.
+    /// The paths to use.
     pub paths: PathPolicy,
-    /// Takes a seat back.
+    /// The ticket that takes a seat back.
     pub ticket: Option<Ticket>,
     /// The data from which the game is founded anew, should all others have gone.
     pub table: Option<Table>,
@@ -64,9 +64,9 @@ const NO_PASS: PeerPass = PeerPass { session: SessionId(0), peer: PeerId(0), sig
 /// An event that the page must show or act on.
 #[derive(Clone, Debug)]
 pub enum News {
-    /// The relay knows the game.
+    /// The relay has named the game.
     Entered(GameCode),
-    /// The player plays.
+    /// This peer has become a member.
     Joined,
     /// The ticket that brings the player back.
     Ticket(Ticket),
@@ -75,15 +75,15 @@ pub enum News {
     Rejoining(bool),
     /// Another member is host now.
     HostChanged(Migration),
-    /// The relay cannot be reached, or is back.
+    /// The relay is back (`true`), or cannot be reached (`false`).
     Relay(bool),
     /// The relay stops within this time.
     Draining(Duration),
     /// The relay speaks another version. Direct links carry the game as long as there are any.
     Outdated,
-    /// Something happened in the duel.
+    /// An event of the duel.
     Duel(DuelEvent),
-    /// Something happened in the maze.
+    /// An event of the maze.
     Maze(MazeNews),
     /// The game is over for this peer, with the reason.
     Over(Ending),
@@ -92,7 +92,7 @@ pub enum News {
 /// The reason why a game is over for this peer.
 #[derive(Clone, Debug)]
 pub enum Ending {
-    /// The game there is another one than expected.
+    /// The game with this code is another one than expected: a maze or a duel.
     OtherGame,
     /// A problem that the player must read.
     Problem(Problem),
@@ -145,7 +145,7 @@ impl Play {
         &self.wish
     }
 
-    /// The relay named the game.
+    /// Sets the game's code, which the relay has named.
     pub fn set_code(&mut self, code: GameCode) {
         self.wish.code = Some(code);
     }
@@ -173,7 +173,7 @@ impl Play {
         self.peer.with(|peer, _| peer.session().is_some_and(|session| session.view().is_still(member)))
     }
 
-    /// Plays on: takes the waiting events and moves the game to now.
+    /// Handles the waiting events and steps the game to the present. Returns the news for the page.
     pub fn step(&mut self, controls: Controls) -> Vec<News> {
         let Self { peer, game, journal, wish, .. } = self;
         peer.with(|peer, now| {
@@ -189,8 +189,8 @@ impl Play {
         })
     }
 
-    /// Ends the office of a hidden page as soon as a visible member can host. Such a page became hidden while it was
-    /// alone, or was host of a game before another player came.
+    /// As the host on a hidden page, hands over as soon as a visible member can host. Such a page was hidden while it
+    /// was alone, or hosted before another player came.
     pub fn tend_office(&self) {
         if self.is_visible {
             return;
@@ -206,29 +206,30 @@ impl Play {
         });
     }
 
-    /// Lets another member host, because the page will hardly run soon. `false` when this peer does not host, or is
-    /// alone.
+    /// Lets another member host, because the browser will soon hardly run this page. `false` when this peer does not
+    /// host, or is alone.
     pub fn hand_over(&self) -> bool {
         self.peer.with(|peer, now| peer.session_mut().is_some_and(|session| session.hand_over(now)))
     }
 
-    /// A frame was drawn.
+    /// Counts a drawn frame.
     pub fn count_frame(&mut self) {
         self.frames += 1;
     }
 
-    /// Looks at the peer and its game.
+    /// Calls `look` with the time, the peer and its game.
     pub fn look<R>(&self, look: impl FnOnce(Time, &Peer, &Game) -> R) -> R {
         self.peer.with(|peer, now| look(now, peer, &self.game))
     }
 
-    /// The page was hidden or shown.
+    /// Tells the peer that the page was hidden or shown.
     pub fn set_visible(&mut self, visible: bool) {
         self.is_visible = visible;
         self.peer.with(|peer, now| peer.set_visible(now, visible));
     }
 
-    /// Leaves the game and says so. A host hands over first: the caller plays on until [`Self::is_over`].
+    /// Leaves the game for good and tells the others. A host hands over first: the caller plays on until
+    /// [`Self::is_over`].
     pub fn leave(&self) {
         self.peer.with(|peer, now| peer.leave(now));
     }
@@ -243,7 +244,7 @@ impl Play {
         self.peer.with(|peer, now| peer.leave_at_once(now));
     }
 
-    /// The page goes, and may come back.
+    /// Tells the others that the page goes and may come back.
     pub fn go_away(&self) {
         self.peer.with(|peer, now| peer.go_away(now));
     }
@@ -256,7 +257,7 @@ impl Play {
         })
     }
 
-    /// Whether no message to the others still waits.
+    /// Whether the peer is over: it has left, was refused, or its session ended and it cannot come back.
     pub fn is_over(&self) -> bool {
         self.peer.with(|peer, _| peer.is_over())
     }
@@ -299,7 +300,7 @@ impl Play {
         self.peer.obstacle()
     }
 
-    /// The reason why no member decides here at present, if so.
+    /// The reason why the session is suspended; `None` while it is not.
     pub fn pause(&self, is_offline: bool) -> Option<Pause> {
         self.peer.with(|peer, now| {
             let session = peer.session()?;
@@ -314,12 +315,13 @@ pub fn is_cut_off(now: Time, peer: &Peer, session: &Session, is_offline: bool) -
     let others = session.view().members().map(|m| m.peer).filter(|&other| other != session.me());
     let is_heard = |other| session.link(other).is_some_and(|link| link.silence(now) < UNHEARD_AFTER);
     let is_alone = !others.into_iter().any(is_heard);
-    // A relay that is there would have named the host by now: this browser hears nothing from it either.
+    // If the relay could be reached, it would have named a new host by now, so this browser does not hear the relay
+    // either.
     let is_unanswered = peer.is_relay_connected() && session.suspension(now) == Some(Suspension::HostLost);
     session.is_cut_off() || is_alone && (is_offline || is_unanswered)
 }
 
-/// A peer that does not hear the host because it is cut off itself says so.
+/// The pause to show for a suspension. If this peer misses the host because it is cut off itself, the pause says so.
 pub const fn pause_of(why: Suspension, is_cut_off: bool) -> Pause {
     match why {
         Suspension::HostLost if is_cut_off => Pause::CutOff,
@@ -329,7 +331,7 @@ pub const fn pause_of(why: Suspension, is_cut_off: bool) -> Pause {
     }
 }
 
-/// A seed for the game's own chance.
+/// A seed for the game's random numbers.
 fn seed() -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = entropy();
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
@@ -379,7 +381,7 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
                 Event::Joined => news.push(News::Joined),
                 Event::Ticket(ticket) => news.push(News::Ticket(ticket)),
                 Event::HostChanged(migration) => news.push(News::HostChanged(migration)),
-                // The peer comes back by itself when it can.
+                // A peer that is not over comes back by itself.
                 Event::Ended(reason) if peer.is_over() => news.push(News::Over(ended(reason, wish, peer))),
                 _ => {}
             }

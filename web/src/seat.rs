@@ -5,17 +5,17 @@ use samovar_peer_web::tab;
 use samovar_session::Kept;
 use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Ticket};
 
-/// The layout of the kept data: data in another layout are ignored.
+/// The version of the layout of the kept data. Data in another layout are ignored.
 const VERSION: u8 = 2;
 /// Bytes in front of the session: the version, the pass, and the length of the session.
 const HEAD: usize = 1 + 8 + 4 + 64 + 2;
-/// A size that no session with the state of a game reaches.
+/// The most bytes that are read. No session with the state of a game reaches this size.
 const KEPT_MAX: usize = 24_000;
 
 /// The data of a game that a tab keeps besides its ticket.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Shows to the relay that this tab sat there.
+    /// The pass, which shows the relay that this tab had a seat in the game.
     pub pass: PeerPass,
     /// The seats.
     pub kept: Kept,
@@ -61,7 +61,8 @@ pub fn read(code: &str) -> Option<Ticket> {
     Some(Ticket::from_bytes(bytes.as_slice().try_into().ok()?))
 }
 
-/// Lets a tab without a seat in the game with this code go on as a tab of this browser that had one, and is gone.
+/// If this tab has no seat in the game with this code, lets it take over from a tab of this browser that had one and
+/// is gone.
 pub fn inherit(code: &str) {
     tab::inherit(&key(code));
 }
@@ -76,12 +77,12 @@ pub fn read_table(code: &str) -> Option<Table> {
     Table::from_bytes(&tab::get(&table_key(code), KEPT_MAX)?)
 }
 
-/// Remembers those data, where the browser allows it.
+/// Remembers the data from which the game is founded anew, where the browser allows it.
 pub fn write_table(code: &str, table: &Table) {
     tab::set(&table_key(code), &table.to_bytes());
 }
 
-/// Forgets those data: this tab has left the game, and the game is over when all have left.
+/// Forgets the data from which the game is founded anew: this tab has left, and the game is over when all have left.
 pub fn forget_table(code: &str) {
     tab::remove(&table_key(code));
 }
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_damaged_table_is_none() {
+    fn a_damaged_table_is_not_read() {
         assert!(Table::from_bytes(&[]).is_none());
         assert!(Table::from_bytes(&[VERSION; HEAD + 100]).is_none());
         for length in 0..2 * HEAD {

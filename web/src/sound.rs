@@ -1,8 +1,9 @@
 //! Sounds, made from a few sines and a puff of noise; there are no files to load.
 //!
-//! Browsers keep a page silent until its player does something, so the audio context runs from the first gesture on. It is
-//! made with the page: that takes the browser a tenth of a second and more, in which a page that hosts is missed.
-//! Where there is no audio at all the game is silent and nothing else changes.
+//! Browsers keep a page silent until its player does something, so the audio context runs from the first gesture on.
+//! The context is made together with the page. Making it takes the browser a tenth of a second or more, and during a
+//! game the members would miss a host for that time. Where there is no audio at all the game is silent and nothing
+//! else changes.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -21,21 +22,22 @@ samovar_wire::counted! {
     pub enum Effect {
         /// A sugar cube is thrown.
         Fire,
-        /// Sugar meets porcelain.
+        /// A teapot is hit.
         Hit,
         /// A teapot is back on the table.
         Respawn,
-        /// Somebody has the sugar bowl.
+        /// A player has taken the sugar bowl.
         Bowl,
         /// Another host has taken over.
         HostChanged,
     }
 }
 
-/// Least seconds between two starts of the same effect: a burst of hits is one noise, and not a wall of noise.
+/// The least time between two starts of the same effect, in seconds, so that a burst of hits does not become one loud
+/// noise.
 const SPACING: f64 = 0.035;
 
-/// Everything together, so that several sounds at once do not clip.
+/// The volume of all sounds together, so that several sounds at once do not clip.
 const VOLUME: f32 = 0.5;
 
 /// One voice that starts on one pitch, slides to another and fades.
@@ -78,17 +80,17 @@ struct Device {
 }
 
 impl Sound {
-    /// Silent until the first gesture.
+    /// Sound that is silent until the player's first gesture.
     ///
     /// # Errors
     /// There is no window to listen to.
     pub fn new(muted: bool) -> Result<Self, JsValue> {
         let device = Device::new().ok();
         let state = Rc::new(State { muted: Cell::new(muted), gesture: Cell::new(false), device });
-        // A browser that knows its player lets it run at once.
+        // A browser may let the audio run at once. If the player wants no sound, this suspends the audio.
         state.wake();
         let window = dom::window()?;
-        // The events that count as the player's doing; which one does differs between mouse and touch.
+        // These events count as a gesture of the player; which one does differs between mouse and touch.
         let gestures = ["pointerdown", "pointerup", "keydown"]
             .into_iter()
             .map(|kind| {
@@ -124,11 +126,11 @@ impl State {
         self.wake();
     }
 
-    /// Lets the context run or rest.
+    /// Lets the audio run or suspends it, as the player wants.
     fn wake(&self) {
         let Some(device) = &self.device else { return };
         let muted = self.muted.get();
-        // Phones interrupt audio on their own; every gesture is a chance to go on.
+        // Phones interrupt audio on their own, so every gesture tries to resume it.
         let running = device.context.state() == AudioContextState::Running;
         if muted && running {
             let _ = device.context.suspend();
@@ -202,7 +204,7 @@ impl Device {
     }
 }
 
-/// A short attack against clicks, then a decay as of something struck.
+/// Sets a short attack, which avoids clicks, then a decay like that of a struck cup.
 fn fade(gain: &AudioParam, peak: f32, start: f64, end: f64) -> Result<(), JsValue> {
     gain.set_value_at_time(0.0001, start)?;
     gain.exponential_ramp_to_value_at_time(peak, start + 0.006)?;

@@ -1,6 +1,6 @@
 //! The picture of the duel: teapots, tea table, light and shadow, drawn with WebGL2.
 //!
-//! Responsible for everything inside the canvas and for where the page may place labels over it. It refuses to know
+//! The view draws everything inside the canvas, and says where the page may place labels over it. It knows nothing of
 //! the network, the rules and the page: a [`Frame`] of plain values goes in, pixels come out.
 //!
 //! A lost WebGL context makes [`View::draw`] do nothing; after the canvas's `webglcontextrestored` event make a new
@@ -32,7 +32,7 @@ use scene::Lists;
 use space::Vec3;
 use stage::Stage;
 
-/// Pixels per CSS pixel are never more than this: beyond it only the battery notices.
+/// The most pixels per CSS pixel: more would cost power and not be seen.
 const MAX_PIXEL_RATIO: f64 = 2.0;
 
 /// The reason why there is no picture.
@@ -74,7 +74,7 @@ impl View {
     /// Builds the scene in the canvas and fits it to the canvas's size on the page.
     ///
     /// # Errors
-    /// [`ViewError`] when the browser cannot draw it; the page then says so in words.
+    /// [`ViewError`] when the browser cannot draw the scene; the page then tells the player.
     pub fn new(canvas: &HtmlCanvasElement, quality: Quality) -> Result<Self, ViewError> {
         let raw = context::open(canvas, quality)?;
         let mut view = Self {
@@ -111,7 +111,7 @@ impl View {
         self.lost
     }
 
-    /// Whether a board is seen from its red side: up in the picture is to its right.
+    /// Whether a board is seen from its red side, so that up in the picture is to the right on the board.
     pub fn is_upright(&self) -> bool {
         is_upright(self.canvas.width() as f32 / self.canvas.height() as f32)
     }
@@ -152,14 +152,14 @@ impl View {
         backdrop::with_still_life(time_s, |frame| self.draw(frame));
     }
 
-    /// Where a place of the world is on the canvas, in CSS pixels from its left and top, as of the last frame drawn.
-    /// `None` when it is outside the picture.
+    /// The point on the canvas at which a place of the world appears, in CSS pixels from left and top, as of the last
+    /// frame drawn. `None` when the place is outside the picture.
     pub fn project(&self, world: [f32; 3]) -> Option<[f32; 2]> {
         let [x, y] = self.rig.project(Vec3::from(world))?;
         Some([x * self.canvas.client_width() as f32, y * self.canvas.client_height() as f32])
     }
 
-    /// Crumbs of sugar and a puff in this colour (sRGB): something was hit here.
+    /// Adds crumbs of sugar and a puff in this colour (sRGB) where something was hit.
     pub fn burst(&mut self, at: [f32; 3], colour: [u8; 3]) {
         self.pool.burst(Vec3::from(at), colour.map(scene::linear));
     }

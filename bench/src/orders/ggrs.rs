@@ -1,4 +1,5 @@
-//! The same inputs by ggrs, peer to peer with rollback. It reads the machine's own clock, so this takes as long as it says.
+//! The inputs of the lockstep bench, sent by ggrs: peer to peer with rollback. ggrs reads the machine's own clock, so
+//! the bench runs in real time.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -27,7 +28,7 @@ impl Config for Game {
     type Address = usize;
 }
 
-/// Messages on their way: when they arrive, from whom, to whom.
+/// Messages on their way: the time of arrival, the sender, the receiver, and the message.
 #[derive(Default)]
 struct Wire {
     flying: VecDeque<(Instant, usize, usize, Message)>,
@@ -40,7 +41,7 @@ struct Socket(usize, Rc<RefCell<Wire>>);
 impl NonBlockingSocket<usize> for Socket {
     fn send_to(&mut self, message: &Message, to: &usize) {
         let mut wire = self.1.borrow_mut();
-        // As its own socket writes it.
+        // This is the size in which ggrs's own socket would send it.
         wire.bytes += bincode::serialized_size(message).expect("its own socket does so");
         wire.packets += 1;
         wire.flying.push_back((Instant::now() + WAY, self.0, *to, message.clone()));
@@ -57,7 +58,7 @@ impl NonBlockingSocket<usize> for Socket {
     }
 }
 
-/// Bytes and packets a second from one player to another.
+/// Plays a game. Returns bytes and packets a second from one player to another.
 pub(super) fn run(players: usize, changes: u64) -> (f64, f64) {
     let wire = Rc::new(RefCell::new(Wire::default()));
     let mut sessions: Vec<_> = (0..players)
@@ -86,7 +87,7 @@ pub(super) fn run(players: usize, changes: u64) -> (f64, f64) {
                     inputs[me] = rng.next_u64() as u8;
                 }
                 session.add_local_input(me, inputs[me]).expect("it is the local one");
-                // It waits for those that are too far behind by an error.
+                // When other players are too far behind, ggrs returns an error, and this player waits.
                 let requests = session.advance_frame().unwrap_or_default();
                 for request in requests {
                     if let GgrsRequest::SaveGameState { cell, frame } = request {

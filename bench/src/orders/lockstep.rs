@@ -1,4 +1,4 @@
-//! A game in lockstep over sessions: how evenly it steps, and what that costs.
+//! A game in lockstep over sessions: how evenly it steps, and how much traffic it takes.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use crate::rng::Rng;
 
 const SECONDS: u64 = 30;
 
-/// What was measured.
+/// The measured figures.
 pub(super) struct Figures {
     pub(super) frames_per_second: f64,
     /// The longest time between two frames at any member, in milliseconds.
     pub(super) longest_freeze: f64,
-    /// From one member to another, where it is most.
+    /// Bytes a second from one member to another, for the busiest pair.
     pub(super) bytes_per_second: f64,
     pub(super) packets_per_second: f64,
 }
 
-/// Plays with so many members, whose input changes every so many frames.
+/// Plays with this many members. Each member's input changes every `changes` frames.
 pub(super) fn run(members: u32, rules: Rules, way: Duration, loss: f64, changes: u64) -> Figures {
     let mut table = Table::new(members, rules, way, loss);
     let (mut frames, mut stepped): (BTreeMap<PeerId, u64>, BTreeMap<PeerId, Time>) = Default::default();
@@ -57,7 +57,7 @@ pub(super) fn run(members: u32, rules: Rules, way: Duration, loss: f64, changes:
         is_counting = true;
     }
     let least = frames.values().copied().min().unwrap_or(0);
-    // Between others than the host there are signs of life only: what counts is the busiest way.
+    // Members other than the host exchange only signs of life, so the busiest pair counts.
     let (bytes, packets) = table.traffic.values().copied().max().unwrap_or_default();
     Figures {
         frames_per_second: least as f64 / SECONDS as f64,

@@ -1,4 +1,5 @@
-//! Messages of a step in total order, and bytes of a causal stamp, counted on the orders alone.
+//! The number of messages of a step in total order, and of bytes in a causal stamp. Both are counted on the orders
+//! alone, without sessions.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +16,8 @@ fn view(members: u32) -> View {
     View { id, host: members[0], backups: vec![members[1]], members }
 }
 
-/// Frames per step in which each of `n` members says something, the host being asked what it has to say once a step.
+/// Frames per step of the total order. In a step each of `n` members sends one message, and the host's frames are
+/// polled once.
 pub(super) fn frames_of_a_step(n: u32) -> f64 {
     const STEPS: u64 = 30;
     let view = view(n);
@@ -26,7 +28,7 @@ pub(super) fn frames_of_a_step(n: u32) -> f64 {
         for member in &mut members {
             member.send(b"x").expect("there is room");
         }
-        // The members first, then the host, then whatever that leads to.
+        // First the members send, then the host. The first step, which is not counted, goes on until no frame is left.
         let mut before = frames;
         loop {
             for from in (0..members.len()).rev() {
@@ -50,7 +52,8 @@ pub(super) fn frames_of_a_step(n: u32) -> f64 {
 /// Frames on their way, each with the step in which it was sent.
 type Lane = VecDeque<(u64, Vec<u8>)>;
 
-/// Bytes of the stamp of a message when all of `n` members chatter alike, a message taking as long as all need for one each.
+/// The mean bytes of a message's causal stamp when all `n` members send equally often. A message takes `n` steps to
+/// arrive, and in each step one member sends.
 pub(super) fn bytes_of_a_stamp(n: u32) -> f64 {
     const MESSAGES: u64 = 8_000;
     let view = view(n);
@@ -64,7 +67,7 @@ pub(super) fn bytes_of_a_stamp(n: u32) -> f64 {
         }
         for (from, member) in members.iter_mut().enumerate() {
             while let Some(out) = member.poll_transmit() {
-                // A frame of the most frequent kind is its kind and the stamp.
+                // A frame of the most frequent kind is one byte and the stamp, because the message is empty.
                 if out.bytes[0] < 0x80 {
                     (bytes, messages) = (bytes + out.bytes.len() - 1, messages + 1);
                 }

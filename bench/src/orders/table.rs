@@ -1,4 +1,4 @@
-//! Sessions in virtual time, a millisecond a step: all are as far from each other.
+//! Sessions in virtual time, in steps of a millisecond. The distance between any two is the same.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use samovar_wire::{Duration, Entropy, Mode, PeerId, SessionId, Term, Time};
 
 use crate::rng::Rng;
 
-/// Bytes on their way: when they arrive, from whom, to whom.
+/// Bytes on their way: the time of arrival, the sender, the receiver, the mode, and the bytes.
 type Flying = (Time, PeerId, PeerId, Mode, Vec<u8>);
 
-/// The sessions and what is between them.
+/// The sessions and the network between them.
 pub(super) struct Table {
     now: Time,
     peers: BTreeMap<PeerId, Session>,
@@ -19,12 +19,12 @@ pub(super) struct Table {
     way: Duration,
     loss: f64,
     rng: Rng,
-    /// Bytes and packets from one to another.
+    /// Bytes and packets from one member to another.
     pub(super) traffic: BTreeMap<(PeerId, PeerId), (u64, u64)>,
 }
 
 impl Table {
-    /// A session of so many members, who are still to join; `way` is how long bytes take to another.
+    /// A session of this many members, which have yet to join. Bytes take the time `way` from one member to another.
     pub(super) fn new(members: u32, rules: Rules, way: Duration, loss: f64) -> Self {
         let signatory = Signatory::new(&[5; 32]);
         let host = PeerId(1);
@@ -51,7 +51,7 @@ impl Table {
         Self { now, peers, wire: Vec::new(), way, loss, rng: Rng::new(3, 1), traffic: BTreeMap::new() }
     }
 
-    /// Runs for so many milliseconds; `play` is called for each member in each of them, with what happened there.
+    /// Runs for `ms` milliseconds. In each of them it calls `play` for each member, with the member's new events.
     pub(super) fn run(&mut self, ms: u64, mut play: impl FnMut(Time, &mut Session, &[Event])) {
         for _ in 0..ms {
             self.now += Duration::from_millis(1);

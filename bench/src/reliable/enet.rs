@@ -20,7 +20,7 @@ pub(super) const CARRIER: Carrier = Carrier {
     },
 };
 
-/// Each end knows only one other.
+/// The address of the other end. Each end knows only one.
 fn address() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 9).into()
 }

@@ -42,9 +42,9 @@ struct Quic {
     stream: Option<StreamId>,
     start: Instant,
     is_connected: bool,
-    /// What has arrived of the stream and is not yet a whole message.
+    /// Bytes of the stream that have arrived and are not yet a whole message.
     arrived: Vec<u8>,
-    /// Datagrams of the endpoint itself.
+    /// Datagrams that the endpoint itself answers with.
     responses: Vec<Vec<u8>>,
 }
 

@@ -1,4 +1,4 @@
-//! renet, its channel that is reliable and ordered, at its default of sending again after 300 ms.
+//! renet's channel that is reliable and ordered, with its defaults: it sends again after 300 ms.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ pub(super) const CARRIER: Carrier = Carrier {
 struct Renet(RenetClient);
 
 impl Renet {
-    /// The server's side of a connection is the same type with the channels of the two directions exchanged; both
-    /// directions have the same channels.
+    /// One end of a connection. A server's end would have the same type, with the channels of the two directions
+    /// exchanged. By default both directions have the same channels, so the receiver can be a client as well.
     fn new() -> Self {
         let mut connection = RenetClient::new(ConnectionConfig::default());
         connection.set_connected();

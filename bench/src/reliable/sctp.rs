@@ -113,7 +113,7 @@ impl End for Sctp {
 
     fn take(&mut self) -> Option<Vec<u8>> {
         let (_, association) = self.association.as_mut()?;
-        // The stream of the receiving end exists once something has arrived on it.
+        // At the receiving end, the stream exists once data has arrived on it.
         while association.accept_stream().is_some() {}
         let chunks = association.stream(STREAM).ok()?.read_sctp().ok()??;
         let mut message = vec![0; MESSAGE_LEN];

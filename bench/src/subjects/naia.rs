@@ -1,4 +1,4 @@
-//! naia, with its own clock of milliseconds in virtual time and sockets that are queues.
+//! naia, with its millisecond clock in virtual time, and with queues as sockets.
 
 mod bodies;
 mod sockets;
@@ -17,11 +17,11 @@ use bodies::{Body, Exact, Quantised};
 use sockets::{ClientSocket, Queue, ServerSocket};
 use world::{Lent, World};
 
-/// Fixed bits at the precision of the workload.
+/// naia with fields of fixed bits, at the precision of the workload.
 pub const QUANTISED: Subject =
     Subject { name: "naia 0.25.0 quantised", start: |setup| Box::new(Naia::<Quantised>::new(setup)) };
 
-/// Plain floats.
+/// naia with plain floats.
 pub const EXACT: Subject =
     Subject { name: "naia 0.25.0 floats", start: |setup| Box::new(Naia::<Exact>::new(setup)) };
 
@@ -51,7 +51,7 @@ fn protocol<B: Body>() -> Protocol {
     protocol.build()
 }
 
-/// naia's default is 64 kB/s for each connection, less than this workload takes.
+/// The settings of a connection. naia's default of 64 kB/s for each connection is less than this workload takes.
 fn connection() -> ConnectionConfig {
     let bandwidth = BandwidthConfig { target_bytes_per_sec: 10_000_000 };
     ConnectionConfig { bandwidth, ..Default::default() }
@@ -78,7 +78,7 @@ impl<B: Body> Naia<B> {
         Self { server, socket, world, room, objects, observers, body: std::marker::PhantomData }
     }
 
-    /// Lets in who has connected, and tells them of all objects.
+    /// Lets in the clients that have connected, and puts all objects in their scope.
     fn admit(&mut self) {
         let mut events = self.server.take_world_events();
         for user in events.read::<ConnectEvent>() {

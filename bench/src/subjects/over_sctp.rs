@@ -1,8 +1,8 @@
-//! Any subject over an unreliable data channel: Chromium's SCTP (crate `dcsctp`, by its authors) as the link.
+//! Any subject over an unreliable data channel. The link is Chromium's SCTP: the crate `dcsctp`, by the same authors.
 //!
-//! A data channel with `maxRetransmits: 0` does not send again, but it is still paced by congestion control and
-//! acks are delayed. What does not fit is dropped by the application, as a game in a browser does by looking at
-//! `bufferedAmount`. DTLS is left out; it would add 37 bytes to each packet and no delay.
+//! A data channel with `maxRetransmits: 0` does not send again, but congestion control still paces it, and acks are
+//! delayed. The application drops what does not fit, as a game in a browser does when it looks at `bufferedAmount`.
+//! DTLS is left out; it would add 37 bytes to each packet and no delay.
 
 use std::time::Duration;
 
@@ -31,14 +31,15 @@ pub const RENET: Subject = Subject {
 const STREAM: StreamId = StreamId(0);
 /// The payload protocol of binary messages, RFC 8831 §8.
 const BINARY: PpId = PpId(53);
-/// What an application lets wait in the channel before it drops; more would only make it older.
+/// Bytes that may wait in the channel. Beyond this the application drops updates, since a longer queue only delays
+/// them.
 const BUFFERED_MAX: usize = 4_096;
 
 struct OverSctp {
     inner: Box<dyn Replicator>,
     owner: Vec<Channel>,
     observers: Vec<Channel>,
-    /// What the inner subject sends.
+    /// The datagrams that the inner subject sends.
     sent: Outbox,
     refused: u64,
 }

@@ -1,15 +1,16 @@
-//! No library at all: snapshots of plain floats, each object in every tick. What a link does to raw traffic.
+//! No library at all: snapshots of plain floats, with each object in every tick. This shows what a link does to raw
+//! traffic.
 
 use super::{Replicator, Setup, Subject};
 use crate::network::Outbox;
 use crate::state::{Key, PLAIN_LEN, State, read_plain, write_plain};
 
-/// Plain floats in datagrams of at most this many bytes.
+/// The most bytes of a datagram.
 const DATAGRAM_MAX: usize = 1_100;
-/// Tick and number of the first object.
+/// Bytes of a datagram's head: the tick, and the number of the first object.
 const HEAD_LEN: usize = 6;
 
-/// Forty bytes per object.
+/// Plain floats: forty bytes per object.
 pub const SUBJECT: Subject = Subject { name: "plain floats", start: |setup| Box::new(Plain::new(setup)) };
 
 struct Plain {

@@ -1,6 +1,6 @@
 //! renet: one message of plain floats per object and tick.
 //!
-//! renet is a transport; a game on top of it sends what it wants to. This one sends every object in every tick,
+//! renet is a transport; a game on top of it decides what to send. This one sends every object in every tick,
 //! unreliably (the next tick repairs a loss) or in the channel that is reliable and unordered.
 
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub const RELIABLE: Subject = Subject {
 };
 
 const TICK: Duration = Duration::from_nanos(16_666_667);
-/// Object number and tick, before the floats.
+/// Bytes of a message's head before the floats: the number of the object, and the tick.
 const HEAD_LEN: usize = 6;
 
 struct Renet {

@@ -1,4 +1,5 @@
-//! `bevy_replicon` over renet, wired as `bevy_replicon_renet` does it, without sockets and with time handed in.
+//! `bevy_replicon` over renet, connected as `bevy_replicon_renet` does it. It has no sockets, and the bench sets its
+//! time.
 
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ pub const SUBJECT: Subject =
 
 const TICK: Duration = Duration::from_nanos(16_666_667);
 
-/// Which object an entity is; it never changes, so that it costs nothing after the set-up.
+/// The number of an entity's object. It never changes, so it costs nothing after the set-up.
 #[derive(Component, Clone, Copy, Serialize, Deserialize)]
 struct Number(u16);
 

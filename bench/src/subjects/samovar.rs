@@ -1,4 +1,4 @@
-//! Samovar: objects over one link for each observer, put together as a session does it.
+//! Samovar: objects, and a link for each observer, put together as in a session.
 
 mod body;
 
@@ -11,7 +11,7 @@ use super::{Replicator, Setup, Subject};
 use crate::network::Outbox;
 use crate::state::{Key, State};
 
-/// The workload's precision, prediction by velocity and spin.
+/// Samovar at the workload's precision, with prediction by velocity and spin.
 pub const SUBJECT: Subject = Subject { name: "samovar", start: |setup| Box::new(Samovar::new(setup)) };
 
 const OWNER: PeerId = PeerId(1);
@@ -27,7 +27,7 @@ fn time(tick: u64) -> Time {
 
 struct Samovar {
     owner: Objects,
-    /// The owner's ends.
+    /// The owner's end of each link.
     links: Vec<Link>,
     ids: Vec<ObjectId>,
     now: Time,
@@ -72,13 +72,13 @@ impl Samovar {
     }
 }
 
-/// Takes a datagram at one end; what the other end did is checked by the session, not here.
+/// Takes a datagram at one end. It does not check whether the other end keeps the rules; in a game the session does.
 fn receive(now: Time, datagram: &[u8], from: PeerId, link: &mut Link, objects: &mut Objects) {
     link.handle(now, Mode::Unreliable, datagram).expect("the other end keeps the protocol");
     drain(from, link, objects);
 }
 
-/// What a link tells goes to the objects.
+/// Passes the events of a link to the objects.
 fn drain(from: PeerId, link: &mut Link, objects: &mut Objects) {
     while let Some(event) = link.poll_event() {
         let outcome = match event {
@@ -106,14 +106,14 @@ fn drain(from: PeerId, link: &mut Link, objects: &mut Objects) {
     }
 }
 
-/// Buffers that are used again and again.
+/// Buffers that are reused.
 #[derive(Default)]
 struct Scratch {
     message: Vec<u8>,
     packet: Vec<u8>,
 }
 
-/// Sends what one end has to say to a peer; `give` gets the packets.
+/// Sends everything that one end has for a peer. `give` gets the packets.
 fn transmit(
     now: Time,
     to: PeerId,
@@ -136,7 +136,7 @@ fn transmit(
         let mut compose = |packet, room, out: &mut Vec<u8>| {
             if due {
                 let place = Place { now, peer: to, packet, room };
-                // A packet that did not take all that there is to say is followed by another.
+                // If the packet has no room for everything, another one follows.
                 wanted = objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
             }
         };

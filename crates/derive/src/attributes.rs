@@ -67,7 +67,7 @@ pub(crate) struct OfField {
     pub(crate) rotation: Option<Span>,
     pub(crate) packed: Option<Span>,
     pub(crate) place: Option<Span>,
-    /// For each list and string in the type, the outermost first.
+    /// The bounds of the lists and strings in the type, the outermost first.
     pub(crate) bounds: Vec<Expr>,
 }
 

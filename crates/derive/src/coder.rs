@@ -16,7 +16,7 @@ pub(crate) enum Coder {
 }
 
 impl Coder {
-    /// The one that the attributes ask for, if they ask for any.
+    /// The coder that the attributes ask for, if they ask for any.
     pub(crate) fn of(attributes: &OfField) -> Result<Option<Self>> {
         let a = attributes;
         let wrong = |span: Option<Span>, text| Error::new(span.unwrap_or_else(Span::call_site), text);
@@ -78,12 +78,12 @@ impl Coder {
         }
     }
 
-    /// Whether it rounds floats, or keeps them.
+    /// Whether this coder rounds floats, or keeps them as they are.
     pub(crate) const fn is_for_floats(&self) -> bool {
         !matches!(self, Self::Whole { .. })
     }
 
-    /// Whether its numbers are quantities that can move, and so be a rate.
+    /// Whether the coder's numbers are quantities that can move, so that they can also be a rate.
     pub(crate) const fn is_quantity(&self) -> bool {
         matches!(self, Self::Grid { .. } | Self::Whole { .. })
     }

@@ -51,7 +51,7 @@ pub(crate) fn of_type(krate: &Path, input: &DeriveInput) -> Result<TokenStream> 
     }
 }
 
-/// The path as if the macro had written it: lints leave it alone, names mean what they mean at the macro's call.
+/// The path as if the macro had written it: lints leave it alone, and its names are resolved at the macro's call.
 pub(crate) fn at_call(mut path: Path) -> Path {
     for segment in &mut path.segments {
         segment.ident.set_span(segment.ident.span().resolved_at(Span::call_site()));
@@ -271,7 +271,7 @@ fn of_choice(krate: &Path, name: &Ident, data: &DataEnum) -> TokenStream {
     }
 }
 
-/// How many fields of the schema one takes.
+/// How many fields of the schema a field of the type takes.
 fn count(krate: &Path, field: &Planned<'_>) -> TokenStream {
     let ty = field.ty;
     match field.way {

@@ -7,16 +7,16 @@ pub(crate) enum Form<'a> {
     Option(&'a Type),
     List(&'a Type),
     String,
-    /// An array of anything but floats, which stay together.
+    /// An array of any type but floats. Arrays of floats have the form `Floats`.
     Array(&'a Type, &'a Expr),
     Tuple(Vec<&'a Type>),
     /// `f32`, `f64` or an array of them.
     Floats,
     /// A primitive integer.
     Integer,
-    /// `bool`, which no attribute can code otherwise.
+    /// `bool`, which no attribute can code in another way.
     Flag,
-    /// `usize`, `u128` and the like, of no agreed or of no supported size.
+    /// `usize`, `u128` and the like, whose size is not agreed or not supported.
     Unsupported(&'static str),
     /// Some other name.
     Other,

@@ -14,7 +14,7 @@ use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
 /// Makes a plain struct or enum part of replicated objects: implements `Replicate` and `Pack` for it, and `Kinded`
-/// when it states its kind.
+/// when the type states its kind.
 ///
 /// ```
 /// use samovar_objects::{Kinded, Replicate, State};
@@ -60,23 +60,24 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `f32`, `f64`, arrays of 1 to 4 of them, your own `Floats` | `range = 64.0, precision = 0.001`, or `min = …, max = …, precision = …` | rounded to the nearest multiple of the precision; `range` is to both sides of zero |
 /// | the same, up to 128 bits | `exact` | all bits |
 /// | `f32`, `f64` | `angle, precision = 0.001` | radians, wrapped, read back above −π and up to π |
-/// | `[f32; 4]` | `rotation, precision = 0.0087` | a unit quaternion (x, y, z, w) by its smallest three, in radians; it is off by 0.6 of the precision on average. Other lengths are made 1; what has none becomes the identity |
+/// | `[f32; 4]` | `rotation, precision = 0.0087` | a unit quaternion (x, y, z, w) by its smallest three components; the precision is in radians, and the error is 0.6 of it on average. Other quaternions are scaled to length 1; one without length becomes the identity |
 /// | `u8`, `i8`, `u16`, `i16` | | whole |
 /// | `u32`, `i32`, `u64`, `i64` | | all bits |
 /// | integers | `min = 0, max = 10`, or `range = 10` | held within the bounds |
 /// | `bool`, enums without data that derive `Replicate` | | a choice |
 /// | `PeerId`, `SeatId`, `ObjectId`, `Term`, `Time`, `Duration` | | whole |
 /// | structs that derive `Replicate` | | their fields in line |
-/// | arrays and tuples of up to four of such | | in line, one after the other |
-/// | `String` | `bound = 20` | UTF-8 of so many bytes, cut between two characters |
-/// | `Option<…>` | those of what is inside | packed |
-/// | `Vec<…>` | `bound = 8`, and those of what is inside | packed; items beyond the bound are left off |
-/// | enums with data that derive `Replicate` | theirs stand on their own fields | packed |
+/// | arrays, and tuples of up to four, of types that need no attribute | | in line, one after the other |
+/// | `String` | `bound = 20` | UTF-8 of at most this many bytes; a longer text is cut between two characters |
+/// | `Option<…>` | those of the inner type | packed |
+/// | `Vec<…>` | `bound = 8`, and those of the items | packed; items beyond the bound are left off |
+/// | enums with data that derive `Replicate` | stated on the fields of their variants | packed |
 /// | any of these | `packed` | packed instead of in line |
 /// | arrays and tuples of numbers | those of their numbers | packed |
 ///
 /// A *packed* value is one text of at most 255 bytes, bit by bit, and travels whole when it changes. A list of lists
-/// or strings states a `bound` for each, the outermost first. `usize`, `char`, maps and references are refused.
+/// or of strings states a `bound` for each level, the outermost first. `usize`, `char`, maps and references are
+/// refused.
 ///
 /// # How a number moves
 ///
@@ -84,18 +85,18 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// | attribute | meaning |
 /// |---|---|
-/// | none | it stays as it is; if it is a rate, as `smooth` |
-/// | `smooth` | it continues its change |
-/// | `rate = velocity` | it changes by that field of the same struct each second. The rate has a range, no rate itself, and as many numbers; that of an `angle` is in radians, that of a `rotation` three numbers, the angular velocity about the axes of the world |
-/// | `held` | on a rate: it stays as it is |
+/// | none | the number stays as it is; a rate behaves as with `smooth` |
+/// | `smooth` | the number goes on changing as before |
+/// | `rate = velocity` | the number changes each second by the value of that field of the same struct. The rate has a range, no rate of its own, and as many numbers. The rate of an `angle` is in radians. The rate of a `rotation` is three numbers: the angular velocity about the axes of the world |
+/// | `held` | on a rate: the number stays as it is |
 ///
-/// These go with numbers of a stated range, angles and rotations that are not packed.
+/// These attributes apply to numbers with a stated range, to angles and to rotations, unless these are packed.
 ///
 /// # The place of an object
 ///
-/// `place` on a field of two or three numbers of a stated range makes it the object's place: members can choose to be
-/// told only of near objects. A type has one place; that of a nested struct counts, and two are refused when the
-/// schema is made.
+/// `place` on a field of two or three numbers of a stated range makes that field the object's place: members can
+/// choose to be told only of near objects. A type has at most one place, which may be that of a nested struct. Two
+/// places are refused when the schema is made.
 ///
 /// ```
 /// use samovar_objects::{Replicate, State};
@@ -151,7 +152,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// #[derive(samovar_objects::Replicate)]
 /// struct Pot { names: Option<Vec<u8>> }
 /// ```
-/// A rate that is not there, that is as wide as nothing it could drive, or that has no range:
+/// A rate that does not exist, whose numbers do not match in count, or that has no range:
 /// ```compile_fail
 /// #[derive(samovar_objects::Replicate)]
 /// struct Pot { #[replicate(range = 1.0, precision = 0.1, rate = speed)] place: f32 }
@@ -169,7 +170,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// #[derive(samovar_objects::Replicate)]
 /// struct Pot { #[replicate(range = 1.0, precision = 0.1, rate = speed)] place: f32, speed: u8 }
 /// ```
-/// More steps than the type can tell apart, a range without any, a list that no field can hold:
+/// A range with more steps than the type can tell apart, a range without steps, a list that no field can hold:
 /// ```compile_fail,E0080
 /// #[derive(samovar_objects::Replicate)]
 /// struct Pot { #[replicate(range = 1e6, precision = 0.001)] place: f32 }
@@ -228,7 +229,7 @@ pub fn replicate(input: TokenStream) -> TokenStream {
 /// | `access = "owner"` | the default: no member may ask for it |
 /// | `access = "free"` | members may ask for it while the host owns it |
 /// | `access = "touch"` | the member that touches it first gets it |
-/// | `reliable` | its changes are all delivered, in order; without it the newest one is |
+/// | `reliable` | all its changes are delivered, in order; without this attribute only the newest one is |
 /// | `crate = path` | where `samovar` is found, when not under its own name |
 #[proc_macro_derive(Object, attributes(object, field))]
 pub fn object(input: TokenStream) -> TokenStream {
@@ -236,8 +237,8 @@ pub fn object(input: TokenStream) -> TokenStream {
     facade::expand(&input, facade::Part::Object).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Makes a struct or an enum a message of a game by the crate `samovar`, or what members ask of its host. Fields take the
-/// attributes that [`macro@Replicate`] lists, under the name `field`.
+/// Makes a struct or an enum a message of a game by the crate `samovar`, or a request that members send to the game's
+/// host. Fields take the attributes that [`macro@Replicate`] lists, under the name `field`.
 #[proc_macro_derive(Message, attributes(object, field))]
 pub fn message(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

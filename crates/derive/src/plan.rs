@@ -24,14 +24,14 @@ pub(crate) enum Way {
     Own,
     /// As the numbers of one field, by a coder of this type and value.
     Number { coder: Coder, name: TokenStream, value: TokenStream },
-    /// As a text of so many bytes.
+    /// As a text of at most `max` bytes.
     Packed { max: TokenStream },
 }
 
-/// How it is packed, alone or among others.
+/// How a field is packed, alone or among others.
 pub(crate) struct Packing {
     pub(crate) packer: TokenStream,
-    /// The most bits it takes.
+    /// The most bits that the field takes.
     pub(crate) bits: TokenStream,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn plan<'a>(krate: &Path, fields: &'a Fields) -> Result<Vec<Planned<'
 
 fn plan_field<'a>(krate: &Path, member: Member, field: &'a syn::Field) -> Result<Planned<'a>> {
     let attributes = OfField::parse(&field.attrs)?;
-    // Errors of the compiler point at the field, and names mean what they mean at the macro's call.
+    // With this span, errors of the compiler point at the field, and names are resolved at the macro's call.
     let span = field.ty.span().resolved_at(Span::call_site());
     let coder = Coder::of(&attributes)?;
     let mut packer =
@@ -137,7 +137,7 @@ struct PackerOf<'a> {
     krate: &'a Path,
     span: Span,
     coder: Option<&'a Coder>,
-    /// Whether the coder was of any use.
+    /// Whether the coder was used for any part of the type.
     used: bool,
     bounds: std::slice::Iter<'a, Expr>,
 }

@@ -67,7 +67,7 @@ fn types_that_cannot_be_replicated_are_named() {
 }
 
 #[test]
-fn objects_of_samovar_are_refused_in_words_of_its_attributes() {
+fn object_refusals_name_the_attributes_of_samovar() {
     let refusal = |input: &str| {
         let parsed = syn::parse_str(input).unwrap();
         facade::expand(&parsed, Part::Object).unwrap_err().to_string()

@@ -6,7 +6,7 @@ use samovar_wire::{Duration, Time};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Bucket {
     interval: Duration,
-    /// How far `due` may lie ahead of now.
+    /// How far `due` may lie ahead of the present.
     slack: Duration,
     /// When the bucket will be full again.
     due: Time,
@@ -17,7 +17,7 @@ impl Bucket {
         Self { interval, slack: interval.times(burst.saturating_sub(1)), due: Time::ZERO }
     }
 
-    /// Takes one token; `false` if there is none.
+    /// Takes one token. Returns `false` if there is none.
     pub(crate) fn take(&mut self, now: Time) -> bool {
         if self.ready_at() > now {
             return false;
@@ -39,7 +39,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_burst_passes_and_then_the_rate() {
+    fn a_burst_passes_at_once_and_then_the_mean_rate() {
         let mut bucket = Bucket::new(Duration::from_millis(50), 3);
         let start = Time::from_micros(1_000_000);
         assert_eq!((0..5).filter(|_| bucket.take(start)).count(), 3);

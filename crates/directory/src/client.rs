@@ -1,8 +1,8 @@
 //! A peer's client of the relay: it enters a game, comes back after a loss, and verifies the relay's signatures.
 //!
-//! It asks its driver for a WebSocket and gives it messages to send. When the network changes it asks for a second one,
-//! until it is clear which of the two works. It leaves a relay that breaks the protocol ([`Fault`]), and never gives up
-//! on one that is merely away.
+//! The client asks its driver for a WebSocket, and gives it messages to send. When the network changes it asks for a
+//! second one, until it is clear which of the two works. It leaves a relay that breaks the protocol ([`Fault`]), and
+//! never gives up on one that is merely away.
 //!
 //! ```text
 //!            opened             Entered
@@ -68,7 +68,7 @@ pub struct Client {
     config: ClientConfig,
     entropy: Entropy,
     phase: Phase,
-    /// The socket of the present phase, and the one asked for last.
+    /// The socket of the present phase, and below it the one that the client asked for last.
     socket: SocketId,
     last_socket: SocketId,
     spare: Option<Spare>,
@@ -80,7 +80,7 @@ pub struct Client {
     pause: Duration,
     lost: bool,
     identity: Option<Identity>,
-    /// A host has named this peer.
+    /// Whether a host has named this peer.
     is_member: bool,
     warrant: Option<Warrant>,
     outbox: Outbox,
@@ -113,7 +113,7 @@ impl Client {
         }
     }
 
-    /// A socket is open. Here and below, a socket that is closed or not this client's has no effect.
+    /// A socket is open. This method and those below ignore sockets that are closed or not this client's.
     pub fn handle_opened(&mut self, now: Time, socket: SocketId) {
         if self.is_spare(socket) {
             return self.on_spare_opened(now);
@@ -122,7 +122,7 @@ impl Client {
             return;
         }
         self.phase = Phase::Entering;
-        // The relay makes a returning peer wait for no other.
+        // A returning peer gets its answer at once; a newcomer may have to wait for a member.
         self.deadline = now + if self.identity.is_some() { SILENCE_MAX } else { ANSWER_WITHIN };
         let enter = self.enter();
         self.outbox.push(&ToRelay::Enter(enter));
@@ -202,7 +202,7 @@ impl Client {
         }
     }
 
-    /// Lets time pass.
+    /// Handles all timers that are due.
     pub fn handle_timeout(&mut self, now: Time) {
         self.expire_spare(now);
         if now >= self.deadline {
@@ -223,12 +223,12 @@ impl Client {
     }
 
     /// Claims a term for a member: this peer misses the host, or is the host and renews its term or hands over. The
-    /// answer is [`ClientEvent::Issued`] or [`ClientEvent::Denied`] while the relay is reachable; `false` if it is not,
-    /// and nothing was claimed.
+    /// answer is [`ClientEvent::Issued`] or [`ClientEvent::Denied`]. Returns `false`, and claims nothing, while the
+    /// relay is not reachable.
     ///
     /// A claim counts for [`CLAIM_COUNTS_FOR`](crate::limits::CLAIM_COUNTS_FOR). A peer that still misses the host
-    /// claims again, every 250 ms; one that hears it again calls [`Self::doubt`]. Repetitions are sent, at most ten a
-    /// second in the long run.
+    /// claims again, every 250 ms; one that hears it again calls [`Self::doubt`]. The client sends at most ten claims
+    /// a second in the long run.
     pub fn claim(&mut self, now: Time, term: Term, candidate: PeerId) -> bool {
         let is_entered = self.phase == Phase::Entered;
         if is_entered {
@@ -237,16 +237,16 @@ impl Client {
         is_entered
     }
 
-    /// Asks the relay to probe the host: the host has been silent for longer than usual, or was missed and is heard
-    /// again, which withdraws the claim. Sent as rarely as claims are.
+    /// Asks the relay to probe the host, which has been silent for longer than usual. It also withdraws a claim, if
+    /// the host was missed and is heard again. The rate limit is that of claims.
     pub fn doubt(&mut self, now: Time) {
         if self.phase == Phase::Entered {
             self.outbox.doubt(now);
         }
     }
 
-    /// Sends a peer the means to reach this one directly; signals to members go ahead of all others. Dropped while the
-    /// relay is lost.
+    /// Sends a peer a step in opening data channels to this one. Signals to members go ahead of all others. The
+    /// client drops signals while the relay is lost.
     pub fn signal(&mut self, now: Time, to: PeerId, signal: Signal, is_member: bool) {
         // The relay would treat a longer description as misbehaviour; without it the peers stay relayed.
         let (Signal::Offer(_, text) | Signal::Answer(_, text)) = &signal;
@@ -268,8 +268,9 @@ impl Client {
         self.is_member = is_member;
     }
 
-    /// Sets the members, the host included, in the order of succession: only they count when the relay decides claims.
-    /// To be called with each view, with [`MEMBERS_MAX`] at most. Sent like the listing, but at once.
+    /// Sets the members, the host included, in the order of succession: only they count when the relay decides
+    /// claims. To be called with each view, with [`MEMBERS_MAX`] at most. The client sends them like the listing, but
+    /// at once.
     pub fn set_members(&mut self, now: Time, members: impl IntoIterator<Item = PeerId>) {
         let mut known = SortedSet::new();
         let members = members.into_iter().filter(|&member| known.insert(member)).take(MEMBERS_MAX).collect();
@@ -277,15 +278,15 @@ impl Client {
         self.flush(now);
     }
 
-    /// Bars a peer, and newcomers from its address, as the host. A bar is sent like the members, once on each
-    /// connection and under each term; the last [`BARS_MAX`](crate::limits::BARS_MAX) that wait for it are kept.
+    /// Bars a peer, and newcomers from its address, as the host. The client sends a bar like the members, once on
+    /// each connection and under each term. It keeps the last [`BARS_MAX`](crate::limits::BARS_MAX) bars.
     pub fn bar(&mut self, now: Time, peer: PeerId) {
         self.outbox.bar(peer);
         self.flush(now);
     }
 
-    /// Takes a warrant that other members showed; the client shows it when it comes back to the relay. `false` if it is
-    /// not the relay's, or of another session; one that is not newer than the known one changes nothing.
+    /// Takes a warrant that other members showed; the client shows it when it comes back to the relay. Returns
+    /// `false` if the relay did not sign it for this session. One that is not newer changes nothing.
     pub fn set_warrant(&mut self, now: Time, warrant: Warrant) -> bool {
         let genuine = self.verifies(&warrant);
         if genuine {
@@ -323,7 +324,8 @@ impl Client {
         } else {
             self.outbox.clear();
         }
-        // The driver may poll the message after the request, so it is asked to come again at once.
+        // The driver may poll for requests before it polls for this message, so the timeout asks it to come again at
+        // once.
         self.phase = Phase::Over;
         self.deadline = now;
         self.requests.clear();
@@ -332,7 +334,7 @@ impl Client {
         self.outbox.close_when_empty();
     }
 
-    /// Begins anew by another socket, as a peer that the relay does not know yet: forgets everything.
+    /// Forgets everything and begins anew on another socket, as a peer that the relay does not know yet.
     pub fn start_over(&mut self, now: Time, config: ClientConfig) {
         if self.phase != Phase::Over {
             self.requests.push_back(ClientRequest::Close(self.socket));
@@ -362,7 +364,7 @@ impl Client {
         self.events.pop_front()
     }
 
-    /// When to call [`Client::handle_timeout`]; ask it last.
+    /// When to call [`Client::handle_timeout`]. Any other call may change this, so the driver polls it last.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let flush =
@@ -444,8 +446,7 @@ impl Client {
             }
             (Phase::Entered, FromRelay::Reachable) => self.events.push_back(ClientEvent::Reachable),
             (Phase::Entered, FromRelay::Gone(peer)) => self.events.push_back(ClientEvent::Gone(peer)),
-            // The reader of a probe runs its loop, and the relay asks for no more: so the answer is never delayed or
-            // paced.
+            // The relay only wants to know whether this peer's loop runs, so the client never delays the answer.
             (Phase::Entered, FromRelay::Probe(nonce)) => self.outbox.push(&ToRelay::Alive(nonce)),
             _ => return Err(Fault::Unexpected),
         }
@@ -535,13 +536,14 @@ impl Client {
         self.phase = Phase::Waiting;
         self.deadline = now + self.next_pause();
         self.outbox.clear();
-        // A socket that was never opened needs no opening any more.
+        // The driver need not open a socket that it has not been asked for yet.
         let socket = self.socket;
         self.requests.retain(|request| *request != ClientRequest::Open(socket));
         self.note_lost();
     }
 
-    /// From half to three halves of the pause: all members of a dead relay begin to wait in the same moment.
+    /// Draws a pause between half of the mean and three halves of it. The jitter spreads the members of a dead relay,
+    /// which all begin to wait at the same moment.
     fn next_pause(&mut self) -> Duration {
         let pause = self.pause.as_micros();
         self.pause = self.pause.times(2).min(RETRY_MAX);

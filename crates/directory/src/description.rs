@@ -10,20 +10,20 @@ use std::net::SocketAddr;
 
 use samovar_wire::limits::DESCRIPTION_MAX;
 
-/// Candidates of one offer.
+/// The most candidates of one offer.
 pub const CANDIDATES_MAX: usize = 32;
-/// Lines of one offer.
+/// The most lines of one offer.
 pub const LINES_MAX: usize = 256;
-/// Characters of an ICE user name fragment or password (RFC 8839 §5.4 has 256; browsers use 32 at most).
+/// The most characters of an ICE user name fragment or password (RFC 8839 §5.4 has 256; browsers use 32 at most).
 const CREDENTIAL_MAX: usize = 64;
 const UFRAG_MIN: usize = 4;
 const PASSWORD_MIN: usize = 22;
-/// Characters of a media section's name.
+/// The most characters of a media section's name.
 const MID_MAX: usize = 32;
 /// The largest message that the relay takes: more than a chunk with its header.
 const MESSAGE_MAX: usize = 64 * 1_024;
 
-/// Whether a peer's description, an offer or an answer, is no larger than a browser's. A larger one is not handed to a
+/// Whether a peer's offer or answer is no larger than those that browsers make. A driver hands no larger one to a
 /// browser.
 #[must_use]
 pub fn is_bounded(text: &str) -> bool {
@@ -31,7 +31,7 @@ pub fn is_bounded(text: &str) -> bool {
     text.len() <= DESCRIPTION_MAX && text.lines().count() <= LINES_MAX && candidates <= CANDIDATES_MAX
 }
 
-/// A description with its first [`CANDIDATES_MAX`] candidates only: a machine with many networks has more.
+/// A description with its first [`CANDIDATES_MAX`] candidates only: a machine with many networks may have more.
 #[must_use]
 pub fn with_fewer_candidates(text: String) -> String {
     if text.lines().filter(|line| is_candidate(line)).count() <= CANDIDATES_MAX {
@@ -85,7 +85,7 @@ pub enum Unfit {
     TooLarge,
     /// More candidates than an offer may have.
     Candidates,
-    /// A line is no line of a session description.
+    /// A line does not have the form of a session description's lines.
     Line,
     /// Other media than one section of data channels.
     Media,
@@ -108,7 +108,7 @@ impl Offer {
     /// Reads an offer.
     ///
     /// # Errors
-    /// The offer is too large, or is none of two data channels over DTLS.
+    /// The offer is too large, or does not offer data channels over DTLS.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         if text.len() > DESCRIPTION_MAX || text.lines().count() > LINES_MAX {
             return Err(Unfit::TooLarge);
@@ -225,8 +225,9 @@ fn digest(text: &str) -> Option<[u8; 32]> {
     pairs.next().is_none().then_some(bytes)
 }
 
-/// The STUN servers in a relay's answer: its candidates' ports also serve STUN (PROTOCOL §5.7). They are written as for
-/// browsers (RFC 7064). A relay may be hostile, so anything but an address is left out.
+/// The STUN servers in a relay's answer: its candidates' ports also serve STUN (PROTOCOL §5.7). The result holds
+/// their URIs, in the form that browsers take (RFC 7064). A relay may be hostile, so the result leaves out anything
+/// that is not an address.
 pub fn stun_servers(answer: &str) -> impl Iterator<Item = String> {
     let candidates = answer.lines().filter_map(|line| line.strip_prefix("a=candidate:"));
     candidates.take(2).filter_map(|candidate| {
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_off_the_list_are_refused_or_skipped() {
+    fn bad_values_are_refused_and_unknown_lines_are_skipped() {
         let good = chromium();
         let with = |from: &str, to: &str| Offer::parse(&good.replace(from, to)).err();
         assert_eq!(with("a=setup:actpass", "a=setup:passive"), Some(Unfit::Value("setup")));

@@ -1,8 +1,8 @@
 //! The relay's logic: the games, their connections, and the host of each term.
 //!
-//! It is the witness of PROTOCOL §5.5: it gives each term of a session to one host, by compare-and-swap, and has it on
-//! disk before any peer hears of it. It knows nothing of a game's content. It keeps nothing of a peer but its
-//! connection: a pass with the relay's signature proves who a peer is.
+//! The directory is the witness of PROTOCOL §5.5: it gives each term of a session to one host, by compare-and-swap,
+//! and has the term on disk before any peer hears of it. It knows nothing of a game's content. It keeps nothing of a
+//! peer but its connection: a pass with the relay's signature proves which peer this is.
 //!
 //! ```text
 //!              Create, Resume            persisted                 last connection closed
@@ -59,7 +59,7 @@ pub struct DirectoryConfig {
     /// The secret half of the relay's ed25519 key. Passes and warrants outlive the process that signed them, so the key
     /// must be the same after a restart.
     pub secret: [u8; 32],
-    /// Seeds the random ids, codes and nonces; from the system's randomness.
+    /// Seeds the random ids, codes and nonces. It must come from the system's randomness.
     pub entropy: [u8; 32],
 }
 
@@ -106,7 +106,7 @@ impl TermRecord {
         self.members.contains(&peer) || [self.host, self.begun.1].contains(&peer)
     }
 
-    /// Whether any peer but its founder was ever a member, or could know of a later term.
+    /// Whether a peer other than the founder was ever a member, or could know of a later term.
     pub(crate) fn was_joined(&self) -> bool {
         self.term != Term::FIRST
             || !self.former.is_empty()
@@ -114,11 +114,12 @@ impl TermRecord {
     }
 }
 
-/// A request to the driver; to be fulfilled in order.
+/// A request to the driver, which must fulfil requests in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
-    /// Write this record to disk, then call [`Directory::handle_persisted`]. Until then no peer hears of its term, if
-    /// that is a new one. A driver that cannot write must stop: a relay that forgets terms must not witness any.
+    /// Write this record to disk, then call [`Directory::handle_persisted`]. If the record has a new term, no peer
+    /// hears of it before. A driver that cannot write must stop, because a relay that forgets terms must not be a
+    /// witness.
     Persist(TermRecord),
     /// Remove the session's record. Needs no answer.
     Forget(SessionId),
@@ -133,7 +134,7 @@ pub enum Output {
         conn: ConnId,
         /// The message.
         bytes: Vec<u8>,
-        /// The kind of the speaker.
+        /// The kind of the sender.
         class: Class,
     },
     /// Close the connection after the messages sent before. No further output for it follows.
@@ -147,30 +148,30 @@ pub enum Output {
     Note(Note),
 }
 
-/// The speaker of a message. It decides how the relay treats the message while the receiver is slow.
+/// The sender of a message. It decides how the relay treats the message while the receiver is slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// The relay itself: the message goes ahead of all others.
     Control,
     /// A member.
     Member,
-    /// A peer that no host has named, on this connection, or the relay about an act of that peer. The message goes last
-    /// and may be dropped, so that strangers cannot make a member too slow.
+    /// A peer that no host has named, on this connection; or the relay itself, when it reports an act of that peer.
+    /// The message goes last and may be dropped, so that strangers cannot slow a member down.
     Stranger(ConnId),
 }
 
-/// Why the relay closes a connection.
+/// The reason why the relay closes a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CloseReason {
-    /// The relay refused it; the refusal was sent before.
+    /// The relay refused the peer, and has sent it the refusal.
     Refused(Refusal),
-    /// It never sent its `Enter`.
+    /// The peer did not send its `Enter` in time.
     Silent,
     /// The same peer came back on a newer connection.
     Replaced,
-    /// No host has named it for long, and a newcomer takes its place.
+    /// No host has named its peer for long, and a newcomer takes its place.
     GaveWay,
-    /// It said LEAVE or AWAY.
+    /// The peer sent LEAVE or AWAY.
     Left,
 }
 
@@ -210,18 +211,18 @@ pub struct Directory {
     archive: Archive,
     /// Dormant sessions whose members have all said LEAVE or AWAY.
     vacated: BTreeSet<SessionId>,
-    /// Newcomers to a dormant session whose code is reserved.
+    /// Connections that wait for a dormant session, or for a place in a live game.
     awaiting: BTreeMap<SessionId, BTreeSet<ConnId>>,
     timers: Timers,
     next_serial: u64,
     quota: Quota,
     own_code: Option<GameCode>,
-    /// The driver answers offers of data channels.
+    /// Whether the driver answers offers of data channels.
     is_reachable: bool,
-    /// The driver reports when a probe has left.
+    /// Whether the driver reports when a probe has left.
     reports_probes: bool,
     offers: VecDeque<RelayOffer>,
-    /// When the relay stops; `None` unless it is about to.
+    /// When the relay stops; `None` if it is not about to stop.
     closes_at: Option<Time>,
     outputs: VecDeque<Output>,
     requests: VecDeque<Request>,
@@ -263,7 +264,7 @@ impl Directory {
         }
     }
 
-    /// Sets the quota from now on. Peers that are in already stay.
+    /// Sets the quota from now on. Peers that have entered already stay.
     pub fn set_quota(&mut self, quota: Quota) {
         self.quota = quota.bounded();
     }
@@ -274,8 +275,8 @@ impl Directory {
         self.is_reachable = is_reachable;
     }
 
-    /// Sets whether the driver reports by [`Directory::handle_probe_sent`] when a probe has left. If it does not,
-    /// probes count as asked at once.
+    /// Sets whether the driver reports by [`Directory::handle_probe_sent`] when a probe has left. If it does not, the
+    /// time of a probe begins at once.
     pub const fn set_reports_probes(&mut self, reports_probes: bool) {
         self.reports_probes = reports_probes;
     }
@@ -287,12 +288,14 @@ impl Directory {
         }
     }
 
-    /// The driver accepted a connection. A game takes few strangers of one origin; `None` has no such limit.
+    /// The driver accepted a connection from this origin. A game takes few strangers of one origin; connections
+    /// without an origin have no such limit.
     pub fn handle_opened(&mut self, now: Time, conn: ConnId, origin: Option<Origin>) {
         self.on_opened(now, conn, Caller { origin, is_own: false });
     }
 
-    /// The same for a connection of the relay's own: no host can bar it, and it may use the relay's own code.
+    /// Like [`Directory::handle_opened`], for a connection of the relay's own. No host can bar it, and it may use the
+    /// relay's own code.
     pub fn handle_opened_own(&mut self, now: Time, conn: ConnId) {
         self.on_opened(now, conn, Caller { origin: None, is_own: true });
     }
@@ -321,7 +324,7 @@ impl Directory {
         self.handle_incoming(now, conn, Incoming::read(&self.key(), bytes));
     }
 
-    /// The same for a message that was read before.
+    /// Like [`Directory::handle_message`], for a message that was read before.
     pub fn handle_incoming(&mut self, now: Time, conn: ConnId, incoming: Incoming<'_>) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         let (message, is_genuine) = match incoming.0 {
@@ -347,7 +350,7 @@ impl Directory {
         }
     }
 
-    /// The record of this term is on disk.
+    /// The driver has written the record with this term to disk.
     pub fn handle_persisted(&mut self, now: Time, session: SessionId, term: Term) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let Some(pending) = game.pending.take_if(|pending| pending.term == term) else { return };
@@ -362,7 +365,7 @@ impl Directory {
         self.admit_entrants(now, session);
     }
 
-    /// Lets time pass.
+    /// Handles all timers that are due.
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(timer) = self.timers.pop(now) {
             match timer {
@@ -387,13 +390,13 @@ impl Directory {
         self.requests.pop_front()
     }
 
-    /// The next offer of data channels; the driver answers it with [`Directory::handle_answer`], or not at all. There
-    /// are as many offers as members may send signals.
+    /// The next offer of data channels; the driver answers it with [`Directory::handle_answer`], or not at all. The
+    /// limit on members' signals bounds the number of offers.
     pub fn poll_offer(&mut self) -> Option<RelayOffer> {
         self.offers.pop_front()
     }
 
-    /// When to call [`Directory::handle_timeout`]; ask it last.
+    /// When to call [`Directory::handle_timeout`]. Any other call may change this, so the driver polls it last.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         self.timers.next()
@@ -462,7 +465,8 @@ impl Directory {
         let greeted = self.connections.iter().filter(|(_, connection)| connection.phase != Phase::New);
         let class = Class::Control;
         self.outputs.extend(greeted.map(|(&conn, _)| Output::Send { conn, bytes: bytes.clone(), class }));
-        // The hosts' first answers, when all entered and talked much, do not show how long answers take later.
+        // Each pulse measures the hosts' answers again. Their first answers came while all peers entered and sent
+        // much, and do not show how long answers take later.
         let hosts = |(&session, game): (&SessionId, &Game)| {
             Some((session, game.host().filter(|_| game.host_conn().is_some())?))
         };
@@ -514,7 +518,7 @@ pub struct Usage {
     pub dormant: usize,
     /// Codes that are taken.
     pub codes: usize,
-    /// Newcomers that wait for a restored game.
+    /// Connections that wait for a game, or for a place in one.
     pub awaiting: usize,
     /// Timers.
     pub timers: usize,

@@ -10,17 +10,18 @@ pub const CONNECTIONS_MAX: usize = 16_384;
 pub const CONNECTIONS_PER_GAME_MAX: usize = 64;
 /// Connections of one game beyond that, for the host and members it has named, so that newcomers cannot crowd them out.
 pub const RETURNS_PER_GAME_MAX: usize = 32;
-/// Peers of one game and one address that no host has named. A further one waits until one of them is named or gone.
+/// Peers in one game, from one address, that no host has named. A further one waits until one of them is named or
+/// gone.
 pub const STRANGERS_PER_ORIGIN_MAX: usize = 4;
 /// Connections of one address that wait to enter one game.
 pub const WAITING_PER_ORIGIN_MAX: usize = 32;
-/// Peers that a game remembers as barred, and as many addresses; the oldest are dropped. A client keeps as many bars
-/// until the relay has them.
+/// The number of barred peers that a game remembers, and of barred addresses. Beyond it the oldest are dropped. A
+/// client keeps as many bars, to repeat them on its next connection.
 pub const BARS_MAX: usize = 64;
-/// The time for which an unnamed peer keeps its place from a newcomer.
+/// The time for which an unnamed peer keeps its place in a full game. After that a newcomer can take the place.
 pub const NAMED_WITHIN: Duration = Duration::from_millis(30_000);
-/// Sessions without a connection whose terms are remembered; beyond it one that no peer joined is forgotten, or the one
-/// that has slept longest.
+/// Sessions without a connection whose terms are remembered. Beyond this number the relay first forgets sessions that
+/// no peer joined, then the one that has had no connection for longest.
 pub const DORMANT_MAX: usize = 100_000;
 /// Peers of one game that are remembered so that their ids are not drawn again.
 pub const PEERS_REMEMBERED: usize = 256;
@@ -52,54 +53,56 @@ impl Quota {
 
 /// The longest time that a connection may take to send its `Enter`.
 pub const ENTER_WITHIN: Duration = Duration::from_millis(5_000);
-/// The least time that a host gets to answer a probe; otherwise it gets four times the shortest of its last four
-/// answers.
+/// The least time that a host gets to answer a probe. It gets four times the quickest of its last four answers if
+/// that is longer.
 pub const PROBE_WITHIN: Duration = Duration::from_millis(600);
-/// The most time that a host gets. A probe may take as long to leave the relay before it counts as asked.
+/// The most time that a host gets to answer a probe. A probe that has not even left the relay after this time ends,
+/// too.
 pub const PROBE_WITHIN_OF_FAR: Duration = Duration::from_millis(1_500);
-/// The least time where most members died with the host (PROTOCOL §5.5, rule 8): only members that miss it answer, and
-/// more than one of them does, or [`SILENT_SUFFICE`] are silent.
+/// The least time that a host gets when most members seem to have died with it (PROTOCOL §5.5, rule 8). This holds
+/// when only members that miss the host answer the probe, and either two of them miss it or [`SILENT_SUFFICE`]
+/// members are silent.
 pub const PROBE_WITHIN_OF_MANY: Duration = Duration::from_millis(60);
-/// This many silent members, with the host, stand in for a second claimant. At a loss of one packet in twenty each of
-/// them is silent by chance once in twenty probes, and a member that claims without end has them probed six times a
-/// second.
+/// This many silent members, the host included, stand in for a second claimant. A smaller number would too often be
+/// silent by chance: when one packet in twenty is lost, each member misses one probe in twenty, and a member that
+/// claims without end causes six probes a second.
 pub const SILENT_SUFFICE: usize = 5;
-/// The number of answers to probes that are remembered of each member.
+/// The number of answers to probes whose times are remembered, for each member.
 pub(crate) const TRIPS_KEPT: usize = 4;
 /// The least time between two probes of a whole game.
 pub const ALL_PROBED_EVERY: Duration = Duration::from_millis(150);
-/// The time after a host's answer to a probe in which a doubt causes no other.
+/// For this time after a host's answer to a probe, a doubt causes no further probe.
 pub const PROBE_HOLDS: Duration = Duration::from_millis(100);
-/// The time for which such an answer answers claims, too, however many there are. When all direct paths fail at once,
-/// all members miss a living host; they hear it through the relay before they claim again. It also keeps members that
-/// claim without end from making the host exceed its own limits. It delays no succession to a dead host: a member that
-/// misses it has done so for longer.
+/// For this time after a host's answer to a probe, the relay denies all claims, however many there are. When all
+/// direct paths fail at once, all members miss a living host; in this time they hear it through the relay again. The
+/// time also keeps members that claim without end from making the host exceed its own limits. It does not delay the
+/// succession to a dead host, because members miss a host only after a longer silence.
 pub const ALIVE_HOLDS: Duration = Duration::from_millis(150);
 /// The time for which a claim counts. Claimants repeat theirs at half this interval or less while they miss the host.
 pub const CLAIM_COUNTS_FOR: Duration = Duration::from_millis(750);
-/// The time for which a host that is not back yet does not count as gone, from the moment its game is listed again,
-/// unless most members miss it. It covers a client's longest pause between two attempts.
+/// The time for which the relay awaits a host after its game is listed again without it. In this time the host does
+/// not count as gone, unless most members miss it. The time covers a client's longest pause between two attempts.
 pub const HOST_GRACE: Duration = Duration::from_millis(6_000);
 /// The time for which a session's code is kept after the relay restarted.
 pub const CODE_RESERVED_FOR: Duration = Duration::from_millis(60_000);
-/// The time for which it is kept after a session's last connection was lost: the members may play on over direct paths,
-/// and come back after the longest pause between two attempts.
+/// The time for which a session's code is kept after its last connection was lost. The members may play on over
+/// direct paths, and come back after the longest pause between two attempts.
 pub const CODE_KEPT_FOR: Duration = Duration::from_millis(15_000);
-/// The time for which it is kept after all members said that they go, some of them to come back as new peers. A former
-/// member founds the game anew at once; after this time any peer may.
+/// The time for which a session's code is kept after all members said that they go, and some of them that they may
+/// come back. A former member founds the game anew at once; after this time any peer may.
 pub const RETURNS_WITHIN: Duration = Duration::from_millis(2_000);
 /// The longest time that a former member waits for others that may play on: longer than a client's longest pause
 /// between two attempts, and shorter than [`ANSWER_WITHIN`].
 pub const REJOIN_WAIT: Duration = Duration::from_millis(12_000);
-/// The time that a newcomer waits for the first member of a game without connections to come back.
+/// The time for which a newcomer to a game without connections waits until a member comes back.
 pub const RESTORED_WAIT: Duration = Duration::from_millis(10_000);
 /// The time for which the term of a session without a connection is remembered.
 pub const DORMANT_FOR: Duration = Duration::from_millis(24 * 60 * 60 * 1_000);
 /// The longest time between two messages of the relay on a connection.
 pub const PULSE_EVERY: Duration = Duration::from_millis(2_000);
 
-/// A game whose host has left this many questions in a row unanswered, one per pulse, is not listed: a peer that joined
-/// it would wait in vain. It is listed again when the host answers.
+/// When a host leaves this many probes in a row unanswered, one per pulse, its game is not listed: a peer that joined
+/// it would wait in vain. The game is listed again when the host answers.
 pub const UNANSWERED_MAX: u8 = 4;
 
 /// The mean time between two signals of one connection.
@@ -111,8 +114,8 @@ pub const CONTROL_INTERVAL: Duration = Duration::from_millis(20);
 /// Control messages of one connection at once.
 pub const CONTROL_BURST: u64 = 150;
 
-/// A client's mean pause before it opens the relay's socket again: each is drawn between half of it and three halves.
-/// It doubles with each failure in a row.
+/// A client's first mean pause before it opens the relay's socket again. The mean doubles with each failure in a row.
+/// The actual pause is drawn between half of the mean and three halves of it.
 pub const RETRY_FIRST: Duration = Duration::from_millis(250);
 /// The longest mean pause.
 pub const RETRY_MAX: Duration = Duration::from_millis(4_000);
@@ -128,7 +131,7 @@ pub const SILENCE_MAX: Duration = Duration::from_millis(4_000);
 pub const LISTING_INTERVAL: Duration = Duration::from_millis(500);
 /// The mean time between two claims of a client.
 pub const CLIENT_CLAIM_INTERVAL: Duration = Duration::from_millis(100);
-/// Claims of a client at once; a faster one is left out, but not its repetition.
+/// Claims of a client at once. The client leaves out a faster one, but sends a later repetition of it.
 pub const CLIENT_CLAIM_BURST: u64 = 8;
 /// The mean time between two lists of members of one client.
 pub const MEMBERS_INTERVAL: Duration = Duration::from_millis(100);

@@ -1,10 +1,10 @@
-//! Sine and cosine of any angle, the same on every machine. The standard library's differ from one machine to the
-//! next, and take kilobytes of machine code in a page.
+//! Sine and cosine of any angle, the same on every machine. The standard library's functions give different results
+//! on different machines, and add kilobytes of machine code to a page.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
 /// Sine and cosine of an angle in radians, right to about the last place of an `f32`. For angles far beyond a
-/// thousand turns the result is only near the circle; for NaN and infinities it is NaN.
+/// thousand turns both lose their accuracy, but stay near the unit circle. For NaN and infinities both are NaN.
 pub fn sin_cos(angle: impl Into<f64>) -> (f32, f32) {
     let (sin, cos) = of(angle.into());
     (sin as f32, cos as f32)
@@ -26,8 +26,8 @@ pub fn tan(angle: impl Into<f64>) -> f32 {
     (sin / cos) as f32
 }
 
-/// Taylor's series about the nearest quarter of a turn, which is never further than π/4: the first term left out is below
-/// 10⁻¹³ there.
+/// Computes sine and cosine by Taylor's series about the nearest quarter of a turn. The angle is at most π/4 from
+/// that quarter, and there the first term left out is below 10⁻¹³.
 #[inline(never)]
 fn of(angle: f64) -> (f64, f64) {
     let quarters = (angle / FRAC_PI_2).round_ties_even();
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_has_no_sine() {
+    fn sine_and_cosine_of_nan_and_infinity_are_nan() {
         for angle in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             assert!(sin(angle).is_nan() && cos(angle).is_nan());
         }

@@ -7,10 +7,10 @@ use std::f32::consts::TAU;
 
 use crate::plane::{Vec2, add, direction, distance, dot, length, scale, sub, unit_or, wrap_angle};
 
-/// How many places there are to appear at; [`Arena::spawn`] takes any index modulo this number.
+/// Number of spawn points; [`Arena::spawn`] takes any index modulo this number.
 pub const SPAWN_POINTS: usize = 12;
 
-/// The distance of the places to appear at from the centre.
+/// The distance of the spawn points from the centre.
 const SPAWN_RADIUS: f32 = 12.5;
 
 /// The kind of an obstacle, which decides its looks.
@@ -37,7 +37,7 @@ pub struct Obstacle {
     pub height: f32,
 }
 
-/// A place to appear at: on the table, facing the centre, clear of every obstacle.
+/// A spawn point: a place on the table where a teapot appears, facing the centre, clear of every obstacle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spawn {
     /// Where the teapot stands.
@@ -53,7 +53,7 @@ pub struct Arena {
     pub radius: f32,
     /// The height of the rim: cubes above it leave the table.
     pub rim_height: f32,
-    /// The obstacles on the table, each named by its index here.
+    /// The obstacles on the table. The index of an obstacle here names it elsewhere.
     pub obstacles: &'static [Obstacle],
 }
 
@@ -99,16 +99,16 @@ impl Arena {
             && self.obstacles.iter().all(|each| distance(position, each.centre) >= each.radius + radius)
     }
 
-    /// Whether nothing of at least `height` stands within `margin` of the straight line between two points.
+    /// Whether no obstacle of at least `height` stands within `margin` of the straight line between two points.
     pub fn is_line_clear(&self, from: Vec2, to: Vec2, margin: f32, height: f32) -> bool {
         self.obstacles.iter().filter(|each| each.height >= height).all(|each| {
             distance(closest_on_segment(from, to, each.centre), each.centre) >= each.radius + margin
         })
     }
 
-    /// The place to appear at with this index, the same at every peer. Indices count on round the table.
+    /// The spawn point with this index, the same at every peer. Indices beyond the last wrap round.
     pub fn spawn(&self, index: usize) -> Spawn {
-        // Half a step of offset keeps the ring clear of the plate, which stands on an axis.
+        // An offset of half a step keeps the spawn points clear of the plate, which stands on an axis.
         let angle = ((index % SPAWN_POINTS) as f32 + 0.5) * TAU / SPAWN_POINTS as f32;
         Spawn {
             position: scale(direction(angle), SPAWN_RADIUS),
@@ -116,10 +116,11 @@ impl Arena {
         }
     }
 
-    /// The place to appear at that is farthest from the nearest of the living `enemies`.
+    /// The spawn point whose nearest living enemy is farthest away.
     ///
-    /// Equal distances go to the first at or after `preferred`, so that players who appear at once, and see nobody
-    /// yet, part by preferring different indices (a seat or robot number).
+    /// Among equal distances it is the first at or after `preferred`. Players who appear at the same time do not see
+    /// each other yet. They prefer different indices (their seat or robot numbers), so they appear at different
+    /// places.
     pub fn farthest_spawn(&self, preferred: usize, enemies: &[Vec2]) -> Spawn {
         let mut best = self.spawn(preferred % SPAWN_POINTS);
         let mut best_distance = nearest_distance(best.position, enemies);
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn spawn_points_are_free_apart_and_face_the_centre() {
+    fn spawn_points_are_free_and_apart_and_face_the_centre() {
         for index in 0..SPAWN_POINTS {
             let spawn = TEA_TABLE.spawn(index);
             assert!(TEA_TABLE.is_free(spawn.position, BODY + 0.3));
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bowl_hides_and_the_plate_does_not() {
+    fn the_bowl_blocks_a_line_and_the_plate_does_not() {
         assert!(!TEA_TABLE.is_line_clear([-10.0, 0.5], [10.0, 0.5], 0.1, 1.0));
         assert!(TEA_TABLE.is_line_clear([-10.0, -11.5], [10.0, -11.5], 0.1, 1.0));
         assert!(!TEA_TABLE.is_line_clear([-10.0, -11.5], [10.0, -11.5], 0.1, 0.1));

@@ -2,7 +2,7 @@
 //!
 //! The time of the touch decides who is first, not the arrival of a message: every peer sees the touches in the same
 //! order ([`Word::Touched`](crate::word::Word::Touched), by time stamp). The host turns the first one into points,
-//! and the bowl's number tells whether it has.
+//! and the bowl's number tells whether the host has done so.
 
 use crate::arena::TEA_TABLE;
 use crate::codec::{DecodeError, Reader};
@@ -19,22 +19,22 @@ pub const BOWL_RADIUS: f32 = 0.5;
 /// The bowl's height.
 pub const BOWL_HEIGHT: f32 = 0.6;
 
-/// How many places a bowl can stand at, between the cups and the rim.
+/// Number of places where a bowl can stand, between the cups and the rim.
 const PLACES: u8 = 12;
 
-/// The distance of those places from the centre, by turns.
+/// The distances of those places from the centre: of even places the first, of odd places the second.
 const DISTANCES: [f32; 2] = [5.0, 11.0];
 
 /// The bowl that stands on the table, or the next one to appear.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bowl {
-    /// Its number; each later bowl has a higher one, and 0 means that there was none yet.
+    /// The bowl's number. Each later bowl has a higher one, and 0 means that there was none yet.
     pub number: u32,
-    /// Its place, by number.
+    /// The number of the bowl's place.
     pub place: u8,
-    /// When it appears, in microseconds of session time.
+    /// When the bowl appears, in microseconds of session time.
     pub appears_at: u64,
-    /// The player that took the bowl before, and when, if any did.
+    /// The player that took the previous bowl, and when, in microseconds of session time; `None` if none was taken.
     pub taken: Option<(PlayerKey, u64)>,
 }
 
@@ -50,22 +50,22 @@ pub struct Grab {
 }
 
 impl Bowl {
-    /// The place where it stands.
+    /// The position where the bowl stands.
     pub fn position(&self) -> Vec2 {
         place(self.place)
     }
 
-    /// Whether it stands there at `time`.
+    /// Whether the bowl stands on the table at `time`, in microseconds of session time.
     pub fn is_there(&self, time: u64) -> bool {
         self.number > 0 && time >= self.appears_at
     }
 
-    /// Whether a teapot there is over it.
+    /// Whether a teapot at this position touches the bowl.
     pub fn is_touched_from(&self, teapot: Vec2) -> bool {
         distance(self.position(), teapot) <= BODY_RADIUS + BOWL_RADIUS
     }
 
-    /// The last that was taken.
+    /// The taking of the previous bowl, if a player took it.
     pub fn last_grab(&self) -> Option<Grab> {
         let bowl = self.number.checked_sub(1)?;
         self.taken.map(|(player, at)| Grab { bowl, player, at })
@@ -125,7 +125,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn teapots_can_drive_over_every_place() {
+    fn teapots_can_drive_over_every_place_of_a_bowl() {
         for number in 0..PLACES {
             assert!(TEA_TABLE.is_free(place(number), BODY_RADIUS), "{number}: {:?}", place(number));
             let others = (0..PLACES).filter(|&other| other != number);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bowl_is_the_same_after_its_travels() {
+    fn an_encoded_bowl_decodes_to_itself() {
         for taken in [None, Some((PlayerKey::Seat(3), 77))] {
             let bowl = Bowl { number: 4, place: 11, appears_at: 8, taken };
             assert_eq!(Bowl::decode(&bowl.encode()), Ok(bowl));

@@ -139,7 +139,7 @@ impl Scale {
         quanta.map(|each| (each as f64 * shorten) as i16)
     }
 
-    /// The vector these quanta stand for.
+    /// The vector that these quanta stand for; an error when it is too long.
     pub(crate) fn dequantise<const N: usize>(self, quanta: [i16; N]) -> Result<[f32; N], DecodeError> {
         let squared: i64 = quanta.iter().map(|&each| i64::from(each) * i64::from(each)).sum();
         // The limit is at most the largest quantum, so this refuses the most negative `i16` as well.

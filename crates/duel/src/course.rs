@@ -5,9 +5,10 @@
 //!   Waiting ─────────────▶ Running ─────────────▶ Over ─────────────▶ Running, the next
 //! ```
 //!
-//! The host announces that a match begins or ends. It does so when all members have been told, in one order that no
-//! single failure undoes ([`Word::Began`], [`Word::Ended`]). So all know the same winner, and the same first moment
-//! of the next match. The scoreboard repeats it for later members, and a new host goes on from the newer of the two.
+//! The host announces that a match begins or ends ([`Word::Began`], [`Word::Ended`]). An announcement takes effect
+//! when it is delivered, in a total order that no single failure undoes. So all members know the same winner, and the
+//! same first moment of the next match. The scoreboard repeats the announcements for members that join later. A new
+//! host continues from the scoreboard or the announcements, whichever is newer.
 
 use crate::codec::{DecodeError, Reader};
 use crate::player::PlayerKey;
@@ -19,15 +20,15 @@ pub const PAUSE: u64 = 8_000_000;
 /// How many players a match needs.
 pub const PLAYERS_MIN: usize = 2;
 
-/// The limits of a match and the bowls' interval. The founder sets them, and they stay with the scoreboard whichever
-/// peer hosts.
+/// The limits of a match and the bowls' interval. The founder sets them. They stay on the scoreboard when the host
+/// changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stakes {
     /// The points that end a match; 0 for no such limit.
     pub points: u16,
     /// The longest time of a match, in seconds; 0 for no limit.
     pub seconds: u16,
-    /// How long after one sugar bowl the next appears, in seconds; with 0 there is none.
+    /// How long after the taking of a sugar bowl the next one appears, in seconds; 0 for no bowls.
     pub bowl_seconds: u16,
 }
 
@@ -46,12 +47,12 @@ impl Default for Stakes {
 /// The stage of a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// There was no match yet: too few players.
+    /// No match has begun yet: there are too few players.
     #[default]
     Waiting,
-    /// It is played.
+    /// The match is being played.
     Running,
-    /// It is over, and the next one begins soon.
+    /// The match is over, and the next one begins soon.
     Over,
 }
 
@@ -76,7 +77,7 @@ impl Course {
         (self.number, self.stage)
     }
 
-    /// The course after a word, if that tells of anything newer.
+    /// The course after this word; `None` if the word says nothing newer.
     pub fn after(&self, word: &Word) -> Option<Self> {
         let next = match *word {
             Word::Began { number, at } => {
@@ -91,7 +92,8 @@ impl Course {
         (next.progress() > self.progress()).then_some(next)
     }
 
-    /// When time ends the present stage: the match, or the pause after it. `None` when time alone does not.
+    /// The session time, in microseconds, at which the present stage ends: the match, or the pause after it. `None`
+    /// when the stage has no time limit.
     pub fn ends_at(&self) -> Option<u64> {
         match self.stage {
             Stage::Waiting => None,
@@ -147,7 +149,7 @@ mod tests {
     const BOB: PlayerKey = PlayerKey::Seat(2);
 
     #[test]
-    fn of_two_endings_the_first_one_counts() {
+    fn the_first_of_two_endings_counts() {
         let running = Course::default().after(&Word::Began { number: 1, at: 5 }).unwrap();
         assert_eq!((running.stage, running.ends_at()), (Stage::Running, Some(300_000_005)));
         let over =
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_course_is_the_same_after_its_travels() {
+    fn an_encoded_course_decodes_to_itself() {
         for winner in [None, Some(ADA), Some(PlayerKey::Robot(3))] {
             let course =
                 Course { number: 7, stage: Stage::Over, since: u64::MAX, winner, ..Course::default() };

@@ -1,8 +1,8 @@
 //! The flight of a sugar cube.
 //!
-//! A cube is only its launch: every peer computes the same path from the same three vectors and the session time. So
-//! a cube in flight costs no updates, and a late one appears at its present place. It flies without drag and never
-//! bounces.
+//! The whole state of a cube is its launch: every peer computes the same path from position, velocity and time of the
+//! launch. So a cube in flight costs no updates, and a cube that arrives late appears at its present place. It flies
+//! without drag and never bounces.
 
 use crate::angle::sin_cos;
 use crate::arena::Arena;
@@ -23,7 +23,7 @@ pub const SPOUT_REACH: f32 = 1.35;
 /// How high above the table the spout ends.
 pub const SPOUT_HEIGHT: f32 = 0.9;
 
-/// How steeply the spout points upwards, in radians: so little that the arc never passes over a teapot.
+/// The upward angle of the spout, in radians: so small that the arc never passes over a teapot.
 pub const SPOUT_PITCH: f32 = 0.13;
 
 /// The pull downwards on a cube, in units per second squared: lighter than on earth, so that cubes carry 14 units.
@@ -35,22 +35,23 @@ pub const LIFETIME: u64 = 2_500_000;
 /// The shortest time between two shots of one teapot, in microseconds: three a second.
 pub const COOLDOWN: u64 = 333_333;
 
-/// How much earlier than the trigger's lock allows a shot may be, in microseconds.
+/// A shot may be this much earlier than [`COOLDOWN`] allows, in microseconds.
 pub(crate) const COOLDOWN_TOLERANCE: u64 = 30_000;
 
-/// How far in the future a launch may lie, in microseconds: session clocks of two peers never differ as much.
+/// A launch may lie this far in the future, in microseconds: the session clocks of two peers never differ by so much.
 pub const CLOCK_TOLERANCE: u64 = 1_000_000;
 
-/// The height at which a cube that fell off the table is forgotten.
+/// A cube that fell off the table ends at this height.
 const FLOOR: f32 = -6.0;
 
-/// Positions are written in steps of 0.6 mm of a unit; the spout may reach over the rim.
+/// Positions are written in steps of 0.0006 units. The limit is beyond the table's radius, since a spout may reach
+/// over the rim.
 const PLACES: Scale = Scale::new(20.0, 17.5);
 
 /// Heights are written in the same steps.
 const HEIGHTS: Scale = Scale::new(20.0, 3.0);
 
-/// Velocities are written in steps of 1 mm of a unit per second, up to what a teapot at top speed can give.
+/// Velocities are written in steps of 0.001 units per second. The limit is what a teapot at top speed can give.
 const VELOCITIES: Scale = Scale::new(32.0, 25.0);
 
 /// The whole state of a sugar cube.
@@ -60,13 +61,14 @@ pub struct Launch {
     pub shooter: PlayerKey,
     /// Where the cube left the spout.
     pub position: Vec3,
-    /// Its velocity then, in units per second.
+    /// The cube's velocity then, in units per second.
     pub velocity: Vec3,
     /// The session time then, in microseconds.
     pub launched_at: u64,
 }
 
-/// Names a cube for the scoreboard, which outlives the cube's object: no spout fires twice at one time.
+/// Names a cube on the scoreboard, which outlives the cube's object. The name is unique, since no spout fires twice
+/// at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shot {
     /// The player that fired.
@@ -75,7 +77,7 @@ pub struct Shot {
     pub launched_at: u64,
 }
 
-/// How a flight ends when nothing stands in its way.
+/// How a flight ends when neither an obstacle nor a teapot stands in its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Landing {
     /// On the table's top.
@@ -89,9 +91,9 @@ pub enum Landing {
 }
 
 impl Launch {
-    /// The launch of a cube from the spout of a teapot: its velocity adds to the cube's.
+    /// The launch of a cube from the spout of a teapot, whose velocity is added to the cube's.
     ///
-    /// The numbers are already rounded for travel, so the shooter sees exactly the path that all others see.
+    /// The numbers are already rounded as for sending, so the shooter sees exactly the path that all others see.
     pub fn from_spout(shooter: PlayerKey, teapot: &Motion, now: u64) -> Self {
         let ahead = direction(teapot.heading);
         let [x, y] = add(teapot.position, scale(ahead, SPOUT_REACH));
@@ -111,7 +113,7 @@ impl Launch {
         Shot { shooter: self.shooter, launched_at: self.launched_at }
     }
 
-    /// The position at a session time. Before the launch it is where the launch was.
+    /// The position at a session time. Before the launch it is the position of the launch.
     pub fn position_at(&self, now: u64) -> Vec3 {
         self.position_after(self.age(now))
     }
@@ -122,15 +124,17 @@ impl Launch {
         [x, y, z - GRAVITY * self.age(now)]
     }
 
-    /// When the flight ends, and how, if it meets neither obstacle nor teapot.
+    /// The session time, in microseconds, at which the flight ends, and how, if the cube meets neither obstacle nor
+    /// teapot.
     pub fn landing(&self, arena: &Arena) -> (u64, Landing) {
         let (after, landing) = self.landing_after(arena);
         (self.time_after(after), landing)
     }
 
-    /// Whether the cube can be in flight at `now`: not spent, and not launched in a future that no clock explains.
+    /// Whether the cube can be in flight at `now`: its time is not up, and its launch is not further in the future
+    /// than clocks can differ.
     ///
-    /// A peer may destroy its object when this is false.
+    /// The owner may destroy the cube's object when this is false.
     pub fn is_current(&self, now: u64) -> bool {
         now <= self.launched_at.saturating_add(LIFETIME)
             && self.launched_at <= now.saturating_add(CLOCK_TOLERANCE)
@@ -184,7 +188,7 @@ impl Launch {
         [x + vx * after, y + vy * after, z + (vz - 0.5 * GRAVITY * after) * after]
     }
 
-    /// The place over the table where the launch was.
+    /// The position of the launch, without its height.
     pub(crate) fn place(&self) -> Vec2 {
         [self.position[0], self.position[1]]
     }
@@ -244,7 +248,7 @@ impl Launch {
     }
 }
 
-/// The trigger's lock of one teapot: it opens three times a second.
+/// The cooldown of one teapot: it allows three shots a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cooldown {
     ready_at: u64,
@@ -257,7 +261,7 @@ impl Cooldown {
         now >= self.ready_at || self.ready_at - now > COOLDOWN
     }
 
-    /// Fires if it may: then `true`, and the next shot has to wait.
+    /// Fires if the teapot is ready. Returns whether it fired; if so, the next shot has to wait.
     pub fn try_fire(&mut self, now: u64) -> bool {
         let is_ready = self.is_ready(now);
         if is_ready {
@@ -287,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shot_travels_unchanged() {
+    fn every_encoded_launch_decodes_to_itself() {
         let mut rng = Rng::new(31);
         for shot in 0..2_000 {
             let launch = Launch::from_spout(PlayerKey::Seat(shot), &teapot(&mut rng), rng.next_u64());
@@ -296,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_refused_and_what_is_accepted_is_canonical() {
+    fn garbage_is_refused_and_accepted_bytes_are_canonical() {
         let mut rng = Rng::new(32);
         let sample = Launch::from_spout(PlayerKey::Robot(3), &teapot(&mut rng), NOW).encode();
         for round in 0..50_000_u32 {
@@ -325,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cube_leaves_the_spout_and_takes_the_teapots_velocity_along() {
+    fn a_cube_leaves_the_spout_with_the_teapots_velocity_added() {
         let still = Motion { position: [1.0, 2.0], ..Motion::default() };
         let driving = Motion { velocity: [5.0, 0.0], ..still };
         let (slow, fast) = (
@@ -340,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn the_arc_is_low_enough_to_hit_and_long_enough_to_reach() {
+    fn the_arc_stays_below_a_teapots_top_for_13_units() {
         let launch = Launch::from_spout(PlayerKey::Seat(1), &Motion::default(), NOW);
         let (end, landing) = launch.landing(&Arena { radius: 100.0, ..TEA_TABLE });
         assert_eq!(landing, Landing::Table);
@@ -351,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn flights_end_on_the_table_at_the_rim_on_the_floor_or_in_time() {
+    fn flights_end_on_table_rim_or_floor_or_when_time_is_up() {
         let from = |x: f32, z: f32, vx: f32, vz: f32| {
             let launch = Launch {
                 shooter: PlayerKey::Seat(1),

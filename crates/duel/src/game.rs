@@ -1,17 +1,17 @@
 //! The duel played over a session: one [`Duel`] per peer, beside its [`Session`].
 //!
-//! Responsible for turning the rules into replicated objects and back. Each member drives its own teapot and fires
-//! its own cubes; the host decides hits, keeps the scoreboard and drives the robots; all draw the same.
-//! It is sans-I/O: [`Duel::step`] once a frame at any rate, [`Duel::on_event`] for every event of the session,
-//! [`Duel::poll_event`] for sounds and the feed, [`Duel::scene`] to draw.
+//! The duel turns the rules into replicated objects and back. Each member drives its own teapot and fires its own
+//! cubes. The host decides hits, keeps the scoreboard and drives the robots. All peers draw the same. The duel does
+//! no I/O: its driver calls [`Duel::step`] once a frame at any rate, [`Duel::on_event`] for every event of the
+//! session, [`Duel::poll_event`] for sounds and the feed, and [`Duel::scene`] to draw.
 //!
-//! It keeps almost no state of its own that another peer would need: the players and hits are on the scoreboard, all
-//! places in the teapots. So a new host goes on from the objects it finds, creates missing ones and destroys
-//! duplicates.
+//! The duel keeps almost no state of its own that another peer would need: the players and hits are on the
+//! scoreboard, and all places are in the teapots' objects. So a new host continues with the objects it finds, creates
+//! missing ones and destroys duplicates.
 //!
 //! Invariants:
 //! - No peer speaks for others: an object whose owner may not speak for the player it names is neither drawn nor
-//!   counted ([`TEAPOT`], [`CUBE`]), and the scoreboard is the host's.
+//!   counted ([`TEAPOT`], [`CUBE`]), and only the host writes the scoreboard.
 //! - Every feed shows a shot before its hit, all members agree who had the bowl first, and all see the same matches
 //!   in the same order ([`Word`]).
 //! - No cube scores twice, not even across a change of host: the row of the struck player names the cube, for longer
@@ -89,10 +89,10 @@ const LISTENING: Duration = Duration::from_millis(300);
 /// How long a member that may have been here before waits for its old teapot to appear.
 const MISSING: Duration = Duration::from_millis(1_500);
 
-/// How long a member waits to be given its own existing teapot.
+/// How long a member waits to be granted its own teapot, if that exists already.
 const FORSAKEN: Duration = Duration::from_millis(5_000);
 
-/// The decisions of a host in this time before it was missed may not have reached any peer, in microseconds.
+/// The decisions that a host made in this last span before the others missed it may be lost. In microseconds.
 const UNHEARD: u64 = 1_500_000;
 
 /// A peer's configuration of the duel. Its name and colour are the session's (see [`attributes`]).
@@ -100,9 +100,9 @@ const UNHEARD: u64 = 1_500_000;
 pub struct DuelConfig {
     /// Seed of the robots' whims while this peer hosts; any number.
     pub seed: u64,
-    /// Robots of a duel that this peer founds, at most [`ROBOTS_MAX`]; otherwise of no effect.
+    /// The number of robots in a duel that this peer founds, at most [`ROBOTS_MAX`]; otherwise of no effect.
     pub robots: u8,
-    /// Whether this peer shows a ticket: then it waits for its old teapot a little before it makes a new one.
+    /// Whether this peer shows a ticket. If so, it waits a little for its old teapot before it makes a new one.
     pub is_resuming: bool,
     /// The stakes of a duel that this peer founds; otherwise of no effect.
     pub stakes: Stakes,
@@ -112,15 +112,16 @@ pub struct DuelConfig {
 #[derive(Debug)]
 pub struct Duel {
     config: DuelConfig,
-    /// The first step as a member, and the latest, in local time.
+    /// Local time of the first step as a member.
     joined: Option<Time>,
+    /// Local time of the latest step.
     stepped: Time,
     /// Session time of the latest step, in microseconds.
     time: u64,
     teapots: Teapots,
     cubes: Cubes,
     board: Board,
-    /// The board was kept from an earlier session.
+    /// Whether the scoreboard was kept from an earlier session.
     is_anew: bool,
     /// The driver of this player's own teapot.
     pilot: Option<Pilot>,
@@ -128,7 +129,7 @@ pub struct Duel {
     reign: Option<Reign>,
     /// The teapots that count, as of the latest step.
     picture: Vec<Seen>,
-    /// Players who were off the table then.
+    /// Players who were off the table at the latest step.
     out: SortedSet<PlayerKey>,
     talk: Talk,
     bowls: Bowls,
@@ -143,7 +144,7 @@ struct Tick {
     now: Time,
     /// Session time, in microseconds.
     time: u64,
-    /// Since the last step, in microseconds of local time, which unlike session time runs evenly.
+    /// Local time since the last step, in microseconds. Unlike session time, it advances evenly.
     elapsed: u64,
 }
 
@@ -170,7 +171,7 @@ impl Duel {
         }
     }
 
-    /// A duel that goes on from a kept scoreboard, if this peer founds it anew.
+    /// A duel that continues with the scoreboard of an earlier session, if this peer founds the duel anew.
     #[must_use]
     pub fn with_scoreboard(mut self, scoreboard: Scoreboard) -> Self {
         self.board.rows = scoreboard;
@@ -178,8 +179,8 @@ impl Duel {
         self
     }
 
-    /// Advances the duel to `now`, in local time: reads changes, drives, fires, publishes, and at the host decides.
-    /// Call it once a frame, at any rate; it does nothing while this peer is no member.
+    /// Advances the duel to `now`, in local time: reads changes, drives, fires, publishes, and decides if this peer
+    /// is the host. Call it once a frame, at any rate. It does nothing while this peer is no member.
     pub fn step(&mut self, now: Time, session: &mut Session, controls: Controls) {
         session.stepped(now);
         let Some(me) = self.player(session) else { return };
@@ -209,12 +210,12 @@ impl Duel {
         self.announce_returns();
     }
 
-    /// Takes an event of the session; give it every one, before the next step.
+    /// Handles an event of the session. Pass every event, before the next step.
     pub fn on_event(&mut self, now: Time, session: &Session, event: &Event) {
         match event {
-            // Members that were here before this peer have not just come.
             Event::MemberJoined { member, .. } | Event::MemberLeft { member, .. }
                 if is_spectator(member.attributes) => {}
+            // Before this peer has joined, the event is about a member that was here already.
             Event::MemberJoined { member, resumed } if self.joined.is_some() => {
                 let (player, name) = (PlayerKey::Seat(member.seat.0), PlayerName::new(&member.name));
                 self.feed.push(DuelEvent::PlayerCame { player, name, is_back: *resumed });
@@ -227,7 +228,8 @@ impl Duel {
             Event::HostChanged(migration) => {
                 self.cubes.judged_since = migration.resumed.as_micros();
                 if migration.to == session.me() {
-                    // Hits between the hosts, and those that the former one took with it, are decided now.
+                    // This peer decides the hits since the former host was missed, and earlier ones whose decisions
+                    // may be lost.
                     let from = migration.detected.as_micros().saturating_sub(UNHEARD);
                     self.reign = Some(Reign::new(self.stepped, from));
                 }
@@ -267,7 +269,7 @@ impl Duel {
         &self.board.rows
     }
 
-    /// The robots, by number: number, name and points.
+    /// The number, name and points of each robot, sorted by number.
     pub fn robots(&self) -> Vec<(u8, PlayerName, u16)> {
         let rows = self.board.rows.rows().filter_map(|row| match row.player {
             PlayerKey::Robot(number) => Some((number, row.name.clone(), row.score)),
@@ -278,7 +280,7 @@ impl Duel {
         robots
     }
 
-    /// The controls of a program in this player's place: give the result to [`Duel::step`].
+    /// The controls that `mind` chooses in this player's place. Pass them to [`Duel::step`].
     pub fn steer(&self, now: Time, session: &Session, mind: &mut Robot) -> Controls {
         let own = self.player(session).and_then(|me| self.picture.iter().find(|seen| seen.player == me));
         let Some(own) = own.filter(|own| own.is_in_play()) else { return Controls::default() };
@@ -297,7 +299,7 @@ impl Duel {
         Tick { now, time: self.time, elapsed }
     }
 
-    /// Notes whether this peer hosts.
+    /// Begins this peer's reign when it becomes the host, and ends the reign when it no longer is the host.
     fn keep_reign(&mut self, tick: Tick, session: &Session) {
         if !session.is_host() {
             self.reign = None;
@@ -308,7 +310,7 @@ impl Duel {
         }
     }
 
-    /// This player's own teapot: finds it, waits for it, or puts it on the table; then drives it.
+    /// Finds this player's own teapot, waits for it, or puts it on the table; then drives it.
     fn drive_own(&mut self, tick: Tick, session: &mut Session, me: PlayerKey, controls: Controls) {
         self.find_own(tick, session, me);
         let Some(mut pilot) = self.pilot.take() else { return };
@@ -331,10 +333,10 @@ impl Duel {
     fn find_own(&mut self, tick: Tick, session: &mut Session, me: PlayerKey) {
         let owned = self.teapots.owned_by(session.me()).filter(|&(_, player)| player == me);
         let mut owned: Vec<_> = owned.map(|(id, _)| id).collect();
-        // By id, so that the host, which looks at the same time, keeps the same one.
+        // The lowest id stays, so that the host, which looks at the same time, keeps the same teapot.
         let kept = owned.drain(..1.min(owned.len())).next();
         for double in owned {
-            // It is this peer's by the lines above.
+            // This cannot fail: the lines above found only teapots of this peer.
             let _ = session.edit(tick.now).destroy(double);
         }
         if let Some(id) = kept {
@@ -363,12 +365,13 @@ impl Duel {
         }
     }
 
-    /// A player without a row drives already: the host has not heard of it, and nothing counts yet.
+    /// A player's phase. A player without a row is alive: it may drive before the host gives it a row, but nothing
+    /// counts until then.
     fn phase(&self, player: PlayerKey, time: u64) -> Phase {
         self.board.rows.row(player).map_or(Phase::Alive, |row| row.phase(time))
     }
 
-    /// Shows a teapot that this peer drives where it is driven.
+    /// Shows a teapot of this peer at the place to which its pilot has driven it.
     fn show(&mut self, pilot: &Pilot, time: u64) {
         let motion = pilot.motion();
         self.teapots.show(pilot.object, motion, pilot.is_out);
@@ -380,7 +383,7 @@ impl Duel {
     }
 
     fn fire(&mut self, tick: Tick, session: &mut Session, launch: Launch) {
-        // A peer with too many objects has a blocked spout.
+        // A peer that has too many objects cannot fire.
         if let Ok(id) = session.edit(tick.now).create(CUBE_TRAITS, &[&launch.encode()]) {
             self.cubes.add_own(id, launch, tick.time);
             self.talk.add_fired(&launch);
@@ -388,8 +391,8 @@ impl Duel {
         }
     }
 
-    /// Handles a word of a member. It changes nothing when the member may not say it in this way, or when it is
-    /// known.
+    /// Handles a member's message. It changes nothing if the member may not send it in this order, or if it is
+    /// already known.
     fn on_word(&mut self, now: Time, session: &Session, (from, delivery): (PeerId, Delivery), word: Word) {
         let time = session.session_time(now).as_micros();
         match (word, delivery) {
@@ -428,7 +431,7 @@ impl Duel {
         self.feed.push(DuelEvent::HitScored { by, struck, at, position });
     }
 
-    /// Tells which players are back on the table since the last step.
+    /// Announces the players who are back on the table since the last step.
     fn announce_returns(&mut self) {
         for seen in &self.picture {
             if !seen.phase.is_on_table() {
@@ -443,7 +446,7 @@ impl Duel {
     }
 }
 
-/// The places of the other teapots in play.
+/// The positions of the teapots in play, without that of the player `but`.
 fn positions(picture: &[Seen], but: PlayerKey) -> Vec<Vec2> {
     let others = picture.iter().filter(|seen| seen.player != but && seen.is_in_play());
     others.map(|seen| seen.motion.position).collect()

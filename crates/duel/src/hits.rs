@@ -1,9 +1,10 @@
-//! Hits: what a sugar cube struck between two moments. The host's answer, for every cube at every step, counts.
+//! Hits: computes what a sugar cube struck between two moments. The host does this for every cube at every step, and
+//! its result counts.
 //!
-//! The test is exact and needs no small steps: along the table a cube and its target move in straight lines, so
+//! The test is exact and needs no small steps. Along the table a cube and its target move in straight lines, so
 //! entering and leaving a cylinder are the roots of a quadratic (the swept circle test, C. Ericson, "Real-Time
-//! Collision Detection", 2005, section 5.5.5, for moving spheres), and the height is another quadratic.
-//! However long the time between two calls, nothing is tunnelled through.
+//! Collision Detection", 2005, section 5.5.5, for moving spheres). The height is another quadratic. However long the
+//! time between two calls, a cube never passes through a body unnoticed.
 
 use crate::arena::Arena;
 use crate::cube::{CUBE_RADIUS, Landing, Launch};
@@ -17,11 +18,11 @@ pub const SHOOTER_SPARED_FOR: f32 = 0.3;
 /// A teapot that stands on the table. Teapots that are off the table after a hit are left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
-    /// The player that drives it.
+    /// The player that drives the teapot.
     pub player: PlayerKey,
-    /// Its centre at the end of the time under test.
+    /// The teapot's centre at the end of the time under test.
     pub position: Vec2,
-    /// Its velocity during that time, in units per second.
+    /// The teapot's velocity during that time, in units per second.
     pub velocity: Vec2,
 }
 
@@ -32,24 +33,24 @@ pub enum Struck {
     Teapot(PlayerKey),
     /// The obstacle with this index in the arena.
     Obstacle(usize),
-    /// The flight came to its end without an obstacle.
+    /// The flight ended without striking an obstacle or a teapot.
     Landed(Landing),
 }
 
-/// The end of a cube.
+/// The end of a cube's flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Impact {
     /// The session time, in microseconds.
     pub at: u64,
     /// Where the cube's centre was then.
     pub point: Vec3,
-    /// The thing it struck.
+    /// The thing that the cube struck.
     pub struck: Struck,
 }
 
 /// A part of a cube's flight: from one session time to another, in microseconds.
 ///
-/// Calls for consecutive parts, the first from the launch, examine the whole flight.
+/// Sweeps over consecutive parts, the first from the launch, examine the whole flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep<'a> {
     /// The cube.
@@ -61,10 +62,10 @@ pub struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// The first thing the cube strikes in this time, or `None` while it flies on.
+    /// The first thing that the cube strikes in this time, or `None` while it flies on.
     ///
-    /// A cube whose flight ended before this time lands late rather than never. At equal times teapots come before
-    /// obstacles, and earlier entries before later ones.
+    /// A flight that ended before this time is reported as landed. At equal times teapots come before obstacles, and
+    /// earlier entries before later ones.
     pub fn first_impact(&self, arena: &Arena, targets: &[Target]) -> Option<Impact> {
         let end = seconds_between(self.launch.launched_at, self.to);
         if end < 0.0 {
@@ -129,7 +130,7 @@ impl Cylinder {
         if first > last {
             return None;
         }
-        // Within the circle it still has to come down to the height, unless it is that low already.
+        // Inside the circle, a cube that is too high touches only when it has come down to the cylinder's height.
         match launch.time_above(self.height + CUBE_RADIUS) {
             Some((up, down)) if up < first && first < down => (down <= last).then_some(down),
             _ => Some(first),
@@ -190,7 +191,8 @@ mod tests {
             .collect()
     }
 
-    /// The first of many small steps at which the cube is `grow` deep in something, as (seconds, what).
+    /// The first of many small steps at which the cube touches a body enlarged by `grow`: the time in seconds, and
+    /// the body.
     fn brute_force(launch: &Launch, targets: &[Target], end: f32, grow: f32) -> Option<(f32, Struck)> {
         let inside = |centre: Vec2, radius: f32, height: f32, cube: Vec3| {
             distance(centre, [cube[0], cube[1]]) <= radius + CUBE_RADIUS + grow
@@ -214,13 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn the_exact_answer_is_that_of_many_small_steps() {
+    fn the_exact_test_agrees_with_many_small_steps() {
         let mut rng = Rng::new(41);
         let (mut teapots, mut obstacles) = (0, 0);
         for _ in 0..1_200 {
             let place = TEA_TABLE.push_out([rng.between(-14.0, 14.0), rng.between(-14.0, 14.0)], BODY_RADIUS);
             let targets = random_targets(&mut rng);
-            // Half of the shots are aimed, more or less.
+            // Half of the shots are aimed at the first target, within 0.3 radians.
             let aim = heading_of(sub(targets[0].position, place)) + rng.between(-0.3, 0.3);
             let launch = shot(place, if rng.below(2) == 0 { aim } else { rng.between(-3.1, 3.1) });
             let end = rng.between(0.05, 1.2);
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_tunnelled_through_however_late_the_host_asks() {
+    fn a_late_sweep_still_finds_the_struck_teapot() {
         let launch = shot([-10.0, 3.0], 0.0);
         for late in [1_000_000, 10_000_000, 1_000_000_000_000, u64::MAX - NOW] {
             let sweep = Sweep { launch: &launch, from: NOW, to: NOW + late };
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearer_of_two_is_struck_in_any_order() {
+    fn the_nearer_of_two_targets_is_struck_in_any_order() {
         let launch = shot([-10.0, 3.0], 0.0);
         let (near, far) = (target(2, [-5.0, 3.0]), target(3, [-1.0, 3.0]));
         let sweep = Sweep { launch: &launch, from: NOW, to: NOW + LIFETIME };
@@ -306,13 +308,13 @@ mod tests {
     }
 
     #[test]
-    fn the_shooter_is_spared_at_first_and_only_at_first() {
+    fn a_cube_spares_its_shooter_only_just_after_the_launch() {
         let launch = shot([0.0, 5.0], 0.0);
         let in_the_spout = [1.5, 5.0];
         let own = Target { player: SHOOTER, ..target(0, in_the_spout) };
         let sweep = |from: u64, to: u64| Sweep { launch: &launch, from: NOW + from, to: NOW + to };
         assert_eq!(sweep(0, 250_000).first_impact(&BARE, &[own]), None);
-        // Someone else in the same place is struck in the spout.
+        // Another player at the same place is struck in the spout.
         let impact = sweep(0, 250_000).first_impact(&BARE, &[target(2, in_the_spout)]).unwrap();
         assert_eq!(impact.at, NOW);
         // A shooter that overtook its own cube is not spared for ever.
@@ -323,7 +325,7 @@ mod tests {
 
     #[test]
     fn cubes_pass_over_low_obstacles_and_break_on_high_ones() {
-        // Over the plate, but not over a cup.
+        // A cube flies over the plate, but breaks on a cup.
         let over_plate = shot([-6.0, -11.5], 0.0);
         let sweep = Sweep { launch: &over_plate, from: NOW, to: NOW + 600_000 };
         assert_eq!(sweep.first_impact(&TEA_TABLE, &[]), None);

@@ -1,8 +1,8 @@
-//! A peer's memory of its session for its status: migrations and errors, both bounded.
+//! A peer's record of its session, for its status: migrations and errors, both bounded.
 
 use samovar_session::{Cause, Event, Migration};
 
-/// Migrations and errors remembered; the oldest are dropped beyond it.
+/// The most migrations, and the most errors, that are kept; beyond this the oldest are dropped.
 const REMEMBERED: usize = 50;
 
 /// A peer's notes.
@@ -13,7 +13,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Notes an event, if it is one of these.
+    /// Notes an event, if it is a change of host or an error.
     pub fn on_event(&mut self, event: &Event) {
         match event {
             Event::HostChanged(migration) => push(&mut self.migrations, *migration),

@@ -1,9 +1,9 @@
 //! The rules of Dueling Teapots, as plain functions of their inputs.
 //!
-//! Responsible for the events on the tea table: driving, firing, hits, scores, robots, how the state of each
-//! replicated object is written as fields, and how a remote teapot is shown between two updates.
-//! It refuses sockets, clocks, drawing and operating-system randomness: times come in as arguments and seeds in
-//! constructors. [`game`] plays by these rules over a session; everything else knows nothing of a network.
+//! The crate decides everything that happens on the tea table: driving, firing, hits, scores, robots, how the state
+//! of each replicated object is written as fields, and how a remote teapot is shown between two updates. It uses no
+//! sockets, clocks, drawing or operating-system randomness: times are arguments and seeds go to constructors.
+//! [`game`] plays by these rules over a session; no other part knows of a network.
 //!
 //! Units everywhere: lengths in table units (a teapot's body has radius 1), angles in radians counter-clockwise from
 //! the x axis, speeds per second, times in microseconds of session time (`u64`) unless a name says seconds.

@@ -1,12 +1,12 @@
 //! The maze: four teapots in a grid of corridors, two sides, capture the other side's sugar bowl.
 //!
-//! After the game of docs/sources.md, "Pacman". R1 and R2 live in the red half, B1 and B2 in the blue one. A teapot
-//! that takes the other side's bowl from its stand and brings it to its own wins the round. On foreign ground a
-//! teapot that a defender touches is sent home, and the bowl that it carried is back on its stand. Steam drifts
-//! through the corridors and blocks them. The first side with three rounds wins the match, and the next begins.
+//! The game follows docs/sources.md, "Pacman". R1 and R2 live in the red half, B1 and B2 in the blue one. A teapot
+//! that takes the other side's bowl from its stand and brings it to its own stand wins the round. A teapot on foreign
+//! ground that a defender touches is sent home, and the bowl that it carried is back on its stand. Steam drifts
+//! through the corridors and blocks them. The first side with three rounds wins the match, and the next match begins.
 //!
-//! Responsible for a step: a function of the state and of the inputs of one frame, computed in whole numbers, so all
-//! peers that step the same frames have the same state on every machine. It refuses to know of time and of a network;
+//! This module computes a step: a function of the state and of the inputs of one frame, in whole numbers. So all
+//! peers that step the same frames have the same state on every machine. It knows neither time nor a network;
 //! [`game`] plays it over a session.
 //!
 //! Invariants: every mover is on an open tile or between two of them. Steam and teapots are never on one tile. A bowl
@@ -61,7 +61,7 @@ pub use self::way::{BORDER, HEIGHT, Hand, Place, TILE, WIDTH, Way};
 /// Frames a second that the rules are made for.
 pub const RATE: u16 = 30;
 
-/// How many puffs of steam there are.
+/// Number of puffs of steam.
 pub const PUFFS: usize = 3;
 
 samovar_wire::counted! {
@@ -76,10 +76,10 @@ samovar_wire::counted! {
 }
 
 impl Side {
-    /// Both.
+    /// Both sides.
     pub const BOTH: [Self; Self::COUNT] = Self::ALL;
 
-    /// The other one.
+    /// The other side.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -97,7 +97,7 @@ impl Side {
         }
     }
 
-    /// The side whose ground a place is; `None` between the halves.
+    /// The side whose ground this place is on; `None` in the column between the halves.
     #[must_use]
     pub fn of(place: Place) -> Option<Self> {
         match place.x.cmp(&BORDER) {
@@ -124,7 +124,7 @@ samovar_wire::counted! {
 }
 
 impl Role {
-    /// The side it is on.
+    /// The side that this teapot is on.
     #[must_use]
     pub const fn side(self) -> Side {
         match self {
@@ -149,7 +149,7 @@ impl Role {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runner {
     mover: Mover,
-    /// Remaining frames at its start, after it was sent there.
+    /// Frames for which the teapot still waits at its start, after it was sent home.
     out: u8,
     errand: Errand,
     captures: u8,
@@ -157,13 +157,13 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Its place and direction.
+    /// The teapot's place and direction.
     #[must_use]
     pub const fn mover(&self) -> &Mover {
         &self.mover
     }
 
-    /// Whether it was sent home and waits there.
+    /// Whether the teapot was sent home and waits there.
     #[must_use]
     pub const fn is_out(&self) -> bool {
         self.out > 0
@@ -175,13 +175,13 @@ impl Runner {
         self.captures as u16 * 5 + self.catches as u16
     }
 
-    /// Bowls that it brought home in this match.
+    /// The number of bowls that the teapot has brought home in this match.
     #[must_use]
     pub const fn captures(&self) -> u8 {
         self.captures
     }
 
-    /// Others that it sent home in this match.
+    /// The number of teapots that this one has sent home in this match.
     #[must_use]
     pub const fn catches(&self) -> u8 {
         self.catches
@@ -199,13 +199,13 @@ pub struct Maze {
     left: u16,
     /// The round of the match, from 1.
     round: u8,
-    /// Seconds after which a match is over, whatever the rounds; 0 for none.
+    /// Seconds after which a match is over, whatever the rounds; 0 for no limit.
     limit: u16,
-    /// Steps before this match.
+    /// The number of steps before this match began.
     begun: u64,
     wins: [u8; Side::COUNT],
     runners: [Runner; Role::COUNT],
-    /// By side: the carrier of its bowl.
+    /// For each side, the carrier of that side's bowl.
     carriers: [Option<Role>; Side::COUNT],
     steam: [Mover; PUFFS],
     seats: Seats,
@@ -236,14 +236,14 @@ impl Maze {
         }
     }
 
-    /// The same, but each match is over after this many seconds at most; an hour at most, 0 for no limit.
+    /// The same maze, but each match is over after this many seconds; an hour at most, 0 for no limit.
     #[must_use]
     pub fn with_limit(mut self, seconds: u16) -> Self {
         self.limit = seconds.min(bout::LIMIT_MAX);
         self
     }
 
-    /// Steps since the very first state.
+    /// The number of steps since the first state.
     #[must_use]
     pub const fn steps(&self) -> u64 {
         self.steps
@@ -255,7 +255,7 @@ impl Maze {
         &self.plan
     }
 
-    /// The present stage, and its remaining frames at most.
+    /// The present stage, and the most frames that it can still last.
     #[must_use]
     pub const fn stage(&self) -> (Stage, u16) {
         (self.stage, self.left)
@@ -273,13 +273,13 @@ impl Maze {
         self.wins[side.index()]
     }
 
-    /// A teapot.
+    /// The teapot in this role.
     #[must_use]
     pub const fn teapot(&self, role: Role) -> &Runner {
         &self.runners[role.index()]
     }
 
-    /// The carrier of this side's bowl; `None` while it is on its stand.
+    /// The carrier of this side's bowl; `None` while the bowl is on its stand.
     #[must_use]
     pub const fn carrier(&self, side: Side) -> Option<Role> {
         self.carriers[side.index()]

@@ -6,16 +6,16 @@ use crate::angle::sin;
 use crate::arena::Spawn;
 use crate::plane::{Vec2, add, rotate, scale, wrap_angle};
 
-/// The step in which positions travel, in table units.
+/// The step in which positions are sent, in table units.
 pub(crate) const PLACE_STEP: f64 = 0.001;
 
-/// The step in which velocities travel, in table units per second.
+/// The step in which velocities are sent, in table units per second.
 pub(crate) const SPEED_STEP: f64 = 0.005;
 
 /// Where a teapot is, where it points, and how both change.
 ///
-/// The derive attributes set its coding: rounded, and predicted from what the receiver has. The ranges are wider than
-/// a teapot's limits; [`Motion::encode`] and [`Motion::decode`] enforce those.
+/// The derive attributes set the encoding: the numbers are rounded, and predicted from what the receiver has. The
+/// ranges are wider than a teapot's limits; [`Motion::encode`] and [`Motion::decode`] enforce the limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Replicate)]
 #[replicate(crate = samovar_session::objects)]
 pub struct Motion {
@@ -34,7 +34,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Standing still at a place to appear at.
+    /// The motion of a teapot that stands still at a spawn point.
     pub fn at_rest(spawn: Spawn) -> Self {
         Self { position: spawn.position, heading: spawn.heading, ..Self::default() }
     }
@@ -45,7 +45,8 @@ impl Motion {
     /// expected further along its circle and not on the tangent.
     pub fn extrapolated(&self, seconds: f32) -> Self {
         let angle = self.spin * seconds;
-        // An arc's chord points half the angle off, and is a little shorter. Without a bend it is the arc.
+        // The chord of an arc points half the angle off, and is a little shorter than the arc. Without a turn both
+        // are equal.
         let half = 0.5 * angle;
         let chord = if half.abs() > 1e-4 { sin(half) / half } else { 1.0 };
         let travelled = rotate(scale(self.velocity, seconds * chord), half);
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn many_small_extrapolations_are_one_large_one() {
+    fn many_small_extrapolations_equal_one_large_one() {
         let mut rng = Rng::new(11);
         for _ in 0..500 {
             let start = any(&mut rng);
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn there_and_back_is_where_it_was() {
+    fn extrapolating_there_and_back_keeps_the_position() {
         let mut rng = Rng::new(12);
         for _ in 0..500 {
             let start = any(&mut rng);
@@ -101,10 +102,10 @@ mod tests {
     }
 
     #[test]
-    fn a_full_circle_comes_back() {
+    fn a_full_circle_leads_back_to_its_start() {
         let circling = Motion { velocity: [7.0, 0.0], spin: std::f32::consts::TAU, ..Motion::default() };
         assert!(distance(circling.extrapolated(1.0).position, [0.0, 0.0]) < 1e-4);
-        // After half of it, it is a diameter away.
+        // After half a circle the teapot is a diameter away.
         let across = circling.extrapolated(0.5);
         assert!(distance(across.position, [0.0, 7.0 / std::f32::consts::PI]) < 1e-3, "{across:?}");
         assert!(distance(across.velocity, [-7.0, 0.0]) < 1e-3);

@@ -7,10 +7,10 @@
 //!                      cannot drive            drives and fires, cubes break on it
 //! ```
 //!
-//! The host's scoreboard holds when a player was last struck; the phase follows from that and the time alone. So a
-//! hit needs no message of its own, it survives a change of host, and an owner cannot make itself invulnerable. The
-//! teapot object repeats its phase because that field changes in the same update as the new position: so all screens
-//! move a reappearing teapot at once instead of warping it across the table.
+//! The host's scoreboard holds the time at which a player was last struck. The phase follows from that and the
+//! present time alone. So a hit needs no message of its own and survives a change of host, and an owner cannot make
+//! itself invulnerable. The teapot object repeats its phase, because that field changes in the same update as the new
+//! position. So all screens move a reappearing teapot at once instead of sliding it across the table.
 
 use crate::codec::{DecodeError, Reader};
 
@@ -23,15 +23,15 @@ pub const SHIELDED_FOR: u64 = 1_500_000;
 /// The abilities of a teapot, and whether it can be hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// It drives, fires and can be hit.
+    /// The teapot drives, fires and can be hit.
     #[default]
     Alive,
-    /// It was hit and is off the table until this session time, in microseconds.
+    /// The teapot was hit and is off the table until this session time, in microseconds.
     Hit {
         /// When it appears again.
         until: u64,
     },
-    /// It drives and fires, but cubes break on it without effect until this session time, in microseconds.
+    /// The teapot drives and fires, but cubes break on it without effect until this session time, in microseconds.
     Shielded {
         /// When it can be hit again.
         until: u64,
@@ -39,7 +39,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The phase at `now` of a teapot that was struck last at `struck_at`, or never.
+    /// The phase at `now` of a teapot that was last struck at `struck_at`, or never.
     pub fn since(struck_at: Option<u64>, now: u64) -> Self {
         let Some(struck_at) = struck_at else { return Self::Alive };
         let back = struck_at.saturating_add(OUT_FOR);
@@ -53,7 +53,7 @@ impl Phase {
         }
     }
 
-    /// The phase it has become by `now`, after however long. A hit teapot comes back shielded.
+    /// The phase that follows from this one by `now`, however long that is. A hit teapot comes back shielded.
     pub fn at(self, now: u64) -> Self {
         match self {
             Self::Hit { until } if now >= until => {
@@ -69,7 +69,7 @@ impl Phase {
         !matches!(self, Self::Hit { .. })
     }
 
-    /// Whether a cube that strikes it counts.
+    /// Whether the hit of a cube that strikes the teapot counts.
     pub fn is_vulnerable(self) -> bool {
         self == Self::Alive
     }
@@ -105,7 +105,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_hit_runs_its_course() {
+    fn a_struck_teapot_is_out_then_shielded_then_alive() {
         let struck = Some(10_000_000);
         assert_eq!(Phase::since(None, 0), Phase::Alive);
         assert_eq!(Phase::since(struck, 10_000_000), Phase::Hit { until: 12_000_000 });
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_that_is_carried_on_agrees_with_the_scoreboard() {
+    fn an_advanced_phase_agrees_with_the_scoreboard() {
         let hit = Phase::since(Some(5_000_000), 5_000_000);
         for now in (5_000_000..10_000_000).step_by(50_000) {
             assert_eq!(hit.at(now), Phase::since(Some(5_000_000), now));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_living_are_vulnerable_and_only_the_hit_are_away() {
+    fn only_alive_teapots_are_vulnerable_and_only_hit_ones_are_off() {
         let (hit, shielded) = (Phase::Hit { until: 1 }, Phase::Shielded { until: 1 });
         assert!(Phase::Alive.is_vulnerable() && Phase::Alive.is_on_table());
         assert!(!hit.is_vulnerable() && !hit.is_on_table());
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn times_at_the_end_of_time_do_not_overflow() {
+    fn the_latest_times_do_not_overflow() {
         assert_eq!(Phase::since(Some(u64::MAX), u64::MAX), Phase::Alive);
         assert_eq!(Phase::Hit { until: u64::MAX }.at(u64::MAX), Phase::Alive);
     }

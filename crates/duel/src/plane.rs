@@ -1,6 +1,6 @@
 //! Vectors and angles in the plane of the table.
 //!
-//! Points and vectors are plain arrays, so that they cross into rendering and encoding without conversion.
+//! Points and vectors are plain arrays, so that rendering and encoding need no conversion.
 
 use std::f32::consts::{PI, TAU};
 
@@ -80,7 +80,8 @@ pub fn heading_of(a: Vec2) -> f32 {
 ///
 /// The difference of two headings, wrapped, is the shortest turn from the second to the first.
 pub fn wrap_angle(angle: f32) -> f32 {
-    // The remainder by a division, which is exact enough in double precision; the operator is kilobytes of a page.
+    // The remainder is computed by a division, which is exact enough in double precision. The `%` operator would add
+    // kilobytes of machine code to a page.
     let (turned, full) = (f64::from(angle + PI), f64::from(TAU));
     let wrapped = (turned - (turned / full).floor() * full) as f32 - PI;
     // The remainder of a tiny negative number rounds up to the divisor itself.
@@ -92,7 +93,7 @@ pub fn seconds(micros: u64) -> f32 {
     micros as f32 * 1e-6
 }
 
-/// The time from `earlier` to `later` in seconds, negative when they are the other way round.
+/// The time from `earlier` to `later` in seconds, negative when `later` is the earlier one.
 pub fn seconds_between(earlier: u64, later: u64) -> f32 {
     if later >= earlier { seconds(later - earlier) } else { -seconds(earlier - later) }
 }

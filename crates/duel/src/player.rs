@@ -22,12 +22,12 @@ pub const GLAZES: [[u8; 3]; 12] = [
     [160, 164, 172],
 ];
 
-/// A driver of a teapot, for as long as the game knows it: it survives reloads and changes of owner.
+/// Identifies a driver of a teapot. The key survives reloads of the page and changes of the teapot's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PlayerKey {
     /// The member in this seat.
     Seat(u16),
-    /// This robot, whichever peer hosts it.
+    /// The robot with this number, whichever peer is the host.
     Robot(u8),
 }
 
@@ -35,10 +35,10 @@ impl PlayerKey {
     /// The bytes a key takes.
     pub(crate) const ENCODED: usize = 3;
 
-    /// A small number for preferring a place to appear at; different for the first players of a kind.
+    /// The index of the spawn point that this driver prefers; different for the first drivers of each kind.
     pub fn preference(self) -> usize {
         match self {
-            // Seats count round the table, robots start opposite.
+            // Seats count round the table; robots begin on the opposite side.
             Self::Seat(seat) => usize::from(seat),
             Self::Robot(robot) => usize::from(robot) + crate::arena::SPAWN_POINTS / 2,
         }
@@ -90,11 +90,12 @@ impl Glaze {
     }
 }
 
-/// A name that can be shown: it has ink, at most 80 bytes, and no character that breaks or reorders the text around it.
+/// A name that can be shown: it has a visible character, at most 80 bytes, and no character that breaks or reorders
+/// the text around it.
 ///
-/// As [`fmt::Display`] it stands isolated, for sentences: a name in Arabic or Hebrew does not reverse the text after
-/// it. [`PlayerName::as_str`] is the bare name, for places where it stands alone. It may contain markup, which the
-/// code that writes it into a page escapes.
+/// [`fmt::Display`] writes the name isolated, for sentences: a name in Arabic or Hebrew does not reverse the text
+/// after it. [`PlayerName::as_str`] is the bare name, for places where the name stands alone. A name may contain
+/// markup, which the code that writes it into a page escapes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlayerName(String);
 
@@ -157,7 +158,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn names_stay_as_they_are_or_become_teapot() {
+    fn valid_names_stay_and_others_become_teapot() {
         for name in ["Ada Lovelace", "<b>bold</b>", "茶壺🫖", "می\u{200c}خواهم", "👩\u{200d}🚀", " x "]
         {
             assert_eq!(PlayerName::new(name).as_str(), name);
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_travels_unchanged() {
+    fn every_encoded_name_decodes_to_itself() {
         let mut rng = Rng::new(3);
         for _ in 0..5_000 {
             let typed: String = (0..rng.below(25))
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_travel_and_strange_ones_are_refused() {
+    fn encoded_keys_decode_and_unknown_ones_are_refused() {
         for key in [PlayerKey::Seat(0), PlayerKey::Seat(u16::MAX), PlayerKey::Robot(0), PlayerKey::Robot(255)]
         {
             let mut bytes = Vec::new();

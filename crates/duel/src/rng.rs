@@ -1,8 +1,8 @@
 //! A tiny seeded generator of pseudo-random numbers.
 //!
 //! The algorithm is SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators",
-//! OOPSLA 2014, with the constants of S. Vigna's public domain `splitmix64.c`.
-//! It serves whims of robots and property tests; it must never make keys or tickets.
+//! OOPSLA 2014, with the constants of S. Vigna's public domain `splitmix64.c`. The generator is for robots and
+//! property tests; it must never make keys or tickets.
 
 /// A seeded generator. Equal seeds give equal sequences on every platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ impl Rng {
         Self { state: seed }
     }
 
-    /// The seed of a generator that goes on where this one is.
+    /// The seed of a generator that continues this one's sequence.
     pub fn state(&self) -> u64 {
         self.state
     }
@@ -43,7 +43,7 @@ impl Rng {
 
     /// A whole number below `count`, or 0 when `count` is 0.
     ///
-    /// The high half of the product (Lemire, "Fast random integer generation in an interval", 2019) without the
+    /// This is the high half of a product (Lemire, "Fast random integer generation in an interval", 2019) without the
     /// rejection step: the bias is below `count` in 2^64, which no robot notices.
     pub fn below(&mut self, count: u32) -> u32 {
         ((u128::from(self.next_u64()) * u128::from(count)) >> 64) as u32

@@ -1,11 +1,11 @@
 //! Robot drivers.
 //!
-//! A robot sees the same as a player, moves the same controls, and is meant to be beaten: it roams around its quarry,
+//! A robot sees the same as a player, moves the same controls, and is meant to be beaten. It roams around its quarry,
 //! sometimes stops to aim, errs a little, and does not expect its quarry to swerve. The more points it is ahead of a
-//! person, the less it is after that one.
-//! Moving is a sum of urges, as in C. Reynolds, "Steering behaviors for autonomous characters" (GDC 1999): keep a
-//! distance and circle, stay apart from other teapots, stay away from the rim and from obstacles.
-//! Chance is drawn only when a robot changes its mind, never per frame, so robots behave alike at every frame rate.
+//! person, the less often and the less exactly it aims at that person. A robot's motion is a sum of urges, as in C.
+//! Reynolds, "Steering behaviors for autonomous characters" (GDC 1999): keep a distance and circle, stay apart from
+//! other teapots, stay away from the rim and from obstacles. Random numbers are drawn only when a robot changes its
+//! mind, never per frame, so robots behave alike at every frame rate.
 
 mod steering;
 
@@ -21,30 +21,34 @@ use crate::player::{PlayerKey, PlayerName};
 use crate::rng::Rng;
 use crate::teapot::{BODY_RADIUS, Controls};
 
-/// The farthest a robot fires, in table units.
+/// The greatest distance at which a robot fires, in table units.
 const RANGE: f32 = 12.0;
 
 /// The largest error of a robot's aim, in radians; small errors are more likely.
 const LARGEST_ERROR: f32 = 0.5;
 
-/// The share of its quarry's motion that a robot expects, from and to. It makes moving players harder to hit.
+/// A robot expects its quarry to keep a random share of its velocity, between these two. So moving players are harder
+/// to hit.
 const FORESIGHT: (f32, f32) = (0.1, 1.0);
 
-/// How much longer a robot roams between two attempts, and how much more it errs, for each point that it is ahead of its
-/// quarry; and the points from which on it gets no easier.
+/// For each point that it is ahead of its quarry, a robot roams longer between two attempts and errs more, by this
+/// share.
 const MERCY: f32 = 0.4;
+
+/// More points ahead than this make a robot no easier.
 const MERCY_MOST: u16 = 6;
 
-/// How near the wanted heading is near enough to fire, in radians.
+/// A robot fires when its heading is this near to the wanted one, in radians.
 const STEADY: f32 = 0.05;
 
 /// How long a robot pushes against something before it backs off, in microseconds.
 const PATIENCE: u64 = 500_000;
 
-/// How much stronger than other urges that for the sugar bowl is.
+/// The strength of the urge towards the sugar bowl; that of other errands is at most about 1.
 const EAGERNESS: f32 = 1.3;
 
-/// No intention lasts longer than this, in microseconds; a longer one was made before the clock was set back.
+/// No intention lasts longer than this, in microseconds. One that seems longer was made before the clock was set
+/// back.
 const LONGEST_INTENTION: u64 = 10_000_000;
 
 /// The names of the robots, each a tea.
@@ -69,20 +73,20 @@ const NAMES: [&str; 16] = [
 
 /// The name of a robot.
 pub fn robot_name(robot: u8) -> PlayerName {
-    // A step that shares no factor with the number of names visits all of them, far apart.
+    // Steps of 5 share no factor with the number of names, so they visit all names.
     PlayerName::new(NAMES[(usize::from(robot) * 5 + 3) % NAMES.len()])
 }
 
 /// Another teapot on the table, as it is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rival {
-    /// The player that drives it.
+    /// The player that drives the teapot.
     pub player: PlayerKey,
-    /// Its present motion.
+    /// The rival's present motion.
     pub motion: Motion,
-    /// Whether hitting it would count.
+    /// Whether a hit on the rival would count.
     pub is_vulnerable: bool,
-    /// How many points the robot is ahead of it, if a person drives it; otherwise 0.
+    /// How many points the robot is ahead of the rival, if a person drives it; otherwise 0.
     pub behind: u16,
 }
 
@@ -101,8 +105,7 @@ pub struct Sight<'a> {
     pub arena: &'a Arena,
 }
 
-/// The mind of one robot. It is rebuilt from a new seed when another peer hosts the robot, which no player can
-/// notice.
+/// The mind of one robot. A new host makes a new one from another seed, which no player can notice.
 #[derive(Clone, Debug)]
 pub struct Robot {
     rng: Rng,
@@ -110,17 +113,17 @@ pub struct Robot {
     quarry_until: u64,
     mood: Mood,
     mood_until: u64,
-    /// Its direction of circling: 1 keeps the quarry to its left, −1 to its right.
+    /// The robot's direction of circling: 1 keeps the quarry to its left, −1 to its right.
     side: f32,
-    /// The distance it likes to keep from its quarry.
+    /// The distance that the robot likes to keep from its quarry.
     berth: f32,
-    /// Its destination without a quarry.
+    /// The robot's destination while it has no quarry.
     goal: Vec2,
-    /// When it last decided.
+    /// The session time of the robot's last decision.
     seen_at: u64,
-    /// When it last moved as it should.
+    /// The session time at which the robot last moved as it should.
     moved_at: u64,
-    /// When it may fire again.
+    /// The session time from which the robot may fire again.
     ready_at: u64,
 }
 
@@ -132,7 +135,7 @@ enum Mood {
 }
 
 impl Rival {
-    /// 1 for an equal, more for whom the robot goes easy on.
+    /// How easy the robot goes on this rival: 1 if the robot is not ahead, and more the further it is ahead.
     fn mercy(&self) -> f32 {
         1.0 + MERCY * f32::from(self.behind.min(MERCY_MOST))
     }
@@ -170,7 +173,8 @@ impl Robot {
         }
     }
 
-    /// The rival it is after: it keeps one for some seconds, then prefers a near one, but not always the nearest.
+    /// Chooses the rival to attack. The robot keeps one for some seconds, then prefers a near one, but not always the
+    /// nearest.
     fn choose_quarry(&mut self, sight: &Sight<'_>) -> Option<Rival> {
         let present =
             sight.rivals.iter().find(|rival| Some(rival.player) == self.quarry && rival.is_vulnerable);
@@ -211,7 +215,7 @@ impl Robot {
         }
     }
 
-    /// A new attempt, with new errors.
+    /// Makes a new attempt to hit, with new errors.
     fn take_aim(&mut self, mercy: f32) -> Mood {
         let error = self.rng.between(-0.5, 0.5) + self.rng.between(-0.5, 0.5);
         Mood::Aim {
@@ -220,7 +224,7 @@ impl Robot {
         }
     }
 
-    /// Another direction, distance and destination, which makes it hard to foresee.
+    /// Changes the robot's direction, distance and destination, so that it is hard to predict.
     fn change_course(&mut self, arena: &Arena) {
         if self.rng.below(3) == 0 {
             self.side = -self.side;
@@ -251,7 +255,8 @@ impl Robot {
         sight.now - self.moved_at > PATIENCE
     }
 
-    /// Points the spout at the quarry's expected place, creeping on so as not to be an easy target, and fires.
+    /// Points the spout at the quarry's expected place, and fires. The robot keeps moving slowly, so that it is no
+    /// easy target.
     fn aim(&mut self, sight: &Sight<'_>, quarry: &Rival, error: f32, foresight: f32) -> Controls {
         let own = &sight.own;
         let meeting = lead(own, &quarry.motion, foresight);
@@ -269,7 +274,7 @@ impl Robot {
         Controls { throttle, turn: turn_towards(off, own.spin), fire }
     }
 
-    /// Follows the sum of its urges.
+    /// Drives along the sum of the robot's urges.
     fn roam(&self, sight: &Sight<'_>, quarry: Option<&Rival>) -> Controls {
         let own = &sight.own;
         let errand = match (sight.treat, quarry) {
@@ -280,13 +285,13 @@ impl Robot {
         let social = add(errand, keep_apart(own, sight.rivals));
         let urge = add(social, keep_clear(own, social, sight.arena));
         let off = wrap_angle(heading_of(urge) - own.heading);
-        // It turns on the spot rather than in a wide curve when it has to turn round.
+        // When the robot has to turn round, it turns on the spot rather than in a wide curve.
         let eagerness = length(urge).min(1.0);
         let throttle = if off.abs() < 0.7 { eagerness } else { 0.4 * (1.8 - off.abs()).clamp(0.0, 1.0) };
         Controls { throttle, turn: turn_towards(off, own.spin), fire: false }
     }
 
-    /// The urge to circle a quarry that is `away` from here, at the distance it likes.
+    /// The urge to circle a quarry at the preferred distance. `away` is the vector from the robot to the quarry.
     fn circle(&self, away: Vec2) -> Vec2 {
         let towards = unit_or(away, [1.0, 0.0]);
         let closer = ((length(away) - self.berth) / 3.0).clamp(-1.0, 1.0);

@@ -8,7 +8,7 @@ use crate::player::{Glaze, PlayerKey, PlayerName};
 /// The most rows a scoreboard has: the bound on players and robots in a duel.
 pub const ROWS: usize = 32;
 
-/// Flags at the start of a row.
+/// The flag at the start of a row of a player that was hit.
 const WAS_STRUCK: u8 = 1;
 
 /// One player's row.
@@ -24,7 +24,7 @@ pub struct Row {
     pub score: u16,
     /// How often this player was hit; stops at the largest number.
     pub lost: u16,
-    /// Hits since this player was last hit; stops at the largest number.
+    /// The hits that this player has made since it was last hit; stops at the largest number.
     pub streak: u16,
     /// The latest hit this player took, if any.
     pub struck: Option<Strike>,
@@ -33,7 +33,7 @@ pub struct Row {
 /// A hit that counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strike {
-    /// The cube that hit. With it no cube counts twice, not even for a host that has just taken over.
+    /// The cube that hit. It is kept so that no cube counts twice, not even at a new host.
     pub shot: Shot,
     /// The session time of the hit, in microseconds.
     pub at: u64,

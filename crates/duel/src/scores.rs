@@ -1,8 +1,8 @@
 //! The scoreboard: the players, their hits, and which of them are off the table.
 //!
-//! The host owns the scoreboard object and alone changes it. Each row is a field, so that a hit costs two rows; the
-//! match and the bowl have one each. A row keeps its index while its player has one; an empty field is a free row.
-//! The rows hold everything a new host needs to go on deciding hits.
+//! The host owns the scoreboard object and alone changes it. Each row is a field, so that a hit changes two fields;
+//! the match and the bowl have one field each. A row keeps its index while its player has the row; an empty field is
+//! a free row. The rows hold everything that a new host needs to go on deciding hits.
 
 use crate::bowl::{Bowl, Grab, POINTS_PER_BOWL};
 use crate::codec::DecodeError;
@@ -41,7 +41,8 @@ impl std::error::Error for JoinError {}
 /// All rows, at most [`ROWS`], with at most one for each player.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scoreboard {
-    /// Indexed like the fields; ends with the last row in use, so that equal scoreboards are equal.
+    /// Indexed like the fields. It ends with the last row in use, so that scoreboards with the same rows compare as
+    /// equal.
     slots: Vec<Option<Row>>,
     /// The current match.
     pub course: Course,
@@ -50,7 +51,7 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Gives a player a row, or their old one back with its points and the new name and colour.
+    /// Gives a player a row. A player that has a row keeps it with its points, under the new name and colour.
     ///
     /// # Errors
     /// [`JoinError::Full`] when there is no free row.
@@ -71,8 +72,8 @@ impl Scoreboard {
         Ok(())
     }
 
-    /// The wanted glaze, or another that no other player has: the one that the player has got already, else the next in the
-    /// table. With more players than glazes some are alike.
+    /// The wanted glaze if no other player has it; else the player's present one; else the next free one in the
+    /// table. With more players than glazes, some players have the same.
     pub fn glaze_for(&self, player: PlayerKey, wanted: Glaze) -> Glaze {
         let is_free = |glaze: &Glaze| self.rows().all(|row| row.player == player || row.glaze != *glaze);
         let present = self.row(player).map(|row| row.glaze);
@@ -80,7 +81,7 @@ impl Scoreboard {
         [Some(wanted), present].into_iter().flatten().chain(further).find(is_free).unwrap_or(wanted)
     }
 
-    /// Takes a player's row away, for good. Returns it if there was one.
+    /// Removes a player's row for good, and returns it if there was one.
     pub fn leave(&mut self, player: PlayerKey) -> Option<Row> {
         let slot =
             self.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(|row| row.player == player))?;
@@ -113,8 +114,8 @@ impl Scoreboard {
 
     /// The player that a cube hit, and when, if the hit counted.
     ///
-    /// It is known for as long as the cube can be in flight: a row forgets a hit at the next one, which cannot come
-    /// before the shield of the first is down, and by then the cube's time is up.
+    /// The hit is known for as long as the cube can be in flight. A row forgets a hit at the player's next one, which
+    /// cannot come before the shield of the first is down. By then the cube's time is up.
     pub fn hit_by(&self, shot: Shot) -> Option<(PlayerKey, u64)> {
         let strikes = self.rows().filter_map(|row| Some((row.player, row.struck?)));
         strikes
@@ -123,18 +124,18 @@ impl Scoreboard {
             .map(|(player, strike)| (player, strike.at))
     }
 
-    /// Counts a hit on `struck` at session time `at` if it does count. It does not on the shooter itself, nor on a
-    /// teapot that is off the table or shielded, nor a second time for one cube. Returns whether it counted. Between
-    /// two matches it takes the teapot off the table and gives no points.
+    /// Records a hit on `struck` at session time `at`, if it counts, and returns whether it did. A hit does not count
+    /// on the shooter itself, on a teapot that is off the table or shielded, or a second time for one cube. Between
+    /// two matches a hit takes the teapot off the table and gives no points.
     ///
-    /// A shooter who has left meanwhile gets no point, but the hit stands.
+    /// A shooter that has left gets no point, but the hit counts.
     pub fn record_hit(&mut self, shot: Shot, struck: PlayerKey, at: u64) -> bool {
         let shooter = shot.shooter;
         if shooter == struck || self.hit_by(shot).is_some() {
             return false;
         }
         let is_over = self.course.stage == Stage::Over;
-        // A time before the known hit, of a cube that was swept late, counts as off the table, too.
+        // A late sweep can find a hit before the known one. Then the teapot counts as off the table, too.
         let Some(row) = self.row_mut(struck).filter(|row| row.phase(at).is_vulnerable()) else {
             return false;
         };
@@ -151,8 +152,8 @@ impl Scoreboard {
         true
     }
 
-    /// Follows a word about a match, if it is newer than the known state: scores begin anew with a match, and keep
-    /// their values of its end. Returns whether it was newer.
+    /// Follows an announcement about a match, if it is newer than the known state. A beginning resets the scores, and
+    /// an end sets them to the announced ones. Returns whether the announcement was newer.
     pub fn follow(&mut self, word: &Word) -> bool {
         let Some(course) = self.course.after(word) else { return false };
         self.course = course;
@@ -167,8 +168,8 @@ impl Scoreboard {
         true
     }
 
-    /// Turns a taken bowl into points, once, and puts up the next one, which is another than the taken one. Returns
-    /// whether it did.
+    /// Gives the points for a taken bowl, once, and puts the bowl `next` in its place, which must have a higher
+    /// number. Returns whether it did.
     pub fn credit(&mut self, grab: Grab, next: Bowl) -> bool {
         if grab.bowl != self.bowl.number || next.number <= grab.bowl {
             return false;
@@ -181,7 +182,7 @@ impl Scoreboard {
         true
     }
 
-    /// How much has happened: the greater of two scoreboards is newer.
+    /// How much has happened: of two scoreboards, the one with the greater value is newer.
     pub fn progress(&self) -> (u32, Stage, u32, u32) {
         let points = self.rows().map(|row| u32::from(row.score) + u32::from(row.lost)).sum();
         let (number, stage) = self.course.progress();
@@ -199,11 +200,11 @@ impl Scoreboard {
         (0..ROWS).map(row).chain([self.course.encode(), self.bowl.encode()]).collect()
     }
 
-    /// The fields in a row, each behind its length, to be kept outside a session.
+    /// All fields one after another, each after its length in one byte, to be kept outside a session.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for field in self.to_fields() {
-            // None is longer than 111 bytes.
+            // No field is longer than 111 bytes.
             bytes.push(field.len() as u8);
             bytes.extend(field);
         }
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_on_oneself_and_on_strangers_do_not_count() {
+    fn hits_on_oneself_or_on_a_player_without_a_row_do_not_count() {
         let mut board = board(&[ADA]);
         let before = board.clone();
         assert!(!board.record_hit(shot(ADA, NOW), ADA, NOW));
@@ -352,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cube_that_has_scored_does_not_score_again_anywhere() {
+    fn a_cube_scores_once_even_at_a_new_host() {
         let mut board = board(&[ADA, BOB, POT]);
         assert!(board.record_hit(shot(ADA, NOW), BOB, NOW + 400_000));
         assert!(!board.record_hit(shot(ADA, NOW), POT, NOW + 700_000), "a new host sees it strike another");
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_players_have_one_glaze_while_others_are_free() {
+    fn players_have_different_glazes_while_some_are_free() {
         let mut board = board(&[ADA, BOB]);
         let [white, red, yellow] = [0, 1, 2].map(Glaze::new);
         assert_eq!(board.glaze_for(POT, white), yellow, "red is Bob's");
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_begin_anew_with_a_match_and_stay_as_its_end_says() {
+    fn a_match_resets_scores_and_its_end_fixes_them() {
         let mut board = board(&[ADA, BOB]);
         let begin = |number| Word::Began { number, at: NOW };
         board.record_hit(shot(ADA, NOW), BOB, NOW);
@@ -427,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bowl_is_worth_its_points_once() {
+    fn a_bowl_gives_its_points_once() {
         let mut board = board(&[ADA, BOB]);
         board.bowl = board.bowl.next(None, NOW, &[]);
         let grab = |player| Grab { bowl: 1, player, at: NOW };
@@ -440,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn standings_are_the_same_for_everyone() {
+    fn standings_sort_by_points_then_by_hits_taken() {
         let mut board = board(&[BOB, POT, ADA]);
         board.record_hit(shot(POT, NOW), BOB, NOW);
         let order: Vec<PlayerKey> = board.standings().iter().map(|row| row.player).collect();
@@ -448,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn every_board_travels_in_short_fields() {
+    fn every_board_is_encoded_in_short_fields() {
         let mut rng = Rng::new(51);
         for _ in 0..500 {
             let board = random_board(&mut rng);

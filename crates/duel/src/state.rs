@@ -1,16 +1,15 @@
 //! The fields of the replicated objects.
 //!
-//! Replication works by field: an unchanged field does not travel. So a field holds values that change together.
-//! Bytes travel whole when they change; numbers are rounded and predicted, and only the error of the prediction is
-//! sent.
+//! Replication works by field: an unchanged field is not sent. So a field holds values that change together. Texts
+//! are sent whole when they change. Numbers are rounded and predicted, and only the error of the prediction is sent.
 //!
 //! | object | owner | field | bytes | holds |
 //! |---|---|---|---|---|
 //! | teapot | its player; the host for robots | identity, text 0 [`IDENTITY`] | 5 to 85 | key, colour, name |
 //! | | | position, velocity, heading, spin | numbers | see [`Motion`] |
 //! | | | phase, text 1 [`PHASE`] | 1 or 9 | alive, hit or shielded, until when |
-//! | cube | its shooter; the host for robots | 0 [`LAUNCH`] | 23 | shooter and launch, see [`Launch`](crate::cube::Launch) |
-//! | scoreboard | the host | 0 to 31 | 0 to 111 | one row each, see [`Scoreboard`](crate::scores::Scoreboard) |
+//! | cube | its shooter; the host for robots | 0 [`LAUNCH`] | 23 | shooter, launch: [`Launch`](crate::cube::Launch) |
+//! | scoreboard | the host | 0 to 31 | 0 to 111 | one row each: [`Scoreboard`](crate::scores::Scoreboard) |
 //!
 //! All numbers in bytes are little-endian. A key is a kind (0 seat, 1 robot) and 16 bits; a name is a length and UTF-8.
 //! Decoding accepts exactly what encoding writes. A caller that knows the members must check whether an object's
@@ -25,25 +24,25 @@ use crate::motion::{Motion, PLACE_STEP, SPEED_STEP};
 use crate::phase::Phase;
 use crate::player::{Glaze, PlayerKey, PlayerName};
 
-/// The text of a teapot with its driver.
+/// The index of the text that holds a teapot's [`Identity`].
 pub const IDENTITY: usize = 0;
 
-/// The text of a teapot with its phase.
+/// The index of the text that holds a teapot's phase.
 pub const PHASE: usize = 1;
 
-/// The only field of a cube.
+/// The index of the only field of a cube.
 pub const LAUNCH: usize = 0;
 
-/// Key, colour, and a name with its length: see the table.
+/// The most bytes of an identity: key, colour, and a name with its length.
 const IDENTITY_MAX: u8 = 85;
 
-/// A kind, and the time until which it lasts.
+/// The most bytes of a phase: a kind, and the time until which it lasts.
 const PHASE_MAX: u8 = 9;
 
-/// Positions are within the rim.
+/// The scale of positions, which are within the rim.
 const PLACES: Scale = Scale::stepped(PLACE_STEP, 16.0);
 
-/// No teapot is faster than this.
+/// The scale of velocities. No teapot is faster than its limit, in table units per second.
 const VELOCITIES: Scale = Scale::stepped(SPEED_STEP, 10.0);
 
 /// The driver of a teapot, and its looks.
@@ -82,7 +81,7 @@ impl Identity {
 }
 
 impl Motion {
-    /// Appends its numbers to a state. They are rounded, and vectors that are too long shortened.
+    /// Appends the motion's numbers to a state. They are rounded, and vectors that are too long are shortened.
     pub fn encode(&self, state: &mut State) {
         self.possible().write(state);
     }
@@ -97,7 +96,8 @@ impl Motion {
         if motion == motion.possible() { Ok(motion) } else { Err(DecodeError::OutOfRange) }
     }
 
-    /// Within the rim and not too fast; rounded first, so that rounding cannot exceed the limits.
+    /// The nearest motion within the rim and not too fast. Vectors are rounded before they are limited, so rounding
+    /// cannot exceed the limits.
     fn possible(&self) -> Self {
         Self { position: PLACES.rounded(self.position), velocity: VELOCITIES.rounded(self.velocity), ..*self }
     }
@@ -111,7 +111,7 @@ impl Phase {
         out
     }
 
-    /// The phase written in a field. It is for display: whether a hit counts is on the scoreboard.
+    /// The phase written in a field. It is for display only: the scoreboard decides whether a hit counts.
     ///
     /// # Errors
     /// A [`DecodeError`] when the bytes are not what [`encode`](Self::encode) writes.
@@ -126,11 +126,11 @@ impl Phase {
 /// The whole state of a teapot object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TeapotState {
-    /// Its driver and looks.
+    /// The teapot's driver and looks.
     pub identity: Identity,
-    /// Its motion at the time of the sample.
+    /// The teapot's motion at the time of the sample.
     pub motion: Motion,
-    /// Its phase.
+    /// The teapot's phase.
     pub phase: Phase,
 }
 
@@ -144,7 +144,7 @@ impl TeapotState {
         fields.build(kind)
     }
 
-    /// Appends it to a state.
+    /// Appends the teapot to a state.
     pub fn write(&self, state: &mut State) {
         state.text(&self.identity.encode());
         self.motion.encode(state);
@@ -221,9 +221,9 @@ mod tests {
     }
 
     #[test]
-    fn motion_survives_within_half_a_step_and_then_exactly() {
+    fn motion_is_rounded_to_half_a_step_once_and_then_exact() {
         let mut rng = Rng::new(61);
-        // The error of `f32` beyond half a step.
+        // Numbers may differ by half a step and by the error of `f32`.
         let is_near = |one: f32, other: f32, step: f64| f64::from((one - other).abs()) < 0.5 * step + 2e-6;
         for _ in 0..20_000 {
             let exact = motion(&mut rng);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn every_heading_is_written_as_itself() {
+    fn every_accepted_heading_is_encoded_as_itself() {
         let Some(Coding::Angle { turn, .. }) =
             TeapotState::schema(Kind(1)).fields().iter().map(|field| field.coding).nth(3)
         else {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn wild_motion_is_written_as_something_possible() {
+    fn impossible_motion_is_encoded_as_possible_motion() {
         let values = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, -1e9, f32::MIN_POSITIVE];
         let close = [15.9996, 16.0, 16.0004, 16.0011, 11.3138, 9.9976, 10.0, 10.0024, 7.0711];
         for value in values.into_iter().chain(close) {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_teapot_is_the_same_after_its_travels() {
+    fn an_encoded_teapot_decodes_to_itself() {
         let mut rng = Rng::new(62);
         for _ in 0..5_000 {
             let state = written(&teapot(&mut rng));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_never_panics_and_what_is_accepted_is_canonical() {
+    fn garbage_never_panics_and_accepted_states_are_canonical() {
         let mut rng = Rng::new(63);
         let mut accepted = 0;
         for _ in 0..50_000 {
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_teapot_has_its_fields() {
+    fn a_teapot_with_missing_fields_is_refused() {
         let state = written(&teapot(&mut Rng::new(64)));
         let texts: Vec<_> = state.texts().map(<[u8]>::to_vec).collect();
         let refused = |numbers: &[i32], texts: &[Vec<u8>]| {

@@ -1,4 +1,5 @@
-//! A peer's status as plain JSON: `samovar.status()` of the page, one line of a robot (docs/automation.md).
+//! A peer's status as plain JSON: the result of `samovar.status()` in the page, and a line that a robot prints
+//! (docs/automation.md).
 
 use samovar_session::{Object, Role, Session, Suspension};
 use samovar_wire::control::Presence;
@@ -18,7 +19,7 @@ pub use maze::MazeStatus;
 use crate::maze::game::MazeGame;
 use json::Json;
 
-/// The game of a status.
+/// The game that a status describes.
 #[derive(Clone, Copy, Debug)]
 pub enum Played<'a> {
     /// The duel.
@@ -30,11 +31,11 @@ pub enum Played<'a> {
 /// Whether the relay can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RelayState {
-    /// Not yet.
+    /// The peer is connecting to the relay.
     Connecting,
-    /// Yes.
+    /// The peer is connected to the relay.
     Connected,
-    /// No longer, or not at all.
+    /// The connection was lost, or never came about.
     Lost,
 }
 
@@ -53,15 +54,15 @@ impl RelayState {
 /// How packets reach a member, in a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathWord {
-    /// It is this peer.
+    /// The member is this peer itself.
     Myself,
-    /// Over data channels to it.
+    /// Packets go over data channels to the member.
     Direct,
-    /// By the host or a backup, which carries it.
+    /// The host or a backup carries the packets.
     ByHost,
-    /// Over data channels to the relay.
+    /// Packets go over data channels to the relay.
     RelayedUdp,
-    /// Over the relay's WebSocket, or not at all at the moment.
+    /// Packets go over the relay's WebSocket, or do not arrive at the moment.
     Relayed,
 }
 
@@ -125,9 +126,9 @@ struct MemberStatus {
     is_spectator: bool,
     path: PathWord,
     rtt_ms: Option<f64>,
-    /// How long it has been silent.
+    /// How long the member has been silent.
     silence_ms: Option<f64>,
-    /// Reliable messages sent to it and received from it.
+    /// The numbers of reliable messages sent to the member and received from it.
     reliable: Option<(u64, u64)>,
     visible: bool,
 }
@@ -140,7 +141,7 @@ struct ObjectStatus {
     stamp: (u64, u32),
     position: Option<[f32; 3]>,
     velocity: Option<[f32; 3]>,
-    /// The age of the newest value by its owner's sampling, in milliseconds; negative only by an error of the clocks.
+    /// The time since the owner sampled the newest value, in milliseconds; negative only if clocks disagree.
     age_ms: f64,
 }
 
@@ -336,7 +337,7 @@ fn members(now: Time, session: &Session, game: Played<'_>, outside: &Outside<'_>
     let host = session.host();
     let path = (outside.path)(host);
     let Played::Duel(duel) = game else { return members };
-    // A robot that the host drives is no peer: it is named by its number and is where the host is.
+    // A robot that the host drives is no peer: its number stands for a peer's id, and its path is that to the host.
     members.extend(duel.robots().into_iter().map(|(number, name, score)| MemberStatus {
         peer: format!("robot-{number}"),
         name: name.as_str().to_owned(),

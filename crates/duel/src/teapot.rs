@@ -23,10 +23,11 @@ pub const REVERSE_SPEED: f32 = 4.2;
 /// The spin that a full turn of the handle approaches, in radians per second.
 pub const TOP_SPIN: f32 = 2.8;
 
-/// How quickly speed approaches the throttle's, per second; times [`TOP_SPEED`] it is the acceleration.
+/// How quickly the speed approaches the one that the throttle asks for, per second. Multiplied by [`TOP_SPEED`] it is
+/// the acceleration.
 const DRAG: f32 = 2.0;
 
-/// How quickly spin approaches the handle's, per second.
+/// How quickly the spin approaches the one that the handle asks for, per second.
 const TURN_RESPONSE: f32 = 10.0;
 
 /// How quickly pushing against an obstacle reduces the blocked speed, per second.
@@ -53,14 +54,14 @@ pub struct Controls {
 }
 
 impl Controls {
-    /// The same controls with every number in range: NaN and infinities count as untouched.
+    /// The same controls with every number in range; NaN and infinities become 0.
     pub fn sanitised(self) -> Self {
         let axis = |value: f32| if value.is_finite() { value.clamp(-1.0, 1.0) } else { 0.0 };
         Self { throttle: axis(self.throttle), turn: axis(self.turn), fire: self.fire }
     }
 }
 
-/// The obstacles of a teapot.
+/// The bodies that a teapot can touch.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     /// The table.
@@ -70,11 +71,11 @@ pub struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// The nearest place where the body touches nothing, or at least touches nothing that cannot move.
+    /// The nearest place where the body touches neither obstacle nor rim, and as few other teapots as possible.
     fn push_out(&self, position: Vec2) -> Vec2 {
         let apart =
             self.others.iter().fold(position, |place, &other| push_from(place, other, 2.0 * BODY_RADIUS));
-        // Two teapots that appear in each other part within a few steps, without a jump.
+        // The shift is limited, so two teapots that appear in one place part within a few steps, without a jump.
         let apart = add(position, clamp_length(sub(apart, position), 2.0 * TOP_SPEED * STEP));
         self.arena.push_out(apart, BODY_RADIUS)
     }
@@ -125,7 +126,8 @@ impl Drive {
         let reached = around.push_out(driven);
         if reached != driven {
             let along = dot(sub(reached, self.position), ahead) / STEP;
-            // Not `clamp`: it checks its bounds, and a panic that shows them brings all of float formatting along.
+            // `clamp` is not used here: it checks its bounds, and the text of its panic would add the code that
+            // formats floats.
             let useful = along.max(self.speed.min(0.0)).min(self.speed.max(0.0));
             self.speed += (useful - self.speed) * SCRAPE * STEP;
         }
@@ -138,17 +140,17 @@ impl Drive {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Teapot {
     drive: Drive,
-    /// Unused time in units of 1/120 µs, always less than one step: whole numbers, so that nothing is lost.
+    /// Unused time in units of 1/120 µs, always less than one step. It is a whole number, so that no time is lost.
     carried: u64,
 }
 
 impl Teapot {
-    /// A teapot at rest.
+    /// A teapot at rest at a spawn point.
     pub fn new(spawn: Spawn) -> Self {
         Self::continued(&Motion::at_rest(spawn))
     }
 
-    /// A teapot that goes on from a motion that another peer published.
+    /// A teapot that continues a motion that another peer published.
     pub fn continued(motion: &Motion) -> Self {
         Self { drive: Drive::from_motion(motion), carried: 0 }
     }
@@ -193,7 +195,7 @@ mod tests {
 
     const AHEAD: Controls = Controls { throttle: 1.0, turn: 0.0, fire: false };
 
-    /// Drives a seeded course whose controls change every half second, at a frame rate.
+    /// Drives a seeded course at a frame rate. The controls change every half second.
     fn course(frames_per_second: u64, seed: u64) -> Teapot {
         let mut rng = Rng::new(seed);
         let mut teapot = Teapot::new(TEA_TABLE.spawn(seed as usize));
@@ -268,7 +270,7 @@ mod tests {
     #[test]
     fn a_teapot_never_leaves_the_table_and_slides_along_the_rim() {
         let mut teapot = Teapot::new(TEA_TABLE.spawn(0));
-        // Backwards into the rim, then along it with a slanting heading.
+        // This teapot drives backwards into the rim. A second one then drives along the rim with a slanting heading.
         for _ in 0..120 {
             teapot.step(16_667, Controls { throttle: -1.0, turn: 0.0, fire: false }, &ALONE);
             assert!(TEA_TABLE.is_free(teapot.motion().position, BODY_RADIUS - 0.05));

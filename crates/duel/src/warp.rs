@@ -1,9 +1,9 @@
 //! How a remote teapot is shown between two updates.
 //!
-//! Its source calls it warping (docs/sources.md, "Teapots"). At each frame
-//! the last sample from the owner is extrapolated by its own velocities to the goal G, the warped state W is
-//! extrapolated by its own velocities, and then W = F·W + (1 − F)·G. Without it, every update that finds the owner
-//! off the predicted path would make the teapot jump.
+//! The method is called warping (docs/sources.md, "Teapots"). At each frame the last sample from the owner is
+//! extrapolated by its own velocities to the goal G, and the warped state W is extrapolated by its own velocities.
+//! Then W = F·W + (1 − F)·G. Without warping, every update that finds the owner off the predicted path would make the
+//! teapot jump.
 //!
 //! The result does not depend on the frame rate, because:
 //! - F is exp(−dt / τ) for a frame of dt, not a constant per frame.
@@ -26,20 +26,22 @@ pub const FULL_EXTRAPOLATION: f32 = 0.6;
 /// stop instead of flying away.
 pub const FADE: f32 = 0.3;
 
-/// A goal farther away than this is not approached but jumped to, in table units.
+/// If the goal is farther away than this, in table units, the teapot jumps to it instead of approaching it.
 pub const SNAP_DISTANCE: f32 = 8.0;
 
-/// How far back a sample from the future is extrapolated, in seconds: session clocks differ a little.
+/// A sample from the future is extrapolated back by at most this, in seconds: session clocks differ a little.
 const LARGEST_LEAD: f32 = 0.25;
 
-/// A sample that is older than the last by more than this is not late, in microseconds: the clock was set back.
+/// A sample that is older than the last by less than this is late, in microseconds. If it is older by more, the clock
+/// was set back, and the sample counts as new.
 const CLOCK_SET_BACK: u64 = 600_000;
 
 /// The shown state of one remote teapot.
 #[derive(Clone, Debug)]
 pub struct Warp {
-    /// The last sample from the owner and the session time it was taken at.
+    /// The last sample from the owner.
     sample: Motion,
+    /// The session time at which the sample was taken.
     sampled_at: u64,
     /// The shown motion minus the goal, at `shown_at`.
     offset: Offset,
@@ -58,19 +60,19 @@ struct Offset {
 
 impl Warp {
     /// A teapot that is first heard of at session time `now` with a sample taken at `sampled_at`, both in
-    /// microseconds. It is shown at its goal.
+    /// microseconds. The teapot is shown at its goal.
     pub fn new(now: u64, sample: Motion, sampled_at: u64) -> Self {
         Self { sample, sampled_at, offset: Offset::default(), shown_at: now, time_constant: TIME_CONSTANT }
     }
 
-    /// Sets the time constant in seconds. Larger is smoother and later; zero, like F = 0 in the source, shows the
-    /// goal itself with all its jumps. A value that is not a positive number counts as zero.
+    /// Sets the time constant in seconds. A larger one makes the motion smoother and later. Zero, like F = 0 in the
+    /// source, shows the goal itself with all its jumps. A value that is not a positive number counts as zero.
     pub fn set_time_constant(&mut self, seconds: f32) {
         self.time_constant = if seconds > 0.0 { seconds } else { 0.0 };
     }
 
-    /// Takes a sample that arrived at session time `now`. Samples not newer than the last change nothing, so it may
-    /// be called every frame with the newest known.
+    /// Takes a sample that arrived at session time `now`. A sample that is not newer than the last changes nothing,
+    /// so this may be called every frame with the newest known one.
     ///
     /// If the new goal is farther than [`SNAP_DISTANCE`] from the shown place, the teapot jumps there.
     pub fn accept(&mut self, now: u64, sample: Motion, sampled_at: u64) {
@@ -90,15 +92,15 @@ impl Warp {
         };
     }
 
-    /// Takes a sample that is not reached by driving, for instance because the teapot appears at another place: it
-    /// is shown at its goal at once, however near.
+    /// Takes a sample that the teapot did not reach by driving, for instance because it appears at another place. The
+    /// teapot is shown at its goal at once, however near that is.
     pub fn snap(&mut self, now: u64, sample: Motion, sampled_at: u64) {
         *self = Self { time_constant: self.time_constant, ..Self::new(now, sample, sampled_at) };
     }
 
     /// The motion to show at session time `now`, in microseconds. Call it once a frame, at any rate.
     ///
-    /// A clock that runs backwards holds the warping still until it has caught up.
+    /// If the clock runs backwards, the difference to the goal stays as it is until the clock has caught up.
     pub fn advance(&mut self, now: u64) -> Motion {
         let elapsed = seconds_between(self.shown_at, now);
         if elapsed > 0.0 {
@@ -110,7 +112,7 @@ impl Warp {
         self.offset.added_to(&self.goal(now))
     }
 
-    /// When the sample that is being shown was taken, in microseconds of session time.
+    /// The session time at which the shown sample was taken, in microseconds.
     pub fn sampled_at(&self) -> u64 {
         self.sampled_at
     }
@@ -233,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_curve_is_the_same_at_every_frame_rate() {
+    fn the_shown_curve_is_the_same_at_every_frame_rate() {
         for seed in 0..10 {
             let course = course(seed, 9);
             let reference = shown(&course, 60, false);
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_sample_never_makes_it_jump_and_the_difference_dies_out() {
+    fn a_new_sample_causes_no_jump_and_its_difference_fades() {
         let mut rng = Rng::new(71);
         for _ in 0..300 {
             let mut any = || Motion {
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn appearing_elsewhere_is_a_jump() {
+    fn a_teapot_that_appears_elsewhere_jumps_there() {
         let here = Motion { position: [0.0, 12.5], ..Motion::default() };
         let there = Motion { position: [0.0, -12.5], ..Motion::default() };
         let mut warp = Warp::new(NOW, here, NOW);
@@ -319,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_time_constant_it_shows_the_goal() {
+    fn a_warp_without_a_time_constant_shows_the_goal() {
         let mut warp = Warp::new(NOW, Motion::default(), NOW);
         for broken in [0.0, -1.0, f32::NAN] {
             warp.set_time_constant(broken);
@@ -371,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_at_the_ends_of_time_are_harmless() {
+    fn extreme_clock_values_are_harmless() {
         let mut warp = Warp::new(0, Motion { velocity: [1.0, 0.0], ..Motion::default() }, u64::MAX);
         for now in [0, u64::MAX, 5, u64::MAX] {
             let shown = warp.advance(now);

@@ -1,20 +1,21 @@
 //! The messages between members of a duel, besides the objects: the feed, the bowl, and matches.
 //!
-//! Each word travels in the order that its meaning needs (docs/sources.md, "Fujimoto"): an effect after its cause
-//! ([`Word::Fired`] and [`Word::Struck`], causal), the first by its time ([`Word::Touched`], time stamp), and what
-//! all must see alike and no failure may undo ([`Word::Began`] and [`Word::Ended`], stable).
+//! Each message is delivered in the order that its meaning needs (docs/sources.md, "Fujimoto"). An effect must come
+//! after its cause: [`Word::Fired`] and [`Word::Struck`] are in causal order. The first touch must be the first in
+//! time: [`Word::Touched`] is in time-stamp order. All must see the same matches, and no failure may undo them:
+//! [`Word::Began`] and [`Word::Ended`] are stable in the total order.
 
 use crate::codec::{DecodeError, Reader};
 use crate::cube::{Launch, Shot};
 use crate::player::PlayerKey;
 use crate::row::ROWS;
 
-/// One message of the duel. The receiver must check that the sender may say it.
+/// One message of the duel. The receiver must check that the sender may send it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Word {
-    /// A cube left a spout: said by the peer that speaks for the shooter.
+    /// A cube left a spout. The peer that speaks for the shooter sends this.
     Fired(Launch),
-    /// A hit counts: said by the host.
+    /// A hit counts. The host sends this.
     Struck {
         /// The cube.
         shot: Shot,
@@ -23,27 +24,28 @@ pub enum Word {
         /// The session time of the hit, in microseconds.
         at: u64,
     },
-    /// A teapot is over the bowl: said by its driver's peer.
+    /// A teapot is over the bowl. The peer that drives the teapot sends this.
     Touched {
         /// The teapot's player.
         player: PlayerKey,
         /// The bowl's number; each later one has a higher number.
         bowl: u32,
-        /// The session time of the touch, in microseconds. An order with a time of its own replaces it.
+        /// The session time of the touch, in microseconds. In time-stamp order, the time of the message counts
+        /// instead.
         at: u64,
     },
-    /// A match begins, and scores with it: said by the host.
+    /// A match begins, and the scores begin anew. The host sends this.
     Began {
-        /// Its number; each later match has a higher one.
+        /// The number of the match; each later match has a higher one.
         number: u32,
-        /// Its first moment, in microseconds of session time.
+        /// The first moment of the match, in microseconds of session time.
         at: u64,
     },
-    /// A match is over: said by the host.
+    /// A match is over. The host sends this.
     Ended {
-        /// Its number.
+        /// The number of the match.
         number: u32,
-        /// Its last moment, in microseconds of session time.
+        /// The last moment of the match, in microseconds of session time.
         at: u64,
         /// The points, the best first; at most [`ROWS`].
         table: Vec<(PlayerKey, u16)>,
@@ -90,7 +92,7 @@ impl Word {
         out
     }
 
-    /// The word in a message.
+    /// The message in these bytes.
     ///
     /// # Errors
     /// A [`DecodeError`] when the bytes are not what [`encode`](Self::encode) writes.
@@ -153,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn every_word_is_the_same_after_its_travels() {
+    fn every_encoded_word_decodes_to_itself() {
         for word in words() {
             assert_eq!(Word::decode(&word.encode()), Ok(word));
         }
     }
 
     #[test]
-    fn garbage_never_panics_and_what_is_accepted_is_canonical() {
+    fn garbage_never_panics_and_accepted_words_are_canonical() {
         let mut rng = Rng::new(71);
         for _ in 0..50_000 {
             let words = words();

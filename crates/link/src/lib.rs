@@ -1,9 +1,9 @@
-//! One association with one peer.
+//! A link: the state that one peer keeps of its packets to and from one other peer.
 //!
 //! A [`Link`] numbers packets and reports the fate of each; carries messages in lanes of four kinds; measures round
 //! trips, losses and jitter; paces its sending by what the path can take; and tells how suspicious the other end's
-//! silence is. It knows nothing of other peers, of the meaning of its messages, or of the path, which may change,
-//! lose, duplicate and reorder.
+//! silence is. It knows nothing of other peers, of the meaning of its messages, or of the path. The path may change,
+//! and it may lose, duplicate and reorder packets.
 //!
 //! Invariants: a packet's fate is reported once; a message of a reliable lane is delivered once and in order; nothing
 //! is delivered from a packet that does not parse to its end; every queue has a bound.
@@ -57,12 +57,12 @@
 //! | a message received in part | 64 KiB per lane | the link is closed |
 //! | the bulk stream received and not delivered | 256 KiB | the link is closed |
 //! | events that wait for the owner | 1,024 | packets that arrive count as lost |
-//! | the path's own buffer | what a round trip and 50 ms take, and 4 KiB | nothing is sent but acks |
+//! | the path's own buffer | the bytes of a round trip and 50 ms, and 4 KiB | nothing is sent but acks |
 //!
 //! # Order of the frames in a packet
 //!
-//! The frames of a packet are filled in by turns. One lane comes first and may take the whole packet; the others
-//! share the rest in the order 0, 1, 2, 3, unreliable. In nine packets lane 0 is first three times, the unreliable
+//! The lanes take turns. In each packet one lane comes first and may take the whole packet; the others share the
+//! rest in the order 0, 1, 2, 3, unreliable. In nine packets lane 0 is first three times, the unreliable
 //! mode three times, and each other lane once: each gets that share when all have more than fits. The unreliable mode
 //! (sequenced and unreliable messages) leaves half of the room to the composed datagram in two of its three packets.
 //! Bulk goes when nothing else can, and takes at most half of the rate. Acks, pings and keep-alives go at once,

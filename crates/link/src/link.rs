@@ -1,4 +1,4 @@
-//! The association itself: what arrives, what is queued, what time brings.
+//! [`Link`] itself: its queues, the fates of its packets, and its timers.
 
 mod association;
 mod bounds;
@@ -41,12 +41,12 @@ pub use transmit::{Compose, Dues, Source};
 
 /// The loss rate is a running mean over about this many packets.
 const LOSS_MEMORY: f32 = 128.0;
-/// The probe's interval on a lossless path, where only the relay drops packets, under overload.
+/// The least time until a probe on a lossless path. There only an overloaded relay drops packets.
 const LOSSLESS_PROBE: Duration = Duration::from_millis(1_000);
 /// Each probe without an answer doubles the time until the next, at most this often.
 const PROBE_DOUBLINGS: u32 = 4;
 
-/// One association with one peer.
+/// One end of the link between two peers.
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
@@ -63,15 +63,15 @@ pub struct Link {
     liveness: Liveness,
     budget: Budget,
     buffers: Buffers,
-    /// The path loses nothing, by [`Link::set_lossless`].
+    /// Whether the path loses nothing; see [`Link::set_lossless`].
     lossless: bool,
     last_now: Time,
     last_sent: Time,
     /// See [`Link::reached_at`].
     reached: Time,
-    /// The next value of `reached`, with the queue ends of the lanes and of bulk at that moment.
+    /// The next value of `reached`, with the queue ends of the lanes and of bulk at that time.
     milestone: (Time, [u64; RELIABLE_LANES as usize], u64),
-    /// The owner has more to queue than the lanes take.
+    /// Whether the owner has more to queue than the lanes take.
     is_behind: bool,
     ack_due: Option<Time>,
     /// When the owner is likely to send a packet anyway.
@@ -79,10 +79,10 @@ pub struct Link {
     /// When segments were last sent or acked; the probe's time counts from here.
     last_segment: Time,
     probes: u32,
-    /// The index of the entry of `TURNS` that is next.
+    /// The index of the next entry of `TURNS`.
     turn: usize,
     bulk_credit: Time,
-    /// An unreliable message that goes with each packet, unless it is empty.
+    /// An unreliable message that each packet carries; empty for none.
     piggyback: Vec<u8>,
     counts: SegmentCounts,
     stats: LinkStats,
@@ -91,7 +91,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link that begins now. `generation` is the one after that of this peer's previous link to the other end.
+    /// Starts a link. `generation` is the one after that of this peer's previous link to the other end.
     #[must_use]
     pub fn new(now: Time, config: LinkConfig, generation: Generation) -> Self {
         Self {
@@ -144,7 +144,8 @@ impl Link {
         }
     }
 
-    /// Detects that this peer slept: then the silence proves nothing about the other end or the path.
+    /// Returns whether this peer slept since the last call. The silence of that time proves nothing about the other
+    /// end or the path, so it is not counted.
     fn observe(&mut self, now: Time) -> bool {
         let has_slept = now.since(self.last_now) >= SLEPT;
         if has_slept {
@@ -157,7 +158,7 @@ impl Link {
         has_slept
     }
 
-    /// Settles the fate of packets, by an ack or by the time since the last one.
+    /// Settles the fate of packets by `ack`, or without one by the time that has passed.
     fn settle(&mut self, now: Time, ack: Option<(u64, &Ack)>) {
         let Self { sent, send_lanes, bulk_out, received, budget, buffers, events, stats, .. } = self;
         let (mut newest, mut progress) = (None, false);
@@ -213,7 +214,7 @@ impl Link {
     /// Queues a message.
     ///
     /// # Errors
-    /// See [`SendError`]. Unreliable and sequenced messages never block: older ones give way to them.
+    /// See [`SendError`]. Unreliable and sequenced messages never block: the link drops older ones for them.
     pub fn send(&mut self, lane: Lane, message: &[u8]) -> Result<Receipt, SendError> {
         let most = match lane {
             Lane::Reliable(_) | Lane::Bulk => MESSAGE_MAX,
@@ -245,10 +246,10 @@ impl Link {
         receipt.ok_or(SendError::WouldBlock)
     }
 
-    /// Queues a control message of the session's lane, in the room that is kept for these.
+    /// Queues a control message in the session's lane. A part of that queue is kept for control messages.
     ///
     /// # Errors
-    /// `TooLarge`; `WouldBlock` when that room is full as well.
+    /// `TooLarge`; `WouldBlock` when that part is full as well.
     pub fn send_control(&mut self, message: &[u8]) -> Result<Receipt, SendError> {
         if message.len() > MESSAGE_MAX {
             return Err(SendError::TooLarge);
@@ -272,7 +273,8 @@ impl Link {
         self.deliveries().cover(receipt)
     }
 
-    /// The path changed: bulk chunks in flight on the old one may never arrive, and its delays no longer apply.
+    /// Handles a change of the path. Bulk chunks in flight on the old path are sent again, since they may never arrive;
+    /// its measured delays are forgotten.
     pub fn handle_path_changed(&mut self, now: Time) {
         self.bulk_out.rewind();
         self.budget.forget_path(now);
@@ -280,25 +282,26 @@ impl Link {
         self.liveness.forget_stall();
     }
 
-    /// Sets whether the path keeps order and loses nothing but proven losses: true only for packets over the relay's
-    /// WebSocket. Then nothing is copied, and the probe, which covers the relay's drops under overload, waits for a
-    /// second.
+    /// Sets whether the path is lossless: it keeps order, and loses packets only at an overloaded relay. That is true
+    /// only for packets over the relay's WebSocket. Then the link sends no copies, and its probe, which finds the
+    /// packets that the relay dropped, waits for a second at least.
     pub fn set_lossless(&mut self, now: Time, lossless: bool) {
         if self.lossless != lossless {
             self.lossless = lossless;
-            // Another patience counts from now on; by it the probe must not be overdue.
+            // The probe's patience changes with the path. It counts from now, so that no probe is overdue at once.
             self.last_segment = now;
         }
     }
 
-    /// Whether the path is lossless, by [`Link::set_lossless`]: a stream, where a loss is a delay.
+    /// Whether the path is lossless, as [`Link::set_lossless`] says: a stream, which turns a loss into a delay.
     #[must_use]
     pub const fn is_lossless(&self) -> bool {
         self.lossless
     }
 
-    /// Tells how much of the sent data the driver still holds, in bytes: `bufferedAmount` of the data channels, or
-    /// the queue for the relay's WebSocket. Tell it before sending more; while it is too much, only acks are sent.
+    /// Takes the number of sent bytes that the driver still holds: `bufferedAmount` of the data channels, or the queue
+    /// for the relay's WebSocket. Call it before sending more. While the driver holds too much, the link sends only
+    /// acks, pings and keep-alives.
     pub fn handle_backlog(&mut self, now: Time, bytes: u64) {
         self.budget.on_backlog(now, bytes);
     }
@@ -315,7 +318,7 @@ impl Link {
         self.budget.ready_at()
     }
 
-    /// Lets time pass. Whether that changed anything: another [`Link::poll_timeout`], or events.
+    /// Runs the timers that are due. Returns whether that may have changed [`Link::poll_timeout`] or added events.
     pub fn handle_timeout(&mut self, now: Time) -> bool {
         let mut is_news = self.observe(now);
         if self.probe_due() <= now {
@@ -343,7 +346,7 @@ impl Link {
         self.last_segment + patience.times(1 << self.probes.min(PROBE_DOUBLINGS))
     }
 
-    /// A packet that closes this link, and no later one of the two peers, however late it arrives.
+    /// A packet that closes this link. However late it arrives, it closes no later link of the two peers.
     #[must_use]
     pub fn close_packet(&self, code: CloseCode) -> Vec<u8> {
         close_packet_of(self.association.generations(), code)
@@ -352,7 +355,7 @@ impl Link {
     /// The next event.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         if self.events.is_empty() {
-            // A stream that breaks the rules is found out again with the next packet.
+            // An error in the stream is ignored here, because the next packet that arrives reports it again.
             let _ = self.deliver_bulk();
         }
         let event = self.events.pop_front()?;
@@ -366,21 +369,21 @@ impl Link {
         self.buffers.give(buffer);
     }
 
-    /// Sets whether the owner has more to queue than the lanes take: then [`Link::reached_at`] stays, since that has
-    /// not arrived.
+    /// Sets whether the owner keeps messages back because the lanes are full. While it does, [`Link::reached_at`] does
+    /// not advance, since those messages have not arrived.
     pub const fn set_behind(&mut self, is_behind: bool) {
         self.is_behind = is_behind;
     }
 
-    /// A time such that everything queued before it in the reliable lanes and in bulk, or kept back
-    /// ([`Link::set_behind`]), is known to have arrived; zero until there is one. It follows the present by a round
-    /// trip or two, or by the time that the queue takes.
+    /// A time such that all earlier messages are known to have arrived: those queued in the reliable lanes and in
+    /// bulk, and those that the owner kept back ([`Link::set_behind`]). Zero until there is one. It lags behind the
+    /// present by a round trip or two, or by the time that the queue takes.
     #[must_use]
     pub const fn reached_at(&self) -> Time {
         self.reached
     }
 
-    /// When the other end was last heard; later if this peer slept since.
+    /// When the other end was last heard, or when this peer last woke from a sleep, if that is later.
     #[must_use]
     pub fn heard_at(&self) -> Time {
         self.liveness.heard_at()
@@ -418,15 +421,15 @@ impl Link {
         self.liveness.suspect_at(suspicion, self.received.run)
     }
 
-    /// Sets the longest time between signs of life of this end, and the one that the other end promises: the
-    /// keep-alive intervals of both directions (PROTOCOL §2.4). Both are [`LinkConfig::keep_alive`] unless set.
+    /// Sets the keep-alive intervals of both directions (PROTOCOL §2.4): `own` is the longest time between packets of
+    /// this end, and `promised` that of the other end. Both are [`LinkConfig::keep_alive`] unless set.
     pub fn set_pace(&mut self, own: Duration, promised: Duration) {
         self.config.keep_alive = own;
         self.liveness.set_keep_alive(promised);
     }
 
-    /// Sets an unreliable message that rides in each packet from now on and never causes one, for news the other end
-    /// should hear with every packet. Empty, there is none.
+    /// Sets an unreliable message that each packet carries from now on, for news that the other end should hear with
+    /// every packet. It never causes a packet. An empty message means none.
     ///
     /// # Panics
     /// When it has more than [`PIGGYBACK_MAX`] bytes.
@@ -462,7 +465,7 @@ impl Link {
     }
 }
 
-/// A packet that closes a link whose state is gone, whatever its generation.
+/// A packet with which an end that has lost its state closes the link, whatever the link's generation.
 #[must_use]
 pub fn close_packet(code: CloseCode) -> Vec<u8> {
     close_packet_of(Generations::NONE, code)

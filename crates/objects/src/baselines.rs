@@ -1,10 +1,10 @@
-//! The baselines of a state: the moments that both ends have, which its coding builds on.
+//! Baselines of a state: moments of the object that both ends have. The state is coded by a guess from them.
 
 use crate::coder::Baseline;
 use crate::past::Moment;
 use crate::predict::{Basis, Times, Weights};
 
-/// The weights that were computed last.
+/// The weights computed last and the times they are for: a cache of one entry.
 pub(crate) type Last = Option<(Times, Weights)>;
 
 /// The frames that a baseline names, newest first.
@@ -24,7 +24,7 @@ pub(crate) fn frames_of(frame: u64, backs: [u8; 3], baseline: Baseline) -> [Opti
     }
 }
 
-/// A basis from the moments of these frames; `None` when one of them is not there.
+/// A basis from the moments of these frames; `None` when there is no moment for one of them.
 pub(crate) fn basis<'a>(
     frames: [Option<u64>; 3],
     moment: impl Fn(u64) -> Option<Moment<'a>>,

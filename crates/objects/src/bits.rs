@@ -1,4 +1,4 @@
-//! Bits in a row.
+//! Writing and reading of single bits.
 
 use samovar_wire::limits::FIELD_MAX;
 
@@ -33,7 +33,7 @@ impl BitWriter {
         }
     }
 
-    /// The text so far; the bits that fill its last byte are zero.
+    /// The text so far. Unused bits of its last byte are zero.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.count.div_ceil(8)]
@@ -68,10 +68,10 @@ impl<'a> BitReader<'a> {
         Ok(number)
     }
 
-    /// Ends the reading.
+    /// Checks that the text ends here.
     ///
     /// # Errors
-    /// `Invalid` when a byte is left, or a bit that is not zero.
+    /// `Invalid` when a byte is left, or a left-over bit is not zero.
     pub fn finish(self) -> Result<(), StateError> {
         let fill = match self.at % 8 {
             0 => 0,
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn only_written_bits_are_accepted() {
+    fn bits_are_read_as_written_and_others_are_refused() {
         let mut bits = BitWriter::default();
         bits.write(1, 1);
         bits.write(0x1234, 13);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_full_takes_no_more() {
+    fn a_full_text_drops_further_bits() {
         let mut bits = BitWriter::default();
         (0..100).for_each(|_| bits.write(u32::MAX, 32));
         assert_eq!(bits.bytes(), [255; FIELD_MAX]);

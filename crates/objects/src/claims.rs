@@ -12,7 +12,7 @@ use crate::past::Past;
 use crate::state::State;
 
 impl Objects {
-    /// This peer changes another peer's object from now on, for itself alone.
+    /// Lets this peer change another peer's object from now on. Only this peer sees the changes.
     ///
     /// # Errors
     /// `Unknown`; `NotOwner` for the session object. An object that this peer owns needs no claim and gets none.
@@ -35,12 +35,12 @@ impl Objects {
         !self.claims.is_empty() && self.claims.contains_key(&id)
     }
 
-    /// Ends a claim in vain; returns the object with this peer's changes, if there were any.
+    /// Ends a claim that was not granted. Returns the object with this peer's changes, if there were any.
     pub fn end_claim(&mut self, id: ObjectId) -> Option<Object> {
         let changed = self.claims.remove(&id)?;
         if let Some(object) = self.slots.get_mut(id) {
             object.claimed = false;
-            // If its changes were shown, it looks different now.
+            // If the changes were shown, dropping them is a change for the game.
             object.revision =
                 changed.as_ref().map_or(object.revision, |c| c.revision.max(object.revision) + 1);
         }
@@ -53,12 +53,12 @@ impl Objects {
         self.slots.owned_by(peer)
     }
 
-    /// This peer is about to own the object: its changes become the state.
+    /// Makes this peer's changes the state of an object that this peer is about to own.
     pub(crate) fn settle_claim(&mut self, id: ObjectId) {
         let Some(changed) = self.claims.remove(&id) else { return };
         let Some(object) = self.slots.get_mut(id) else { return };
         object.claimed = false;
-        // Its owner may have changed the fields' number or sizes meanwhile.
+        // Changes that do not fit any more are dropped: the owner may have changed the number of fields meanwhile.
         if let Some(changed) = changed.filter(|changed| {
             changed.traits == object.traits
                 && changed.numbers.len() == object.numbers.len()
@@ -71,7 +71,7 @@ impl Objects {
         }
     }
 
-    /// The object was announced anew, so this peer's changes lie over a different state now.
+    /// Adapts a claim to an object that was announced anew: this peer's changes lie over a different state now.
     pub(crate) fn refresh_claim(&mut self, id: ObjectId) {
         let (Some(changed), Some(object)) = (self.claims.get_mut(&id), self.slots.get(id)) else { return };
         if let Some(overlay) = changed {
@@ -82,7 +82,7 @@ impl Objects {
         }
     }
 
-    /// An object as this peer shows it.
+    /// An object as this peer shows it: with this peer's changes, if it claims the object.
     pub(crate) fn shown<'a>(&'a self, object: &'a Object) -> &'a Object {
         if !object.claimed {
             return object;
@@ -90,7 +90,7 @@ impl Objects {
         self.claims.get(&object.id).and_then(Option::as_ref).unwrap_or(object)
     }
 
-    /// The object to change for a claim.
+    /// The copy of a claimed object that takes this peer's changes.
     fn overlay(&mut self, now: Time, id: ObjectId) -> Result<&mut Object, ObjectError> {
         let object = self.slots.get(id).ok_or(ObjectError::Unknown)?;
         let overlay = self.claims.get_mut(&id).ok_or(ObjectError::NotOwner)?;

@@ -13,7 +13,7 @@ pub(crate) use encode::{Encoder, Habits, Source};
 /// The part of an object's past that the receiver is known to have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Baseline {
-    /// The first baselines of the frame: three, two or one.
+    /// The first three, two or one of the frame's baselines.
     Frames(u8),
     /// One moment of the object itself, this many frames back.
     Own(u32),

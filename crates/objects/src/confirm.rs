@@ -1,9 +1,9 @@
-//! The host's word for each change of owner, and what members announce before it comes (PROTOCOL §4.2, rules 13 to
-//! 16).
+//! How the host confirms each change of owner, and how members hold back announcements until it does (PROTOCOL §4.2,
+//! rules 13 to 16).
 //!
-//! A host checks each change of owner by its own grants. It tells all others of a grant by GRANTED; a member holds back
-//! an announcement or an end under a newer stamp until that has come. The owner's states change what is held back, so
-//! that nothing is missing when it counts.
+//! A host checks each change of owner against its own grants, and tells all others of a grant by GRANTED. Until that
+//! comes, a member holds back an announcement or an end under a newer stamp. States of the new owner change what is
+//! held back, so that it is complete when it counts.
 
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::object::{Announcement, Granted};
@@ -13,11 +13,11 @@ use crate::confirmations::{Confirmations, Held};
 use crate::objects::Objects;
 use crate::receive::{OBJECTS_OF_OTHERS_MAX, malformed};
 
-/// Grants that the host told of and that nobody announced yet, at most: more objects cannot be owned by members.
+/// The most grants that the host told of and that are not announced yet: members cannot own more objects.
 const GRANTS_MAX: usize = MEMBERS_MAX * OBJECTS_OF_OTHERS_MAX;
 
 impl Objects {
-    /// Whether an ownership of another peer is new here and the host has not told of it.
+    /// Whether another peer's ownership is new here and the host has not told of it.
     pub(crate) fn is_unconfirmed(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
         let known = self.slots.get(id).map(|o| o.stamp).max(self.tombstones.stamp(id));
         let is_first = known.is_none() && from == id.creator && stamp.counter == 0;
@@ -26,7 +26,7 @@ impl Objects {
         is_new && is_for_the_host && self.confirmations.granted.get(&(id, stamp)) != Some(&from)
     }
 
-    /// Holds an announcement back. The newest of a peer about an object counts.
+    /// Holds an announcement back. It replaces an older one of the same peer about the same object.
     pub(crate) fn hold(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
         let key = (new.owner, new.id);
         if let Some(held) = self.confirmations.held.get(&key) {
@@ -42,7 +42,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Holds an end back. The host passes on ends that count, so those beyond the bound are ignored.
+    /// Holds an end back. Beyond the bound an end is ignored: the host passes on every end that counts.
     pub(crate) fn hold_end(&mut self, from: PeerId, id: ObjectId, stamp: Stamp) {
         let held = self.confirmations.held.get(&(from, id));
         let has_room = held.is_some() || self.confirmations.held_of(from) < OBJECTS_OF_OTHERS_MAX;
@@ -68,7 +68,8 @@ impl Objects {
         Ok(())
     }
 
-    /// The host told of a grant: what its receiver said under that stamp counts.
+    /// Handles the host's word about a grant. The receiver's announcement under that stamp, or its end, counts now or
+    /// when it comes.
     fn confirm(&mut self, Granted { id, stamp, owner }: Granted) -> Result<(), CloseCode> {
         if !self.is_unconfirmed(owner, id, stamp) {
             return Ok(());
@@ -86,19 +87,20 @@ impl Objects {
         Ok(())
     }
 
-    /// Something that was held back counts now.
+    /// Applies an announcement or an end that was held back, unless its stamp is old by now.
     fn release(&mut self, (from, id): (PeerId, ObjectId), held: Held) {
         let known = self.slots.get(id).map(|o| o.stamp).max(self.tombstones.stamp(id));
         match held.object {
             _ if known.is_some_and(|known| known >= held.stamp) => {}
             None => self.end_by(from, id, held.stamp),
-            // Its sender exceeds a limit: then it does not count.
+            // The sender owns as many objects as it may, so this one is dropped.
             Some(object) if self.check_room(from).is_err() => drop(object),
             Some(object) => self.install(*object),
         }
     }
 
-    /// This peer became host: the former host's word may have died with it, so what is held back counts.
+    /// Applies all that is held back, because this peer became the host: the former host may have died before it told
+    /// of a grant. An announcement is dropped if the former host named another receiver.
     pub(crate) fn release_all(&mut self) {
         let Confirmations { granted, held } = core::mem::take(&mut self.confirmations);
         for ((from, id), held) in held {
@@ -108,14 +110,14 @@ impl Objects {
         }
     }
 
-    /// Another peer became host: what it said needs nobody's word.
+    /// Applies what a new host had announced before: a host's announcements need no confirmation.
     pub(crate) fn release_from(&mut self, host: PeerId) {
         for (key, held) in self.confirmations.held.extract_if(|&(from, _), _| from == host) {
             self.release(key, held);
         }
     }
 
-    /// Forgets what has ended meanwhile.
+    /// Forgets grants and held announcements of objects that have ended meanwhile.
     pub(crate) fn settle_ends(&mut self) {
         let tombstones = &self.tombstones;
         let lives = |id, stamp| tombstones.stamp(id).is_none_or(|end| end < stamp);
@@ -123,7 +125,7 @@ impl Objects {
         self.confirmations.held.retain(|&(_, id), held| lives(id, held.stamp));
     }
 
-    /// At the host: everybody but the owner is to be told of a change of owner that the host believes.
+    /// Queues a change of owner at the host, to tell all peers but the owner.
     pub(crate) fn vouch(&mut self, id: ObjectId, stamp: Stamp, owner: PeerId) {
         for (_, replica) in self.replicas.iter_mut().filter(|(peer, _)| **peer != owner) {
             let word = replica.granted.entry(id).or_insert((stamp, owner));
@@ -131,7 +133,8 @@ impl Objects {
         }
     }
 
-    /// This peer became host: who missed the former host's word waits for this one's.
+    /// Queues all present grants for all peers, because this peer became the host: a peer that missed the former
+    /// host's word waits for this one's.
     pub(crate) fn vouch_for_all(&mut self) {
         for peer in self.replicas.keys().copied().collect::<Vec<_>>() {
             let granted = self.grants_for(peer);
@@ -141,8 +144,8 @@ impl Objects {
         }
     }
 
-    /// At the host: who owns what by a grant, for one peer. A grant under way stands for the ownership before it, which
-    /// nobody needs to hear of.
+    /// At the host: who owns what by a grant, to tell one peer. While a grant is not announced, its receiver counts
+    /// as the owner, because the peer need not hear of the ownership before it.
     pub(crate) fn grants_for(&self, peer: PeerId) -> SortedMap<ObjectId, (Stamp, PeerId)> {
         let mut all = SortedMap::new();
         if !self.is_host() {

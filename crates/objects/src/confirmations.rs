@@ -1,5 +1,5 @@
-//! A member's knowledge of the host's word for changes of owner, and the announcements that it holds back until that
-//! word comes (PROTOCOL §4.2, rules 13 to 16).
+//! The changes of owner that the host confirmed to a member, and the announcements that the member holds back until
+//! the host does (PROTOCOL §4.2, rules 13 to 16).
 
 use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
 
@@ -8,13 +8,13 @@ use crate::object::Object;
 /// A member's knowledge of grants to others; empty at the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Confirmations {
-    /// Grants that the host told of, above the stamps that are known here.
+    /// Grants that the host told of, under stamps above those that this peer knows.
     pub(crate) granted: SortedMap<(ObjectId, Stamp), PeerId>,
-    /// Ownerships that the host has not told of, by the peer that claims them.
+    /// Announcements and ends that the host has not confirmed, by sender and object.
     pub(crate) held: SortedMap<(PeerId, ObjectId), Held>,
 }
 
-/// An ownership that the host has not told of: of its object, or of the object's end.
+/// An announcement that the host has not confirmed. Without an object it is an end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Held {
     pub(crate) stamp: Stamp,
@@ -22,7 +22,7 @@ pub(crate) struct Held {
 }
 
 impl Confirmations {
-    /// The object as its owner announced it, while that is held back.
+    /// The object that `from` announced under this stamp, while the announcement is held back.
     pub(crate) fn held_mut(&mut self, from: PeerId, id: ObjectId, stamp: Stamp) -> Option<&mut Object> {
         if self.held.is_empty() {
             return None;
@@ -31,7 +31,8 @@ impl Confirmations {
         held.object.as_deref_mut()
     }
 
-    /// An object is known under this stamp, or its end: nothing below it counts any more.
+    /// Drops what is held under this stamp or a lower one, because the object or its end is known under this stamp
+    /// now.
     pub(crate) fn settle(&mut self, id: ObjectId, stamp: Stamp) {
         let old = self.granted.range(&(id, Stamp::default()), &(id, stamp)).map(|(&key, _)| key);
         let old: Vec<_> = old.collect();
@@ -41,7 +42,7 @@ impl Confirmations {
         self.held.retain(|&(_, of), held| of != id || held.stamp > stamp);
     }
 
-    /// A peer is gone.
+    /// Drops what a peer had announced, because it is gone.
     pub(crate) fn forget(&mut self, peer: PeerId) {
         self.held.retain(|&(from, _), _| from != peer);
     }

@@ -6,18 +6,19 @@ use samovar_wire::{CloseCode, ObjectId, PeerId, Reader, Stamp};
 use crate::objects::{ObjectError, ObjectEvent, Objects};
 use crate::receive::malformed;
 
-/// How far beyond a creator's newest object that this peer knows an end is believed.
+/// An end is believed up to this many numbers above the creator's newest object that this peer knows.
 const BURIED_AHEAD_MAX: u32 = 256;
-/// Ends that wait to be passed on one by one; further ones are told by DEATHS.
+/// The most ends that wait for one peer as single messages; further ones are told by DEATHS.
 const PASSED_ON_MAX: usize = 1_024;
-/// How far above the drawn stamps a stamp is believed: a liar may have used it.
+/// A stamp is believed up to this much above the drawn ones, because a liar may have used it.
 const LEAP_MAX: u32 = 1_024;
-/// Creators unknown to this peer whose ends are noted, at most.
+/// Ends of creators unknown to this peer are noted only while fewer creators than this have tombstones.
 const STRANGE_CREATORS_MAX: usize = 256;
 
 impl Objects {
-    /// Whether `from`, if it is not the creator, can know that an object ended which this peer has not seen. An end
-    /// must be remembered, or a late CREATE brings the object back; but no peer may end an object before it exists.
+    /// Whether `from`, which is not the creator, can know of the end of an object that this peer has not seen. Such
+    /// an end is remembered, or a late CREATE would bring the object back. But no peer may end an object before it
+    /// exists.
     pub(crate) fn may_bury(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
         let newest = self.slots.of_creator(id.creator).next_back().map_or(0, |object| object.id.number);
         let newest = newest.max(self.tombstones.newest(id.creator));
@@ -37,9 +38,9 @@ impl Objects {
         }
         match self.slots.get(id) {
             Some(object) if stamp < object.stamp => return Ok(()),
-            // At the end of the counter the host is right, as with an announcement.
+            // The host may end an object under an equal stamp, because a counter at its end cannot grow.
             Some(object) if stamp == object.stamp && object.owner != from && from != self.host => {
-                // A former host may have passed the end on; its successor will do so again.
+                // The sender may be a former host that passes an end on. The present host will pass it on again.
                 return if stamp.term < self.term { Ok(()) } else { Err(CloseCode::NotYours) };
             }
             Some(object) if stamp > object.stamp => self.check_granted(from, id, stamp)?,
@@ -53,8 +54,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Another peer ended the object. The host passes the end on, because that peer may leave before it has told
-    /// everyone, or not know every member.
+    /// Ends an object by another peer's word. The host passes the end on, because that peer may leave before it has
+    /// told all members, or may not know all of them.
     pub(crate) fn end_by(&mut self, from: PeerId, id: ObjectId, stamp: Stamp) {
         let is_news = self.tombstones.stamp(id).is_none_or(|known| known < stamp);
         let kind = self.slots.get(id).map(|object| object.traits.kind);
@@ -67,10 +68,10 @@ impl Objects {
         }
     }
 
-    /// The host passes on an end to all peers but one.
+    /// Queues an end for all peers except `but`. Only the host does this.
     pub(crate) fn pass_on_end(&mut self, id: ObjectId, stamp: Stamp, but: Option<PeerId>) {
         for (_, replica) in self.replicas.iter_mut().filter(|(peer, _)| Some(**peer) != but) {
-            // A peer that ends many objects must not make receivers look slow: many ends are told in runs.
+            // Many ends are told in runs: a receiver must not seem slow because one peer ends many objects.
             if replica.destroys.len() < PASSED_ON_MAX {
                 replica.tell_end(id, stamp);
             } else {
@@ -99,7 +100,7 @@ impl Objects {
         Ok(())
     }
 
-    /// The existing objects of a run that are not newer than their end.
+    /// The existing objects of a run whose stamps are not above the run's: those that the run ends.
     fn doomed(&self, run: &Deaths) -> Vec<(ObjectId, PeerId)> {
         let objects = self.slots.between(run.creator, run.first, run.last);
         objects.filter(|o| o.stamp <= run.stamp).map(|o| (o.id, o.owner)).collect()
@@ -113,20 +114,20 @@ impl Objects {
         self.tombstones.bury_run(run);
     }
 
-    /// Whether an existing object can have had this stamp. This host drew the stamps of this term. A liar that is
-    /// gone may have told members of somewhat higher ones, but may not exhaust the counter.
+    /// Whether an existing object can have had this stamp. Stamps of this term were drawn by this host. A liar that
+    /// is gone may have told members of somewhat higher ones, but may not use up the counter.
     pub(crate) fn is_credible(&self, id: ObjectId, stamp: Stamp) -> bool {
         stamp.term < self.term || self.is_near(id, stamp)
     }
 
-    /// Whether a stamp above this one leaves the counter far from its end.
+    /// Whether this stamp is so near the highest known one that a stamp above it does not use up the counter.
     pub(crate) fn is_near(&self, id: ObjectId, stamp: Stamp) -> bool {
         let highest = self.highest_stamp(id).map_or(0, |highest| highest.counter);
         stamp.counter <= highest.saturating_add(LEAP_MAX)
     }
 
-    /// Gives the object to its owner, or to the heir that it is granted to, under a stamp above this one, which some
-    /// member holds.
+    /// Grants the object to its owner, or to the heir that it is granted to already, under a stamp above `stamp`,
+    /// which some member has seen.
     pub(crate) fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
         if self.granted_to(id).is_some() && !self.is_passed_over(id, stamp) {
             return;
@@ -142,25 +143,26 @@ impl Objects {
     }
 
     /// Weighs a run of ends that a member reports after a peer left. The member is believed about its own objects and
-    /// those of peers that are gone. An object of another peer lives on, under a new stamp, which restores it where
-    /// it was taken for ended.
+    /// about those of peers that are gone. An object of another peer lives on. A new stamp restores it at members
+    /// that took it for ended.
     fn weigh(&mut self, from: PeerId, run: &Deaths) {
         self.note_report(from, run);
         for (id, owner) in self.doomed(run) {
             if owner == from || (owner != self.me && !self.replicas.contains_key(&owner)) {
                 self.end_by(from, id, run.stamp);
             } else if self.is_credible(id, run.stamp) {
-                // An equal stamp too: a former host may have ended an orphan of which this host did not know.
+                // This includes an equal stamp: a former host may have ended an orphan that this host did not know as
+                // one.
                 self.outbid(id, owner, run.stamp);
             }
         }
     }
 
-    /// Notes ends that a member reports. The host may not know the objects, if the former host told others of them.
-    /// Then their owner may still announce them. Owners announce to all, but other members may know no other owner
-    /// than the creator.
+    /// Notes reported ends of objects that the host does not know, because a former host may have told only others of
+    /// them. An owner may still announce such an object, and the host then defends it. An end that the creator itself
+    /// reports counts at once. The host tells that to the others, because they may know no owner but the creator.
     pub(crate) fn note_report(&mut self, from: PeerId, run: &Deaths) {
-        // The host knows the ends of its own reign, and no peer may end objects before they are created.
+        // The host knows all ends of its own term. No peer may end objects before they are created.
         let is_credible = self.is_known(run.creator) || self.tombstones.creators() < STRANGE_CREATORS_MAX;
         if run.stamp.term >= self.term || !is_credible {
             return;
@@ -190,14 +192,14 @@ impl Objects {
         }
     }
 
-    /// The reported end of an object whose owner does not know of that end.
+    /// The stamp of the reported end of an object whose owner is linked and does not know of that end.
     pub(crate) fn contested(&self, id: ObjectId, stamp: Stamp, owner: PeerId) -> Option<Stamp> {
         let end = self.reported.stamp(id).filter(|&end| end >= stamp)?;
         (self.is_host() && self.replicas.contains_key(&owner)).then_some(end)
     }
 
-    /// Grants the object to its owner above that stamp, as if the host had known it when the end was reported
-    /// (PROTOCOL §4.2, rule 12).
+    /// Grants the object to its owner under a stamp above that of the reported end, as if the host had known the
+    /// object when the end was reported (PROTOCOL §4.2, rule 12).
     pub(crate) fn defend(&mut self, id: ObjectId, owner: PeerId, end: Stamp) {
         self.reported.exhume(id);
         self.outbid(id, owner, end);

@@ -1,7 +1,7 @@
 //! Frames: the states of objects that each peer lacks, coded against those it has (PROTOCOL §4.6).
 //!
-//! Every frame to a peer carries a state until one of them is known to have arrived, so a loss costs only the time
-//! until the next frame. Peers that have the same get the same bytes, which are coded once.
+//! A state is in every frame to a peer until one of these frames is known to have arrived, so a loss costs only the
+//! time until the next frame. Peers that have the same baselines get the same bytes, which are coded once.
 
 use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
 use samovar_wire::{Kind, PeerId, Receipt, Time, Writer};
@@ -16,11 +16,11 @@ use crate::text::Text;
 
 /// Moments that an owner keeps of each object: the greatest age of a baseline, and some more.
 const KEPT_OWN: usize = 64;
-/// States in one frame at most.
+/// The most states in one frame.
 const STATES_MAX: usize = 255;
 /// The first estimate of a coded state's size, in sixteenths of a byte.
 const STATE_SIZE: usize = 16 * 8;
-/// Bytes of texts in one state at most, so that it fits a packet with its numbers; the others go in the next.
+/// The most bytes of texts in one state, so that it fits a packet with its numbers. Further texts go in the next.
 const TEXTS_MAX: usize = 600;
 
 /// The destination of a datagram of updates.
@@ -32,7 +32,7 @@ pub struct Place {
     pub peer: PeerId,
     /// The packet that will carry it.
     pub packet: u64,
-    /// The datagram's size at most, in bytes.
+    /// The most bytes that the datagram may take.
     pub room: usize,
 }
 
@@ -68,7 +68,7 @@ impl Objects {
     }
 
     /// Appends a datagram with the states that the peer may lack, or nothing when there are none. Returns whether
-    /// `room` was too small: the rest may follow in another packet of the same time.
+    /// `room` was too small. The rest may then go in another packet at the same time.
     pub fn write_datagram(
         &mut self,
         place: Place,
@@ -92,10 +92,10 @@ impl Objects {
         if scratch.picks.is_empty() {
             return false;
         }
-        // It begins where room ended in the last one, so that the same objects are not always left out.
+        // The frame begins where the last one ran out of room, so that the same objects are not always left out.
         let first = scratch.picks.partition_point(|pick| pick.slot < replica.begin);
         scratch.picks.rotate_left(first);
-        // Nothing in a frame is newer than its base, even when the owner samples ahead of its packets.
+        // No sample in a frame is newer than its base, even when the owner samples ahead of its packets.
         let base = (place.now.as_micros() / SAMPLE_UNIT).max(round.newest);
         let context = Context { schemas: &self.schemas.0, slots, me: self.me, frame, base, baselines };
         let encoded = scratch.encode(&context, room);
@@ -116,13 +116,13 @@ impl Objects {
             let average = size * 16 / written;
             replica.state_size = (replica.state_size.max(16) * 7 + average) / 8;
         }
-        // An object that does not fit even alone is skipped next time.
+        // The next frame begins with the first object that was left out, but skips one that did not fit even alone.
         replica.begin = scratch.picks.get(written.max(1)).map_or(0, |pick| pick.slot);
-        // An object that does not fit into an empty packet waits, or packets would follow without end.
+        // When no object fits, the answer is `false`, or the caller would write packets without end.
         written > 0 && (left_out || written < scratch.picks.len())
     }
 
-    /// The fate of a packet that carried a datagram to `peer`.
+    /// Takes the fate of a packet that carried a datagram to `peer`.
     pub fn on_fate(&mut self, peer: PeerId, packet: u64, delivered: bool) {
         let Some(replica) = self.replicas.get_mut(&peer) else { return };
         let Some(flight) = replica.on_fate(packet, delivered) else { return };
@@ -151,11 +151,11 @@ struct Round {
     frame: u64,
     room: usize,
     now: Time,
-    /// The first baseline; and masks, by bits from it backwards, of the first one, two and three baselines. A mask is
-    /// empty when there are not that many.
+    /// The frame of the first baseline.
     first: u64,
+    /// Masks of the first one, two and three baselines: bit i is the frame i before `first`. Zero if there are fewer.
     masks: [u64; 3],
-    /// The newest sample among the candidates, in units.
+    /// The newest sample among the candidates, in units of `SAMPLE_UNIT` microseconds.
     newest: u64,
     /// See [`Replica::begun`].
     begun: u64,
@@ -181,7 +181,7 @@ impl Round {
     }
 }
 
-/// Chooses the states of a frame; whether some were left out for want of room.
+/// Chooses the states of a frame. Returns whether some were left out for want of room.
 fn pick(
     slots: &Slots,
     replica: &mut Replica,
@@ -215,7 +215,8 @@ fn pick(
     if scratch.picks.len() <= count {
         return false;
     }
-    // The highest product of waiting time and priority goes first; objects that need not go come last.
+    // The objects with the highest product of waiting time and priority are kept. Those that may not be announced yet
+    // come last.
     scratch.scores.clear();
     scratch.scores.extend(scratch.picks.iter().map(|pick| {
         let Some((object, known)) = slots.at(pick.slot).zip(replica.known(pick.slot)) else { return 0 };
@@ -226,10 +227,10 @@ fn pick(
     true
 }
 
-/// Keeps the `count` items with the highest scores, of equal ones the first, in their order. Selecting or sorting
-/// would be kilobytes of machine code, and a few passes over numbers are no slower.
+/// Keeps the `count` items with the highest scores, in their order. Among equal scores the first items are kept. A
+/// library's sort would add kilobytes of machine code, and a few passes over numbers are no slower.
 fn keep_best<T>(list: &mut Vec<T>, scores: &[u64], count: usize) {
-    // Builds the highest score that `count` items reach, from its highest bit on.
+    // Finds the highest score that at least `count` items reach, bit by bit from the highest.
     let mut least = 0;
     let highest = scores.iter().copied().max().unwrap_or(0);
     for bit in (0..u64::BITS - highest.leading_zeros()).rev() {
@@ -248,14 +249,14 @@ fn keep_best<T>(list: &mut Vec<T>, scores: &[u64], count: usize) {
     });
 }
 
-/// Whether states may go before the announcement is known to have arrived. If the ownership was announced on this
-/// link only, the peer knows the object by that announcement or ignores the states, and sees a new owner's objects
-/// move a round trip earlier (PROTOCOL §4.2 rule 6).
+/// Whether states of an object may go before its announcement is known to have arrived. They may when this link alone
+/// has announced the ownership: the peer then has the announcement, or ignores the states. So the peer sees a new
+/// owner's objects move a round trip earlier (PROTOCOL §4.2 rule 6).
 fn is_ahead(object: &Object, known: &Known, round: &Round) -> bool {
     object.stamp.counter > 0 && object.since > round.begun && matches!(known.announced, Receipt::Lane(_))
 }
 
-/// The moments of an object's past that a peer has and a guess can build on.
+/// The moments of an object's past that a peer has and that a guess can build on.
 fn baseline(object: &Object, known: &Known, round: &Round, most: u8) -> Baseline {
     if object.numbers.is_empty() {
         return Baseline::Frames(3);
@@ -275,7 +276,8 @@ fn baseline(object: &Object, known: &Known, round: &Round, most: u8) -> Baseline
     }
 }
 
-/// The texts that a peer may lack, as many as one packet holds, those sent longest ago first.
+/// The texts to send to a peer that may lack them, as a bit mask: as many as one packet holds, and those first that
+/// were sent longest ago.
 fn texts(object: &Object, known: &Known) -> u64 {
     let lacking = |chosen: u64| {
         let texts = object.texts.iter().zip(&known.texts).enumerate();
@@ -300,7 +302,7 @@ fn texts(object: &Object, known: &Known) -> u64 {
     chosen
 }
 
-/// The bytes that a text takes at most.
+/// The most bytes that a text takes.
 const fn text_size(text: &Text) -> usize {
     text.bytes.len() + 2
 }
@@ -312,7 +314,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn the_best_are_kept_in_their_order_and_of_equal_ones_the_first() {
+    fn keep_best_keeps_the_highest_scores_in_their_order() {
         let kept = |scores: &[u64], count| {
             let mut list: Vec<_> = (0..scores.len()).collect();
             keep_best(&mut list, scores, count);

@@ -6,9 +6,9 @@
 use samovar_wire::sight::Focus;
 use samovar_wire::{ObjectId, PeerId, SortedMap};
 
-/// The edge of a cell unless the game sets another one, in the unit of the places.
+/// The edge of a cell in the unit of the places, unless the game sets another one.
 const CELL: f32 = 16.0;
-/// An object leaves a focus at this multiple of its radius, so that one that moves along the edge does not flicker.
+/// An object leaves a focus at this multiple of the focus's radius, so that it does not flicker on the edge.
 const LEAVING: f32 = 1.15;
 
 type Cell = [i32; 3];
@@ -34,10 +34,10 @@ impl Ball {
 pub(crate) struct Interest {
     cell: u32,
     grid: SortedMap<Cell, Vec<u32>>,
-    /// By slot.
+    /// The cell of each slot.
     cells: Vec<Option<Cell>>,
     foci: SortedMap<PeerId, Ball>,
-    /// The newest focus that a peer asked for and that is not applied yet.
+    /// The newest focus that each peer asked for and that is not applied yet.
     asked: SortedMap<PeerId, Option<Ball>>,
     /// Changes of visibility that each peer is still to be told.
     untold: SortedMap<PeerId, SortedMap<ObjectId, bool>>,
@@ -61,18 +61,18 @@ impl Default for Interest {
 }
 
 impl Interest {
-    /// A peer asks for another focus. Applying it looks at many objects, so it is done once for all focuses that
-    /// arrive together.
+    /// Notes the focus that a peer asks for. Applying a focus looks at many objects, so this is done once for all
+    /// requests that arrive together.
     pub(crate) fn ask(&mut self, peer: PeerId, focus: Option<Focus>) {
         self.asked.insert(peer, focus.map(Ball::of));
     }
 
-    /// The focus that a peer asked for and that is not applied yet.
+    /// Takes the focus that a peer asked for and that is not applied yet.
     pub(crate) fn take_asked(&mut self, peer: PeerId) -> Option<Option<Focus>> {
         Some(self.asked.remove(&peer)?.map(Ball::focus))
     }
 
-    /// Sets another edge of the cells; all objects have to be put in anew.
+    /// Sets another edge of the cells. All objects must be put in again.
     pub(crate) fn set_cell(&mut self, edge: f32) {
         self.cell = edge.to_bits();
         self.grid.clear();
@@ -81,7 +81,7 @@ impl Interest {
 
     fn cell_of(&self, place: [f32; 3]) -> Cell {
         let edge = f32::from_bits(self.cell);
-        // A number beyond the range becomes its end.
+        // The cast saturates: a place beyond the range lies in an outermost cell.
         place.map(|axis| (axis / edge).floor() as i32)
     }
 
@@ -141,13 +141,13 @@ impl Interest {
         former.map(Ball::focus)
     }
 
-    /// The slots that a focus may see, or may just have lost: a superset of those.
+    /// Appends the slots that a focus sees or may just have lost, and perhaps more.
     pub(crate) fn near(&self, focus: &Focus, found: &mut Vec<u32>) {
         let reach = focus.radius * LEAVING;
         let low = self.cell_of(focus.center.map(|axis| axis - reach));
         let high = self.cell_of(focus.center.map(|axis| axis + reach));
         let is_near = |cell: &Cell| (0..3).all(|axis| (low[axis]..=high[axis]).contains(&cell[axis]));
-        // Cells are in the order of their first axis.
+        // Cells are sorted by their first axis, so this range leaves out most others.
         let (from, to) = ([low[0], i32::MIN, i32::MIN], [high[0], i32::MAX, i32::MAX]);
         let cells = self.grid.range(&from, &to).filter(|(cell, _)| is_near(cell));
         cells.for_each(|(_, slots)| found.extend(slots));
@@ -169,7 +169,7 @@ impl Interest {
         self.untold.get(&peer)
     }
 
-    /// A peer has been told, or need not be.
+    /// Notes that a peer has been told of these objects, or need not be.
     pub(crate) fn told(&mut self, peer: PeerId, ids: &[ObjectId]) {
         if let Some(untold) = self.untold.get_mut(&peer) {
             ids.iter().for_each(|id| {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_places_and_foci_break_nothing() {
+    fn extreme_places_and_foci_do_no_harm() {
         let mut interest = Interest::default();
         interest.put(3, Some([f32::MAX, f32::MIN, 0.0]));
         let mut found = Vec::new();

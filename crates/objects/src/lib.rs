@@ -1,14 +1,16 @@
-//! Replicated objects whose owner can change: the Bitsquid engine's protocol with stamps (PROTOCOL §4, docs/sources.md).
+//! Replicated objects whose owner can change: the Bitsquid engine's protocol with stamps (PROTOCOL §4,
+//! docs/sources.md).
 //!
-//! An owner announces an object reliably (CREATE, or MIGRATE when it took it over). Once the announcement is known to
-//! have arrived, frames carry how the state differs from the state that the peer is known to have, until the peer has
-//! it all. Every receiver keeps the newest stamp it has seen and ignores older ones; a MIGRATE for an unknown object
-//! creates it; a destroyed object is remembered by stamp. So no order of arrival matters.
+//! An owner announces an object reliably: by CREATE, or by MIGRATE when it took the object over. Once the owner knows
+//! that the announcement has arrived, it sends frames. A frame carries how the state differs from a state that the
+//! peer is known to have; frames go on until the peer has the newest state. Every receiver keeps the newest stamp it
+//! has seen and ignores older ones. A MIGRATE for an unknown object creates it, and a destroyed object is remembered
+//! by its stamp. So messages may arrive in any order.
 //!
-//! Nothing is queued per peer: what a peer lacks is computed when there is room to send it. Memory is bounded by
-//! live objects and members.
+//! No update is queued for a peer: the owner computes what the peer lacks when there is room to send it. Memory is
+//! bounded by the numbers of live objects and members.
 //!
-//! This crate is told which peer hosts, and in which term, and does not check it.
+//! The caller tells this crate which peer hosts, and in which term; this crate does not check it.
 //!
 //! It can be used alone, over any transport that delivers some messages reliably and in order, loses others, and
 //! reports the fate of both:
@@ -47,7 +49,7 @@
 //! let kind = MessageKind::decode(&mut Reader::new(&bytes))?;
 //! at_bob.handle_message(ann, kind, &bytes[1..]).map_err(|code| code.to_string())?;
 //!
-//! // It moves; the update that Bob lacks goes into the next packet, and costs a few bytes.
+//! // The boat moves. The update goes into the next packet and takes a few bytes.
 //! state.clear();
 //! Boat { position: [1.25, 2.0], ..boat }.write(&mut state);
 //! at_ann.set_state(Time::from_micros(500_000), id, &state)?;

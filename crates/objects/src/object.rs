@@ -18,23 +18,23 @@ pub struct Object {
     pub(crate) revision: u64,
     pub(crate) numbers: Vec<i32>,
     pub(crate) texts: Vec<Text>,
-    /// At the owner: the first frame with the present numbers. Elsewhere: the newest frame heard of.
+    /// At the owner: the first frame with the present numbers. Elsewhere: the newest frame received.
     pub(crate) frame: u64,
-    /// The frame of the announcement, or at the owner the frame in which it took the object: older frames are of an
-    /// earlier ownership.
+    /// At the owner: the frame in which it took the object. Elsewhere: the announcement's frame. Frames before it
+    /// belong to an earlier ownership.
     pub(crate) since: u64,
     pub(crate) past: Past,
-    /// At the owner: changed since the last frame began.
+    /// At the owner: whether the object changed since the last frame began.
     pub(crate) touched: bool,
-    /// At the owner, when changes are reliable: the version of each field, counted over all objects.
+    /// At the owner, when updates are reliable: each field's version, from a counter that all objects share.
     pub(crate) versions: Vec<u64>,
-    /// At the owner: the weight when there is not room for all; see `Objects::set_priority`.
+    /// At the owner: the weight when a packet has no room for all changes; see `Objects::set_priority`.
     pub(crate) priority: u8,
-    /// At the owner: the least time between two updates.
+    /// At the owner: the least time between two updates to one peer.
     pub(crate) interval: samovar_wire::Duration,
     /// Whether the owner keeps this peer up to date.
     pub(crate) current: bool,
-    /// Whether this peer has asked for it and acts on it already.
+    /// Whether this peer has asked the host for the object and changes it already, for itself alone.
     pub(crate) claimed: bool,
 }
 
@@ -51,7 +51,7 @@ impl Object {
         self.owner
     }
 
-    /// How new that ownership is.
+    /// The stamp of the present ownership. Of two stamps the higher one is newer.
     #[must_use]
     pub const fn stamp(&self) -> Stamp {
         self.stamp
@@ -63,7 +63,8 @@ impl Object {
         self.traits
     }
 
-    /// Session time at which the newest value was sampled by the owner; elsewhere in units of 128 µs.
+    /// Session time at which the owner sampled the newest value. Other peers may have it rounded down to a multiple
+    /// of 128 µs.
     #[must_use]
     pub const fn sampled(&self) -> Time {
         self.sampled
@@ -75,8 +76,8 @@ impl Object {
         self.revision
     }
 
-    /// The bytes of a text field, empty when the object has no such field: for a kind without a schema the field of
-    /// this index, otherwise the text of this index among its texts.
+    /// The bytes of the text field with this index among the text fields; empty when there is none. Without a schema
+    /// all fields are text fields.
     #[must_use]
     pub fn field(&self, index: usize) -> &[u8] {
         self.texts.get(index).map_or(&[], |text| &text.bytes)
@@ -113,12 +114,12 @@ impl Object {
         self.claimed
     }
 
-    /// When it was sampled, in units of the wire.
+    /// When it was sampled, in units of `SAMPLE_UNIT` microseconds.
     pub(crate) fn sample(&self) -> u64 {
         self.sampled.as_micros() / SAMPLE_UNIT
     }
 
-    /// Bytes of its texts together.
+    /// How many bytes its texts hold together.
     pub(crate) fn size(&self) -> usize {
         self.texts.iter().map(|text| text.bytes.len()).sum()
     }

@@ -18,14 +18,14 @@ use crate::state::State;
 use crate::text::Text;
 use crate::tombstones::Tombstones;
 
-/// Objects that this peer claims, each with this peer's changes, if there are any.
+/// Objects that this peer claims, each with this peer's changes if there are any.
 pub(crate) type Claims = SortedMap<ObjectId, Option<Object>>;
 
 /// A change to an object by another peer, or a change of owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ObjectEvent {
-    /// An object of another peer is here.
+    /// An object of another peer appeared.
     Created(ObjectId),
     /// An object has another owner.
     OwnerChanged {
@@ -53,7 +53,7 @@ pub enum ObjectEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CreateError {
-    /// This peer has `OBJECTS_PER_PEER_MAX` already, or the host `OBJECTS_AT_HOST_MAX`.
+    /// This peer owns `OBJECTS_PER_PEER_MAX` objects already, or `OBJECTS_AT_HOST_MAX` if it hosts.
     TooMany,
     /// More than `FIELDS_MAX` fields, a field over `FIELD_MAX` bytes, or a state over `STATE_MAX`.
     TooLarge,
@@ -110,22 +110,22 @@ pub struct Objects {
     pub(crate) slots: Slots,
     pub(crate) tombstones: Tombstones,
     pub(crate) replicas: SortedMap<PeerId, Replica>,
-    /// At the host: ends that members reported of objects unknown to this peer.
+    /// At the host: ends that members reported of objects that this peer does not know.
     pub(crate) reported: Tombstones,
     /// At the host: grants whose receivers have not announced themselves yet.
     pub(crate) granted: SortedMap<ObjectId, Promise>,
-    /// Elsewhere: what the host told of grants, and what waits for its word.
+    /// At members: the grants that the host told of, and the announcements that wait until it does.
     pub(crate) confirmations: Confirmations,
-    /// Peers that were linked and are no longer: their objects are the orphans.
+    /// Peers that were linked and are no longer. Their objects are the orphans.
     pub(crate) departed: Vec<PeerId>,
-    /// A peer left or the host changed, so the host must be told of all ends that this peer knows.
+    /// Whether this peer must tell the host all ends that it knows, because a peer left or the host changed.
     pub(crate) unsettled: bool,
     pub(crate) last_number: u32,
     pub(crate) version: u64,
     /// The number of the newest frame, and when it began.
     pub(crate) frame: u64,
     pub(crate) frame_time: Time,
-    /// The newest frame with which something changed.
+    /// The newest frame that brought a change.
     pub(crate) news: u64,
     /// Objects that changed since the frame `frame` began.
     pub(crate) touched: Vec<u32>,
@@ -138,22 +138,22 @@ pub struct Objects {
 /// A grant whose receiver has not announced itself yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Promise {
-    /// The highest stamp that was drawn for it; it is never drawn again.
+    /// The highest stamp drawn for this object. It is not drawn again.
     pub(crate) stamp: Stamp,
-    /// The peer that is to announce itself; `None` when it has, and only the stamp is to be remembered.
+    /// The peer that should announce itself. `None` when no peer should any more, and only the stamp is remembered.
     pub(crate) heir: Option<PeerId>,
-    /// The stamps that heirs have been told of: any honest one may announce itself.
+    /// The stamps that heirs were told, each with its heir. Any of these heirs may still announce itself.
     pub(crate) told: Vec<(Stamp, PeerId)>,
 }
 
 impl Promise {
-    /// Makes the heir that was told last the heir again.
+    /// Makes the heir that was told the highest stamp the heir again.
     pub(crate) fn fall_back(&mut self) {
         self.heir = self.told.iter().max().map(|&(_, heir)| heir);
     }
 }
 
-/// The schemas, which are the same at all peers and so no part of a state's comparison.
+/// The schemas. All peers have the same, so comparisons and hashes leave them out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SchemasOf(pub(crate) Schemas);
 
@@ -312,7 +312,7 @@ impl Objects {
         Ok(())
     }
 
-    /// This peer owns an object from now on.
+    /// Begins this peer's ownership of an object: drops grants of it that wait to be sent, and announces it.
     pub(crate) fn own(&mut self, id: ObjectId) {
         self.replicas.values_mut().for_each(|replica| {
             replica.grants.remove(&id);
@@ -321,7 +321,7 @@ impl Objects {
         self.begin_to_tell(id);
     }
 
-    /// This peer announces an object from now on: no peer knows anything of it from this peer yet.
+    /// Makes this peer announce an object to every peer but its owner, as if none knew it.
     pub(crate) fn begin_to_tell(&mut self, id: ObjectId) {
         self.version += 1;
         let (version, next) = (self.version, self.frame + 1);
@@ -337,7 +337,7 @@ impl Objects {
                 self.touched.push(slot);
             }
         }
-        // Everyone but the owner is to hear who owns the object.
+        // Every peer but the owner must hear who owns the object.
         self.replicas.iter_mut().for_each(|(&peer, replica)| {
             replica.forget(Some(slot), id);
             replica.destroys.remove(&id);
@@ -365,7 +365,7 @@ impl Objects {
         if text.bytes == value {
             return Ok(());
         }
-        // A state that was taken over may exceed the limit for this peer's own states.
+        // A state that this peer took over may exceed the limit for its own states. Its texts may shrink, not grow.
         if value.len() > text.bytes.len() && size - text.bytes.len() + value.len() > STATE_MAX {
             return Err(ObjectError::BadField);
         }
@@ -436,7 +436,7 @@ impl Objects {
         if object.owner == self.me { Ok(slot) } else { Err(ObjectError::NotOwner) }
     }
 
-    /// This peer changed an object; `fields` is a bit mask of the fields.
+    /// Notes that this peer changed an object. `fields` is a bit mask of the changed fields.
     pub(crate) fn touch(&mut self, now: Time, slot: u32, fields: u64) {
         let Some(object) = self.slots.at_mut(slot) else { return };
         object.revision += 1;
@@ -444,7 +444,7 @@ impl Objects {
         self.spread(slot, fields);
     }
 
-    /// Marks an object that this peer announces as changed.
+    /// Marks these fields as changed, in an object that this peer announces.
     pub(crate) fn spread(&mut self, slot: u32, fields: u64) {
         self.version += 1;
         let Some(object) = self.slots.at_mut(slot) else { return };
@@ -467,8 +467,8 @@ impl Objects {
         self.look(slot);
     }
 
-    /// Sets the weight of an object that this peer owns, for packets that cannot hold all changes: twice the priority
-    /// is sent twice as often. 16 unless set; 0 counts as 1.
+    /// Sets the weight of an object that this peer owns, for packets that cannot hold all changes. An object with
+    /// twice the priority is sent twice as often. The priority is 16 unless set; 0 counts as 1.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`.
@@ -480,8 +480,8 @@ impl Objects {
         Ok(())
     }
 
-    /// The least time between two updates of an object that this peer owns, to each peer; zero, unless set, for an
-    /// update whenever there is a packet. A longer one costs fewer bytes and shows others an older state.
+    /// Sets the least time between two updates, to each peer, of an object that this peer owns. It is zero unless
+    /// set: then each packet may hold an update. A longer time costs fewer bytes and shows others an older state.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`.
@@ -508,7 +508,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Intervals of destroyed objects remembered; bounded per creator.
+    /// How many intervals of destroyed objects this peer remembers. Their number is bounded per creator.
     #[must_use]
     pub fn remembered_deaths(&self) -> usize {
         self.tombstones.len()
@@ -518,9 +518,9 @@ impl Objects {
         self.me == self.host
     }
 
-    /// Keeps only the stamp of a grant whose object has ended and cannot come back, together with the end. The stamp
-    /// is the end's for everyone: a peer that is told of a lower one would believe a former host's grant between the
-    /// two.
+    /// Turns the grant of an object that has ended and cannot come back into an end under the grant's stamp, and
+    /// tells all peers. A peer that knew the end under a lower stamp only would believe a former host's grant between
+    /// the two.
     pub(crate) fn forget_promise(&mut self, id: ObjectId) {
         if self.slots.get(id).is_none()
             && let Some(promise) = self.granted.get(&id).filter(|promise| promise.heir.is_none())
@@ -534,12 +534,12 @@ impl Objects {
         }
     }
 
-    /// Whether a peer is, or was, one that can own objects here.
+    /// Whether a peer can own objects here, or could until it left.
     pub(crate) fn is_known(&self, peer: PeerId) -> bool {
         peer == self.me || self.replicas.contains_key(&peer) || self.departed.contains(&peer)
     }
 
-    /// Ends an object. A grant in flight brings it back, so the grant is not forgotten.
+    /// Ends an object. A grant in flight under a higher stamp brings it back, so such a grant is not forgotten.
     pub(crate) fn end(&mut self, id: ObjectId, stamp: Stamp) {
         let slot = self.slots.slot(id);
         if let Some(object) = self.slots.remove(id)
@@ -561,7 +561,7 @@ impl Objects {
     }
 }
 
-/// Whether a state is one of this schema.
+/// Whether a state has the form of this schema, with all numbers and texts within their bounds.
 pub(crate) fn fits(schema: &Schema, state: &State) -> bool {
     state.numbers().len() == schema.numbers()
         && state.texts().len() == schema.texts()

@@ -8,16 +8,16 @@ use crate::objects::{ObjectError, ObjectEvent, Objects, Promise};
 use crate::replica::Replica;
 use crate::tombstones::Tombstones;
 
-/// Peers that are remembered after they left.
+/// The most peers that are remembered after they left.
 const DEPARTED_MAX: usize = 128;
 
 impl Objects {
-    /// A peer is linked: it is told of everything that this peer owns. Linked peers stay until removed.
+    /// Adds a linked peer, to be told of everything that this peer owns. It stays until [`Objects::remove_peer`].
     pub fn add_peer(&mut self, peer: PeerId) {
         self.departed.retain(|&departed| departed != peer);
         let objects = self.slots.iter().filter(|object| object.owner == self.me);
         let told: SortedSet<_> = objects.map(|o| o.id).collect();
-        // A newcomer may hear late of objects that ended before it came.
+        // The host tells a newcomer all ends: messages about objects that ended before it came may still reach it.
         let deaths_due = self.is_host();
         let begun = self.frame + 1;
         if !self.replicas.contains_key(&peer) {
@@ -27,7 +27,8 @@ impl Objects {
         }
     }
 
-    /// The link to a peer began anew: everything in flight is lost, so the peer is told everything again.
+    /// Starts again with a peer whose link began anew. Everything in flight is lost, so the peer is told everything
+    /// again.
     pub fn restart_peer(&mut self, peer: PeerId) {
         let Some(former) = self.replicas.remove(&peer) else { return };
         self.add_peer(peer);
@@ -43,7 +44,7 @@ impl Objects {
         }
     }
 
-    /// A peer is no longer linked: nothing is sent to it.
+    /// Removes a peer that is no longer linked. Messages to it end.
     pub fn remove_peer(&mut self, peer: PeerId) {
         if self.replicas.remove(&peer).is_some() {
             self.departed.push(peer);
@@ -54,14 +55,14 @@ impl Objects {
         let mut hopeless = Vec::new();
         for (&id, promise) in &mut self.granted {
             promise.told.retain(|&(_, heir)| heir != peer);
-            // While the object exists, the host's own adoption needs to know its heir.
+            // While the object exists the heir is kept: `adopt` takes the object over when its heir is gone.
             if promise.heir == Some(peer) && self.slots.get(id).is_none() {
                 promise.fall_back();
                 hopeless.push(id);
             }
         }
         hopeless.into_iter().for_each(|id| self.forget_promise(id));
-        // Nothing of the peer that left longest ago is still in flight, so its ends need no memory.
+        // No message of the peer that left longest ago is still in flight, so the ends of its objects need no memory.
         if self.departed.len() > DEPARTED_MAX {
             let creator = self.departed.remove(0);
             if self.slots.of_creator(creator).next().is_none() {
@@ -70,8 +71,8 @@ impl Objects {
         }
     }
 
-    /// A peer that left may have told only some members of an end, so members send all ends they know to the host
-    /// (PROTOCOL §4.2 "DEATHS").
+    /// Makes members send all ends they know to the host, and the host accept one more such report of each. A peer
+    /// that left may have told only some members of an end (PROTOCOL §4.2 "DEATHS").
     fn settle_anew(&mut self) {
         self.unsettled = !self.is_host();
         self.replicas.values_mut().for_each(|replica| replica.reports = replica.reports.saturating_add(1));
@@ -83,7 +84,7 @@ impl Objects {
         (self.host, self.term) = (host, term);
         self.settle_anew();
         self.reported = Tombstones::default();
-        // The receivers of a former host's grants announce them under the former term, or never.
+        // Grants of the former host are not needed: their receivers announce them under the former term, or never.
         self.granted.clear();
         let is_host = self.is_host();
         self.replicas.values_mut().for_each(|replica| {
@@ -99,11 +100,11 @@ impl Objects {
         }
     }
 
-    /// The host gives an object to a member, itself included. The host's own state is unchanged until the member
-    /// announces itself.
+    /// Gives an object to a member, or to the host itself. Only the host may. The host's own copy keeps its owner
+    /// until the member announces itself.
     ///
     /// # Errors
-    /// `NotHost`, `Unknown`, `NotAMember`.
+    /// `NotHost`, `Unknown`, `NotAMember`; `NotOwner` for the session object.
     pub fn grant(&mut self, id: ObjectId, to: PeerId) -> Result<(), ObjectError> {
         if !self.is_host() {
             return Err(ObjectError::NotHost);
@@ -131,7 +132,8 @@ impl Objects {
         Ok(())
     }
 
-    /// The new host takes the session object: host migration is object migration (ARCHITECTURE.md, "One idea").
+    /// Gives the session object to this peer, if it hosts: host migration is object migration (ARCHITECTURE.md, "One
+    /// idea").
     pub fn take_session(&mut self) {
         if self.is_host()
             && let Ok(stamp) = self.next_stamp(ObjectId::SESSION)
@@ -140,25 +142,25 @@ impl Objects {
         }
     }
 
-    /// The member that the host has granted an object to and that has not announced itself yet.
+    /// The member to which the host has granted an object and which has not announced itself yet.
     #[must_use]
     pub fn granted_to(&self, id: ObjectId) -> Option<PeerId> {
         self.granted.get(&id)?.heir
     }
 
-    /// Whether the heir of an object will not announce itself, because it may have seen this stamp, which is newer
-    /// than the one it was told.
+    /// Whether the heir of an object may ignore its grants and never announce itself. It does so if it has seen
+    /// `stamp`, which is above every stamp that it was told.
     pub(crate) fn is_passed_over(&self, id: ObjectId, stamp: Stamp) -> bool {
         self.granted.get(&id).is_some_and(|promise| {
             let heir = promise.heir.and_then(|heir| self.replicas.get(&heir));
             let is_told = heir.is_some_and(|replica| !replica.grants.contains_key(&id));
-            // Honest peers have seen nothing above the drawn stamps.
+            // A stamp above the drawn ones is a lie: honest peers have seen none.
             is_told && stamp <= promise.stamp && promise.told.iter().all(|&(told, _)| told < stamp)
         })
     }
 
-    /// The host takes over, or ends, everything that belongs to peers for which `is_gone` is true, and takes over
-    /// objects bound to the host whoever owns them.
+    /// Takes over, or ends, each object of a peer for which `is_gone` is true. Also takes over the objects that are
+    /// bound to the host, whichever peer owns them. Only the host does this.
     pub fn adopt(&mut self, is_gone: impl Fn(PeerId) -> bool) {
         if !self.is_host() {
             return;
@@ -174,7 +176,7 @@ impl Objects {
         }
         orphans.into_iter().for_each(|id| self.adopt_one(id));
         for id in regalia {
-            // Objects beyond the host's limit stay where they are.
+            // Objects beyond the host's limit stay with their owners.
             if self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX
                 && let Ok(stamp) = self.next_stamp(id)
             {
@@ -196,8 +198,7 @@ impl Objects {
         self.events.push_back(ObjectEvent::Destroyed { id, kind });
     }
 
-    /// Reports to the host everything that a gone peer owned as far as this peer knows: the host may not have seen
-    /// it.
+    /// Reports to the host each object whose owner is gone, as far as this peer knows. The host may not have seen it.
     pub fn report_orphans(&mut self, is_gone: impl Fn(PeerId) -> bool) {
         if self.is_host() {
             return;
@@ -221,7 +222,7 @@ impl Objects {
         Some(known.max(granted).max(ended))
     }
 
-    /// This peer owns the object from now on, and announces it.
+    /// Makes this peer the owner of an object, which it then announces.
     pub(crate) fn take(&mut self, id: ObjectId, stamp: Stamp) {
         let Some(from) = self.slots.set_owner(id, self.me) else { return };
         let frame = self.frame;

@@ -4,16 +4,16 @@
 //!
 //! | form | bits |
 //! |---|---|
-//! | a number of a field | its excess over its least value, in the bits of its range; 32 if it is exact |
-//! | an option | one for whether there is a value, then the value |
-//! | an enum | the index of the variant in the bits of the last one's, then the fields of the variant |
-//! | a list | how many items, in the bits of its bound, then the items |
-//! | a string among others | how many bytes, in the bits of its bound, then the bytes |
+//! | a number of a field | its excess over its least value, in as many bits as its range needs; if exact, 32 bits |
+//! | an option | one bit that says whether there is a value, then the value |
+//! | an enum | the variant's index, in as many bits as the last index needs, then the variant's fields |
+//! | a list | how many items, in as many bits as its bound needs, then the items |
+//! | a string among others | how many bytes, in as many bits as its bound needs, then the bytes |
 //! | a struct, an array, a tuple | one part after the other |
+//!
 //! A string that is a field by itself is its own bytes. The decoder is as strict as the encoder: it checks lengths
-//! before it allocates, and refuses numbers out of range, missing bits and left-over bits. So an accepted text is the
-//! one text of its value.
-//! the one text of its value.
+//! before it allocates, and refuses numbers out of range, missing bits and left-over bits. So the decoder accepts
+//! exactly one text for each value.
 
 mod packers;
 
@@ -28,7 +28,7 @@ use crate::quantise::{Choice, Choices, Exact, Exactly, Quantise, Whole};
 use crate::shape::Shape;
 use crate::state::StateError;
 
-/// Most items of a list.
+/// The most items that a list can hold.
 pub const ITEMS_MAX: usize = 8 * FIELD_MAX;
 
 /// Is told of a value that goes beyond a limit: the field, such as `Cursor.position`, and what happens to the value.
@@ -40,7 +40,7 @@ pub type Tell<'a> = &'a mut dyn FnMut(&'static str, String);
     label = "derive `Replicate` for it (`Value` of the crate `samovar`), or state `range` and `precision`, `exact`, or a `bound`"
 )]
 pub trait Pack: Sized {
-    /// Most bits that a value takes.
+    /// The most bits that a value takes.
     const BITS_MAX: usize;
 
     /// Appends the value.
@@ -52,7 +52,7 @@ pub trait Pack: Sized {
     /// `Invalid` for bits that [`Pack::pack`] does not write.
     fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError>;
 
-    /// Appends all that the bits depend on, and the names of the parts.
+    /// Appends everything that the bits depend on, and the names of the parts.
     fn shape(shape: &mut Shape);
 
     /// Tells which parts of the value go beyond their limits, so that others get other ones.
@@ -61,10 +61,10 @@ pub trait Pack: Sized {
     }
 }
 
-/// The bytes that so many bits take in a field.
+/// How many bytes a field needs for this many bits.
 ///
 /// # Panics
-/// When they are more than a field can hold. In a `const` that is an error of the compiler.
+/// When that is more than a field can hold. In a `const` this is a compile-time error.
 #[track_caller]
 #[must_use]
 pub const fn text_max(bits: usize) -> u8 {
@@ -78,7 +78,7 @@ pub const fn text_max(bits: usize) -> u8 {
 /// Checks the bound of a list.
 ///
 /// # Panics
-/// When it is zero or beyond [`ITEMS_MAX`]. In a `const` that is an error of the compiler.
+/// When it is zero or beyond [`ITEMS_MAX`]. In a `const` this is a compile-time error.
 #[doc(hidden)]
 #[track_caller]
 #[must_use]
@@ -87,7 +87,7 @@ pub const fn list_bound(bound: usize) -> u32 {
     bound as u32
 }
 
-/// The larger of two, where a constant is wanted.
+/// The larger of two numbers, for constants.
 #[doc(hidden)]
 #[must_use]
 pub const fn larger(a: usize, b: usize) -> usize {

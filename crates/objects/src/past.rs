@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// An object at one time.
+/// An object's numbers at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment<'a> {
     /// When it was sampled, in units of the wire.
@@ -18,7 +18,7 @@ struct Entry {
     place: usize,
 }
 
-/// Moments by frame, the newest only. The buffer of a dropped one serves the next.
+/// The newest moments, by frame. The buffer of a dropped moment serves the next one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Past {
     entries: VecDeque<Entry>,
@@ -32,7 +32,7 @@ impl Past {
         self.numbers.clear();
     }
 
-    /// Notes a moment, and gives up the oldest when there are more than `keep`.
+    /// Notes a moment. When there are `keep` already, drops the oldest, or ignores a moment that is older still.
     pub(crate) fn note(&mut self, keep: usize, frame: u64, sampled: u64, numbers: &[i32]) {
         let width = numbers.len();
         if width == 0 {
@@ -50,7 +50,7 @@ impl Past {
             oldest.place
         };
         let entry = Entry { frame, sampled, place };
-        // Packets may overtake each other; most moments still come after all others.
+        // Packets may overtake each other, but most moments are newer than all others.
         let at = self.entries.iter().rposition(|known| known.frame < frame).map_or(0, |before| before + 1);
         if at == self.entries.len() { self.entries.push_back(entry) } else { self.entries.insert(at, entry) }
     }
@@ -67,7 +67,7 @@ impl Past {
     }
 
     fn up_to(&self, frame: u64) -> Option<&Entry> {
-        // Frames mostly follow each other, so the entry lies as many entries back as frames.
+        // Frames mostly follow each other without gaps. Then the entry lies as many places back as the frame.
         let newest = self.entries.back()?;
         let back = usize::try_from(newest.frame.saturating_sub(frame)).ok()?;
         let likely = self.entries.len().checked_sub(back + 1).and_then(|index| self.entries.get(index));
@@ -88,7 +88,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn the_newest_are_kept_in_the_order_of_their_frames() {
+    fn past_keeps_the_newest_moments_in_the_order_of_frames() {
         let mut past = Past::default();
         for frame in [1, 2, 4, 3, 6, 5] {
             past.note(4, frame, frame * 10, &[frame as i32, 0]);

@@ -9,10 +9,10 @@ use crate::schema::{Coding, Field, Motion};
 /// Seconds in a unit of the wire's sampling times.
 pub(crate) const UNIT: f64 = 128e-6;
 
-/// Older moments are not extrapolated: one second, in units.
+/// Moments older than this are not extrapolated: one second, in units.
 const CARRIED_MAX: f64 = 7_812.0;
 
-/// The sine of half a right angle: the bound of the smallest three components.
+/// √½. Only the largest component of a unit quaternion can be larger.
 const ROOT_HALF: f64 = core::f64::consts::FRAC_1_SQRT_2;
 
 /// The weight of each of an object's past moments, which depends on their times alone.
@@ -20,23 +20,23 @@ const ROOT_HALF: f64 = core::f64::consts::FRAC_1_SQRT_2;
 pub(crate) struct Weights {
     /// How many moments count.
     order: usize,
-    /// From the moment before the newest to the newest, and from there to now, in units.
+    /// The time from the second newest moment to the newest, and from there to now, in units.
     gap: f64,
     ahead: f64,
-    /// Weights of a polynomial through the moments, evaluated now; newest first.
+    /// Weights of a polynomial through the moments, evaluated now; newest moment first.
     value: [f64; 3],
-    /// Weights of the integral of a rate from the newest moment to now: of its values now, then and before; in
-    /// seconds.
+    /// Weights, in seconds, of the integral of a rate from the newest moment to now. They belong to the rate now, at
+    /// the newest moment and at the one before.
     ahead_of: [f64; 3],
-    /// Weights of the integral from the moment before the newest to the newest.
+    /// The same for the integral from the second newest moment to the newest.
     before: [f64; 3],
 }
 
-/// The times of a guess, in units: of now, and of the moments, newest first.
+/// The times of a guess, in units: the present, those of the moments (newest first), and how many moments count.
 pub(crate) type Times = (u64, [u64; 3], usize);
 
 impl Weights {
-    /// Those for a guess at these times.
+    /// The weights for a guess at these times.
     pub(crate) fn new((now, moments, count): Times) -> Self {
         let since = |earlier: u64, later: u64| later.wrapping_sub(earlier) as i64 as f64;
         let (ahead, gap) = (since(moments[0], now), since(moments[1], moments[0]));
@@ -84,8 +84,8 @@ pub(crate) struct Basis<'a> {
 }
 
 impl<'a> Basis<'a> {
-    /// The basis for a guess at `sampled`; `moments` holds `count`, from one to three. `last` caches the weights,
-    /// which mostly stay the same.
+    /// The basis for a guess at `sampled`. The first `count` of `moments` count, from one to three. `last` caches the
+    /// weights, which mostly stay the same.
     pub(crate) fn new(
         moments: [Moment<'a>; 3],
         count: usize,
@@ -119,19 +119,20 @@ impl<'a> Basis<'a> {
         }
     }
 
-    /// The integral of a rate, in its steps times seconds: of the polynomial through its values now, then and before.
+    /// The integral of a rate, in its steps times seconds. The rate is taken for the polynomial through its values
+    /// now and at the newest moments.
     fn integral(&self, weights: &[f64; 3], at: usize, now: i32) -> f64 {
         let two = f64::from(now) * weights[0] + self.number(0, at) * weights[1];
         if self.weights.order < 2 { two } else { two + self.number(1, at) * weights[2] }
     }
 
-    /// How far something went from the newest moment to now.
+    /// How far a field with this rate moved from the newest moment to now, in steps of the rate times seconds.
     fn went(&self, rate_at: usize, now: i32) -> f64 {
         self.integral(&self.weights.ahead_of, rate_at, now)
     }
 
-    /// The present value of a field that moves at a rate, whose steps are `scale` of its own. With two moments it is
-    /// the mean of both predictions, because an owner builds on two when single ones are noisy.
+    /// The present value of a field that moves at a rate; `scale` is one step of the rate in the field's steps. With
+    /// two moments it is the mean of the predictions from each, because an owner uses two when single ones are noisy.
     fn carried(&self, at: usize, rate_at: usize, now: i32, scale: f64) -> f64 {
         let went = self.went(rate_at, now);
         let newest = self.number(0, at) + went * scale;
@@ -148,8 +149,8 @@ fn nearest(value: f64) -> i32 {
     (if value < 0.0 { value - 0.5 } else { value + 0.5 }) as i32
 }
 
-/// Guesses the numbers of a field other than a rotation. `now` holds the numbers that are known already: those of
-/// rates.
+/// Guesses the numbers of a field other than a rotation. `now` holds the present numbers that are known already,
+/// among them the field's rate.
 pub(crate) fn predict(field: &Field, basis: &Basis<'_>, now: &[i32], guess: &mut [i32; 4]) {
     let guesses = guess.iter_mut().zip(field.at..field.at + field.coding.width());
     match field.coding {
@@ -177,13 +178,13 @@ pub(crate) fn predict(field: &Field, basis: &Basis<'_>, now: &[i32], guess: &mut
     }
 }
 
-/// The difference, wrapped to the shorter way round.
+/// A difference of angles, wrapped to the shorter way round.
 pub(crate) fn wrap(difference: i32, turn: i32) -> i32 {
     let ahead = difference.rem_euclid(turn);
     if ahead > turn / 2 { ahead - turn } else { ahead }
 }
 
-/// Guesses a rotation, not yet cut to steps.
+/// Guesses a rotation as a quaternion, not yet rounded to steps.
 pub(crate) fn predict_rotation(field: &Field, basis: &Basis<'_>, now: &[i32]) -> [f64; 4] {
     let Coding::Rotation { limit, motion } = field.coding else { return [0.0, 0.0, 0.0, 1.0] };
     let then = unfold(&basis.moments[0].numbers[field.at..][..4], limit);
@@ -194,11 +195,11 @@ pub(crate) fn predict_rotation(field: &Field, basis: &Basis<'_>, now: &[i32]) ->
     };
     let [x, y, z] = [half(0), half(1), half(2)];
     let angle = x * x + y * y + z * z;
-    // No guess turns by nearly half a turn or more.
+    // A guess that turns by about half a turn or more is not used.
     if angle > 2.5 {
         return then;
     }
-    // The sine over its angle and the cosine, by their series.
+    // The sine divided by its angle, and the cosine, by their series. `angle` is the square of half the angle turned.
     let sine = 1.0 - angle / 6.0 * (1.0 - angle / 20.0 * (1.0 - angle / 42.0 * (1.0 - angle / 72.0)));
     let cosine = 1.0 - angle / 2.0 * (1.0 - angle / 12.0 * (1.0 - angle / 30.0 * (1.0 - angle / 56.0)));
     multiply([x * sine, y * sine, z * sine, cosine], then)
@@ -214,7 +215,7 @@ fn multiply(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
     ]
 }
 
-/// The quaternion that four numbers of a rotation stand for.
+/// The quaternion for which four numbers of a rotation stand.
 fn unfold(numbers: &[i32], limit: i32) -> [f64; 4] {
     let largest = (numbers[0] & 3) as usize;
     let mut rest = numbers[1..].iter().map(|&n| f64::from(n) / f64::from(limit) * ROOT_HALF);
@@ -230,7 +231,7 @@ fn unfold(numbers: &[i32], limit: i32) -> [f64; 4] {
     quaternion
 }
 
-/// Which component of a guess is the largest.
+/// The index of the component with the largest absolute value.
 pub(crate) fn largest(quaternion: &[f64; 4]) -> i32 {
     let mut largest = 0;
     for index in 1..4 {
@@ -274,7 +275,8 @@ mod tests {
         builder.build(Kind(1))
     }
 
-    /// Braking from 10 m/s by 5 m/s², turning by 2 rad/s, spinning about z by 3 rad/s; `ms` later.
+    /// The numbers, after `ms` milliseconds, of an object that brakes from 10 m/s by 5 m/s², turns by 2 rad/s and
+    /// spins about z by 3 rad/s.
     fn numbers(ms: f64) -> Vec<i32> {
         let t = ms / 1_000.0;
         let heading = nearest(2.0 * t / core::f64::consts::TAU * 3_600.0).rem_euclid(3_600);
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shorter_way_round() {
+    fn wrap_takes_the_shorter_way_round() {
         assert_eq!((wrap(3_599, 3_600), wrap(-3_599, 3_600), wrap(1_800, 3_600)), (-1, 1, 1_800));
         assert_eq!(wrap(i32::MIN, i32::MAX), -1);
     }

@@ -33,7 +33,7 @@ pub type Numbers = [i32; 4];
     note = "a rotation is a [f32; 4], an angle an f32 or f64; floats take a range and a precision, integers a range"
 )]
 pub trait Quantise<T> {
-    /// How many numbers there are, 1 to 4.
+    /// How many numbers a value becomes, 1 to 4.
     const WIDTH: usize;
     /// How many numbers the rate of such a field has.
     const RATE_WIDTH: usize = Self::WIDTH;
@@ -41,10 +41,10 @@ pub trait Quantise<T> {
     /// How the field is coded.
     fn coding(&self, motion: Motion) -> Coding;
 
-    /// The nearest numbers; total.
+    /// The numbers nearest to the value. There are some for every value, also for NaN.
     fn quantise(&self, value: &T) -> Numbers;
 
-    /// The value of numbers that are within their ranges; `None` when no value has them.
+    /// The value that has these numbers, which lie within their ranges; `None` when no value has them.
     fn restore(&self, numbers: Numbers) -> Option<T>;
 
     /// What happens to a value that is beyond the limits, in words; `None` for one that is only rounded.
@@ -95,8 +95,8 @@ pub trait Quantise<T> {
     }
 }
 
-/// The nearest integer, halves away from zero; saturates, and maps NaN to zero. It takes a few instructions on every
-/// machine, and differs from `f64::round` by at most a rounding of the sum.
+/// The nearest integer. Halves go away from zero, values out of range become the nearest `i32`, and NaN becomes zero.
+/// This takes a few instructions on every machine. It differs from `f64::round` only where adding the half rounds.
 fn nearest(value: f64) -> i32 {
     (value + if value < 0.0 { -0.5 } else { 0.5 }) as i32
 }

@@ -15,13 +15,13 @@ use crate::schema::{Coding, Schema};
 use crate::state::State;
 use crate::text::Text;
 
-/// Moments that are kept of each object of another peer: the 48 updates of a baseline's greatest age, and as many as
-/// can be overtaken at worst. A state that more updates have overtaken is old, and its numbers are not needed
-/// (PROTOCOL §4.6).
+/// Moments that are kept of each object of another peer: 48, the greatest age of a baseline in updates, and 64 more,
+/// as many as may overtake a state at worst. A state that more updates overtook is old, and its numbers are not
+/// needed (PROTOCOL §4.6).
 const KEPT_OF_OTHERS: usize = 112;
 
-/// Objects of one member at most. It owns no more than `OBJECTS_PER_PEER_MAX`, but this peer may not know yet that it
-/// gave some away.
+/// The most objects that one member may own as far as this peer knows. A member owns `OBJECTS_PER_PEER_MAX` at most,
+/// but this peer may not know yet that the member gave some away.
 pub(crate) const OBJECTS_OF_OTHERS_MAX: usize = OBJECTS_PER_PEER_MAX + OBJECTS_PER_PEER_MAX / 4;
 
 pub(crate) const fn malformed(error: DecodeError) -> CloseCode {
@@ -144,9 +144,9 @@ impl Objects {
                 // An honest sender builds on moments that this peer has.
                 return Err(CloseCode::Malformed);
             }
-            // Otherwise more updates overtook it than moments are kept, so its numbers are old.
+            // Otherwise so many updates overtook this state that its baseline is dropped: the numbers are old.
         }
-        // A mixture of two of the owner's states may exceed the limit of either, so that does not end the link.
+        // Texts of two states of the owner may exceed the limit together, so too many bytes do not end the link.
         for (index, bytes) in coded.texts() {
             let text = object.texts.get_mut(index).ok_or(CloseCode::Malformed)?;
             if head.frame <= text.frame {
@@ -180,13 +180,13 @@ impl Objects {
         }
         self.check_term(stamp)?;
         if id == ObjectId::SESSION {
-            // The session object's owner is the host, by its warrant only (ARCHITECTURE.md, "One idea"). A former
-            // host's announcement is old rather than false, so it is ignored without an error: otherwise any peer
-            // could write the view until the new host has.
+            // Only the host owns the session object, by its warrant (ARCHITECTURE.md, "One idea"). A former host's
+            // announcement is old and not false, so it is ignored without an error. If it counted, any peer could
+            // write the view until the new host has.
             if from != self.host {
                 return if stamp.term == self.term { Err(CloseCode::BadWarrant) } else { Ok(()) };
             }
-            // Its traits must be those that outlive a host, and a view in pieces would be broken.
+            // The traits must make the object outlive its host, and be reliable, since half a view would be wrong.
             if announcement.traits != (Traits { reliable: true, ..Traits::of(Kind::SESSION) }) {
                 return Err(CloseCode::Malformed);
             }
@@ -201,13 +201,13 @@ impl Objects {
         self.accept(announcement)
     }
 
-    /// A term is announced before any message under it, so a later term than ours has no warrant.
+    /// Refuses a stamp of a later term than this peer knows: a term is announced before any message under it.
     pub(crate) fn check_term(&self, stamp: Stamp) -> Result<(), CloseCode> {
         if stamp.term > self.term { Err(CloseCode::FutureStamp) } else { Ok(()) }
     }
 
-    /// Checks a stamp against the host's own grants. Grants of former hosts are unknown to it, and older stamps are
-    /// old.
+    /// Checks at the host a newer stamp than the known one: the host must have granted it to `from`. A stamp of a
+    /// former term passes, because this host does not know the grants of former hosts.
     pub(crate) fn check_granted(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> Result<(), CloseCode> {
         let current = self.slots.get(id).map(|o| o.stamp).max(self.tombstones.stamp(id));
         let fresh = current.is_none_or(|current| stamp > current);
@@ -228,7 +228,8 @@ impl Objects {
             Some((stamp, owner)) if stamp == new.stamp && owner == new.owner => {
                 return self.refresh(new);
             }
-            // A counter at its end cannot grow: then the host, which checks every change of owner, is right.
+            // Two owners may have one stamp when a counter is at its end. Then the host, which checks changes of
+            // owner, is right.
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner && new.owner == self.host => {}
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => {
                 return Err(CloseCode::NotYours);
@@ -242,18 +243,18 @@ impl Objects {
         Ok(())
     }
 
-    /// Whether a peer may own one more object as far as this peer knows.
+    /// Fails when a peer may own no more objects, as far as this peer knows.
     pub(crate) fn check_room(&self, owner: PeerId) -> Result<(), CloseCode> {
         let limit = if owner == self.host { OBJECTS_AT_HOST_MAX } else { OBJECTS_OF_OTHERS_MAX };
         if self.slots.owned_by(owner) >= limit { Err(CloseCode::LimitExceeded) } else { Ok(()) }
     }
 
-    /// An object is its announced owner's from now on: its stamp is above all that are known.
+    /// Takes over an announced object and its owner. The stamp must be above all that are known.
     pub(crate) fn install(&mut self, mut new: Object) {
         let (id, stamp, owner) = (new.id, new.stamp, new.owner);
         let contested = self.contested(id, stamp, owner);
         let known = self.slots.get(id).map(|known| (known.owner, known.revision));
-        // It may have waited.
+        // The announcement may have been held back, and claims may have changed since.
         new.claimed = self.is_claimed(id);
         new.revision = known.map_or(new.revision, |(_, revision)| new.revision.max(revision + 1));
         let is_current = new.current;
@@ -277,7 +278,7 @@ impl Objects {
         });
         self.slots.insert(new);
         if self.is_host() && stamp.term < self.term && stamp.counter > 0 {
-            // A former host's grant: its word may have died with it.
+            // A former host granted this, and may have died before it told all members.
             self.vouch(id, stamp, owner);
         }
         if let Some(end) = contested {
@@ -296,15 +297,15 @@ impl Objects {
         }
     }
 
-    /// An owner announces a known object again: its link to this peer began anew, and updates on the new link build
-    /// on this announcement.
+    /// Takes a second announcement of a known object. The owner's link to this peer began anew, and updates on the
+    /// new link build on this announcement.
     fn refresh(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
         let object = self.read_announcement(new)?;
         let Some(slot) = self.slots.slot(new.id) else { return Ok(()) };
         let Some(known) = self.slots.at_mut(slot) else { return Ok(()) };
         let is_same = (known.traits, known.texts.len()) == (object.traits, object.texts.len());
         if new.frame >= known.frame && is_same {
-            // An announced object counts as seen.
+            // An announced object counts as seen by this peer's focus.
             if !core::mem::replace(known, object).current {
                 self.events.push_back(ObjectEvent::Entered(new.id));
             }
@@ -362,11 +363,11 @@ impl Objects {
         if newest.is_some_and(|newest| newest >= grant.stamp) {
             return Ok(());
         }
-        // Our own copy may be newer than the host's, but the former owner's last word is not ours to judge: the
-        // host's copy is used only where we have none.
         if self.slots.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
             return Ok(());
         }
+        // This peer uses the host's copy only if it has none, because its own may be newer. It cannot tell which copy
+        // holds the former owner's last state.
         if self.slots.get(grant.id).is_none() {
             self.accept(grant)?;
         }
@@ -383,12 +384,12 @@ impl Objects {
         let death = self.tombstones.stamp(id).filter(|&death| death >= stamp && known.is_none());
         if known.is_some_and(|known| known >= stamp) || owner == self.me || self.replicas.contains_key(&owner)
         {
-            // Its owner tells the reporter itself.
+            // The present owner itself tells the reporter.
             return Ok(());
         }
-        // This host granted every ownership of this term, so its own record counts. It also counts against an owner
-        // that the host has never heard of, when the recorded owner is present. A member that was told otherwise
-        // hears of the object under a higher stamp.
+        // This host granted every ownership of this term, so its own record counts. When the recorded owner is
+        // present, the record also counts against an owner of whom the host never heard. The reporter heard
+        // otherwise, and is told of the object again under a higher stamp.
         let was_here = self.departed.contains(&owner);
         let is_known_better = |known_owner: &PeerId| {
             let lives = *known_owner == self.me || self.replicas.contains_key(known_owner);
@@ -401,7 +402,7 @@ impl Objects {
             }
             return Ok(());
         }
-        // The host adopts no more than the gone peer could have owned and the host itself may own.
+        // The host adopts an object only if the gone peer could have owned it and the host may own one more.
         let may_be = was_here || known.is_some();
         if death.is_none() && may_be && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
             self.accept(orphan)?;
@@ -409,12 +410,12 @@ impl Objects {
             return Ok(());
         }
         if death.is_none() && self.may_bury(from, id, stamp) {
-            // Others may know it as an object of a living former owner, which no longer announces it.
+            // Others may know the object under a former owner that lives but no longer announces it.
             self.end_by(self.me, id, stamp);
         } else if let Some(replica) = self.replicas.get_mut(&from)
             && replica.destroys.len() < OBJECTS_AT_HOST_MAX
         {
-            // It ended, or only this member knows it: it must not stay with one member for ever.
+            // The object ended, or only this member knows it. Then it must end there too, or it would stay for ever.
             replica.tell_end(id, death.unwrap_or(stamp));
         }
         Ok(())
@@ -430,8 +431,8 @@ impl Objects {
     }
 
     fn apply(&mut self, from: PeerId, update: &Update<'_>) -> Result<(), CloseCode> {
-        // Only the owner's updates count, under its stamp (docs/recovery.md, promise 3). Objects that change by
-        // frames take none by the lane.
+        // Only the owner's updates count, under its stamp (docs/recovery.md, promise 3). An object that changes by
+        // frames takes no updates from the lane.
         let known = self.slots.get_mut(update.id).filter(|o| (o.owner, o.stamp) == (from, update.stamp));
         let spoken_of = known.or_else(|| self.confirmations.held_mut(from, update.id, update.stamp));
         let Some(object) = spoken_of.filter(|object| object.traits.reliable) else { return Ok(()) };

@@ -6,17 +6,19 @@ use samovar_wire::{ObjectId, PeerId, Receipt, SortedMap, SortedSet, Stamp, Time}
 
 use crate::slots::SlotSet;
 
-/// Packets whose fate may be open; beyond it the oldest is forgotten. A link holds no more.
+/// The most packets whose fate is open. Beyond this the oldest is forgotten; a link has no more in flight.
 const IN_FLIGHT_MAX: usize = 1_024;
-/// Acknowledged frames that are remembered to choose baselines from.
+/// The most acked frames that are remembered as possible baselines.
 const ACKED_MAX: usize = 64;
-/// A baseline is at most this many updates old: a receiver keeps more, however updates overtake (PROTOCOL §4.6).
+/// A baseline is at most this many updates old. Receivers keep more moments, in case updates overtake each other
+/// (PROTOCOL §4.6).
 pub(crate) const BASELINE_AGE_MAX: u64 = 48;
 
 /// The state of a peer's copy of one object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Known {
-    /// The announcement; updates wait until it is delivered (docs/sources.md, "Bitsquid": the wait for the ack).
+    /// The receipt of the announcement. Updates wait until it is delivered (docs/sources.md, "Bitsquid": the wait for
+    /// the ack).
     pub(crate) announced: Receipt,
     pub(crate) ready: bool,
     /// The announcement's frame, the first baseline.
@@ -24,10 +26,10 @@ pub(crate) struct Known {
     /// The newest frame that was sent before the announcement was known to have arrived. Its arrival proves nothing,
     /// because the peer may not have known the object.
     pub(crate) ahead: u64,
-    /// The newest frame known to have brought the object; bit i says the same of the i-th frame before it.
+    /// The newest frame known to have brought the object. Bit i of `history` says the same of the i-th frame before it.
     pub(crate) newest: u64,
     history: u64,
-    /// Updates sent since that frame, at most.
+    /// The most updates that were sent since `newest`.
     sent: u64,
     /// The time and the frame of the last update.
     pub(crate) last_frame: u64,
@@ -67,12 +69,12 @@ impl Known {
         (self.history >> (self.newest - first)) & mask == mask
     }
 
-    /// Whether the newest frame that the peer has still serves as a baseline.
+    /// Whether the newest frame that the peer has is recent enough for a baseline.
     pub(crate) const fn is_fresh(&self) -> bool {
         self.sent <= BASELINE_AGE_MAX
     }
 
-    /// An update went out; `texts` is a bit mask of its texts.
+    /// Notes that an update went out. `texts` is a bit mask of its texts.
     pub(crate) fn on_sent(&mut self, frame: u64, now: Time, texts: u64) {
         self.sent += 1;
         (self.last_frame, self.last_time) = (frame, now);
@@ -103,9 +105,9 @@ impl Known {
 /// Frames that many peers have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Popular {
-    /// The best first baseline and the second best.
+    /// The best and the second best first baseline.
     pub(crate) firsts: [u64; 2],
-    /// The frames to build on besides each of them.
+    /// The second and the third baseline.
     pub(crate) behind: [u64; 2],
 }
 
@@ -116,7 +118,7 @@ pub(crate) struct InFlight {
     pub(crate) frame: u64,
     /// The objects in it, with a bit mask of the texts of each.
     pub(crate) contents: Vec<(u32, u64)>,
-    /// Its delivery is the first of this frame.
+    /// Whether this delivery is the first of the frame to this peer.
     pub(crate) is_news: bool,
 }
 
@@ -126,28 +128,27 @@ pub(crate) struct Replica {
     known: Vec<Option<Known>>,
     /// Announced objects of which the peer may lack something that a frame can bring.
     pub(crate) behind: SlotSet,
-    /// The same of objects whose changes are reliable.
+    /// Announced objects with reliable updates of which the peer may lack something.
     pub(crate) dirty: SortedSet<ObjectId>,
     /// Objects to announce.
     pub(crate) unannounced: SortedSet<ObjectId>,
-    /// Deaths to tell.
+    /// Ends to tell the peer.
     pub(crate) destroys: SortedMap<ObjectId, Stamp>,
-    /// Objects to give to the peer, with the stamp it shall own them under.
+    /// Objects to grant to the peer, and the stamps under which it shall own them.
     pub(crate) grants: SortedMap<ObjectId, Stamp>,
     /// At the host: grants to others, to tell this peer of.
     pub(crate) granted: SortedMap<ObjectId, (Stamp, PeerId)>,
-    /// Objects of a peer that is gone, to show to this peer, the host.
+    /// Objects of peers that are gone, to report to this peer, which hosts.
     pub(crate) orphans: SortedSet<ObjectId>,
-    /// Whether all ends that this peer knows of are to be told.
+    /// Whether to tell the peer all ends that this peer knows.
     pub(crate) deaths_due: bool,
-    /// At the host: how often the peer may still report ends of objects that are not its own; one report for each
-    /// departure.
+    /// At the host: how many more reports about ends of others' objects the peer may send. Each departure allows one.
     pub(crate) reports: u32,
     /// Whether the first announcements went out, which for a newcomer may be one snapshot.
     pub(crate) greeted: bool,
     /// The frame after the one in which the link began: objects taken over later were announced on this link only.
     pub(crate) begun: u64,
-    /// By packet.
+    /// By packet number.
     in_flight: VecDeque<InFlight>,
     /// The frame of the last datagram.
     pub(crate) told: u64,
@@ -206,8 +207,9 @@ impl Replica {
         self.orphans.remove(&id);
     }
 
-    /// The frames to build on in this one, newest first: about equally far apart, as an extrapolation errs least. A
-    /// peer that has the popular ones can be sent the same bytes as others.
+    /// The baselines of this frame, newest first; each number says how many frames back from the one before. They lie
+    /// about equally far apart, because extrapolation errs least then. A peer that has the popular frames can be sent
+    /// the same bytes as others.
     pub(crate) fn baselines(&self, frame: u64, popular: &Popular) -> [u8; 3] {
         let mut baselines = [0; 3];
         let has = |frame: u64| self.acked.binary_search(&frame).is_ok();
@@ -249,12 +251,12 @@ impl Replica {
         self.spare.push(contents);
     }
 
-    /// The fate of a packet; returns the contents of a delivered one, to be given back to [`Replica::done`].
+    /// Takes the fate of a packet. Returns the contents of a delivered one, to be given back to [`Replica::done`].
     pub(crate) fn on_fate(&mut self, packet: u64, delivered: bool) -> Option<InFlight> {
         let at = self.in_flight.binary_search_by_key(&packet, |flight| flight.packet).ok()?;
         let mut flight = self.in_flight.remove(at)?;
         if !delivered {
-            // Its contents are sent until something arrives.
+            // The contents need no resending: later frames hold them until one arrives.
             self.reuse(flight.contents);
             return None;
         }
@@ -267,7 +269,7 @@ impl Replica {
             self.acked.pop_front();
         }
         for &(slot, texts) in &flight.contents {
-            // The slot may hold another object or ownership by now.
+            // The slot may hold another object or another ownership by now.
             if let Some(known) = self.known.get_mut(slot as usize).and_then(Option::as_mut)
                 && flight.frame > known.ahead
             {

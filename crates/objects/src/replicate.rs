@@ -1,4 +1,4 @@
-//! The traits of a game's own types that are objects: their fields, writing and reading.
+//! The traits that a game's own types implement to be objects. They name the fields, and write and read them.
 
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, SeatId, Term, Time};
 
@@ -7,24 +7,25 @@ use crate::quantise::{Choice, Exact, Quantise, Whole};
 use crate::schema::{Coding, Motion, Schema, SchemaBuilder};
 use crate::state::{State, StateError, StateReader};
 
-/// A value that takes some fields of an object.
+/// A value that fills some fields of an object.
 ///
-/// Derive it; the attributes are described at the macro of the same name. A type that implements it by hand and is
-/// a field of one that derives it must implement [`Pack`] as well.
+/// Derive this trait; the attributes are described at the macro of the same name. A type that implements the trait by
+/// hand must implement [`Pack`] as well if it is a field of a type that derives the trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be replicated as it is",
     label = "derive `Replicate` for it (`Value` of the crate `samovar`), or state how it is coded",
     note = "floats state `range` and `precision`, or `exact`; a String or a Vec states its `bound`"
 )]
 pub trait Replicate: Sized {
-    /// How many fields of a schema it takes.
+    /// How many fields of a schema the value fills.
     const FIELDS: usize;
 
-    /// Adds its fields to a schema. `name` is for a type that is one field; a type of several names them itself.
+    /// Adds the fields to a schema. `name` names the field of a type that has one; a type of several names them
+    /// itself.
     fn describe(schema: &mut SchemaBuilder, name: &'static str);
 
-    /// Appends its numbers and texts to a state. Total: NaN, infinities and values out of range or too long become
-    /// the nearest possible value.
+    /// Appends the numbers and texts to a state. Every value can be written: NaN, infinities and values out of range
+    /// or too long become the nearest possible value.
     fn write(&self, state: &mut State);
 
     /// Reads a value.
@@ -42,7 +43,7 @@ pub trait Kinded: Replicate {
     /// The schema of its objects.
     ///
     /// # Panics
-    /// When it has more fields or numbers than an object can; see [`SchemaBuilder::build`].
+    /// When the type has more fields or numbers than an object can have; see [`SchemaBuilder::build`].
     #[must_use]
     fn schema() -> Schema {
         let mut builder = SchemaBuilder::default();
@@ -104,7 +105,7 @@ impl Replicate for SeatId {
     }
 }
 
-/// Nothing: for a game that keeps no state of a certain sort.
+/// A value without fields, for a game that keeps no state of a certain sort.
 impl Replicate for () {
     const FIELDS: usize = 0;
 

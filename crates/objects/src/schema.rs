@@ -10,7 +10,7 @@ use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX};
 use samovar_wire::object::Traits;
 use samovar_wire::{Kind, SortedMap, digest};
 
-/// Most numbers that the fields of one object hold together.
+/// The most numbers that the fields of one object hold together.
 pub const NUMBERS_MAX: usize = 64;
 
 /// How the numbers of a field move between two updates; a better guess takes fewer bytes.
@@ -31,45 +31,46 @@ pub enum Motion {
 pub enum Coding {
     /// One to four numbers on a grid of steps: each stands for itself times `step`.
     Grid {
-        /// How many.
+        /// How many numbers.
         width: u8,
-        /// The smallest.
+        /// The smallest number.
         min: i32,
-        /// The largest.
+        /// The largest number.
         max: i32,
         /// The size of one step, in the field's unit.
         step: f64,
-        /// How they go on.
+        /// How the numbers move.
         motion: Motion,
     },
-    /// An angle: one number from 0 below `turn`, in steps of a turn through `turn`. Its rate is in radians.
+    /// An angle: one number from 0 to `turn` − 1. A step is a whole turn divided by `turn`. The rate is in radians.
     Angle {
         /// Steps of a whole turn, at least 4.
         turn: i32,
-        /// How it goes on.
+        /// How the angle moves.
         motion: Motion,
     },
-    /// A unit quaternion by its smallest three: four numbers, of which the first says which component (x, y, z, w)
-    /// is the largest and left out, and positive; the others are the rest in order, where `limit` stands for √½.
+    /// A unit quaternion by its smallest three components, in four numbers. The first number says which component (x,
+    /// y, z, w) is the largest: it is left out, and positive. The others are the rest in order, where `limit` stands
+    /// for √½.
     Rotation {
-        /// The largest of the three.
+        /// The largest that each of the three may be.
         limit: i32,
-        /// How it goes on.
+        /// How the rotation moves.
         motion: Motion,
     },
-    /// One number from 0 below `count`: a variant, a flag.
+    /// One number from 0 to `count` − 1: a variant, a flag.
     Choice {
-        /// How many there are.
+        /// How many values there are.
         count: i32,
     },
     /// One to four numbers of 32 bits that are not to be rounded: exact floats.
     Exact {
-        /// How many.
+        /// How many numbers.
         width: u8,
     },
     /// Bytes that travel whole when they change.
     Text {
-        /// How many at most, up to `FIELD_MAX`.
+        /// The most bytes, up to `FIELD_MAX`.
         max: u8,
     },
 }
@@ -86,7 +87,7 @@ impl Coding {
         }
     }
 
-    /// How the field goes on.
+    /// How the field's numbers move.
     #[must_use]
     pub const fn motion(&self) -> Motion {
         match *self {
@@ -108,7 +109,7 @@ impl Coding {
         }
     }
 
-    /// Everything that the wire depends on.
+    /// Bytes that tell apart all that the wire format depends on.
     pub(crate) fn bytes(&self) -> impl Iterator<Item = u8> {
         let (tag, first, second, step) = match *self {
             Self::Grid { min, max, step, .. } => (0, min, max, step),
@@ -148,14 +149,14 @@ pub struct Field {
     pub name: &'static str,
     /// How it is coded.
     pub coding: Coding,
-    /// Where its first number is among the numbers of the object, or its text among the texts.
+    /// The index of its first number among the object's numbers, or of its text among the texts.
     pub at: usize,
-    /// The rate of a field that moves by another.
+    /// The rate by which it moves, if it moves by another field.
     pub(crate) rate: Rate,
 }
 
-/// Where a rate is among the numbers of the object, and its step in steps of the field that moves by it; for a
-/// rotation in half radians.
+/// The rate of a field: the index of the rate's first number among the object's numbers, and one step of the rate in
+/// steps of the field. For a rotation the latter is half the step, in radians.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rate {
     pub(crate) at: usize,
@@ -167,8 +168,7 @@ pub(crate) struct Rate {
 pub struct Schema {
     kind: Kind,
     fields: Vec<Field>,
-    /// The fields with their indices in the order in which they are coded: a rate stands before the field that moves
-    /// by it.
+    /// The fields with their indices, in the order of coding: a rate comes before the field that moves by it.
     coded: Vec<(usize, Field)>,
     numbers: usize,
     texts: usize,
@@ -192,7 +192,7 @@ impl SchemaBuilder {
         self.fields.len()
     }
 
-    /// Whether there are none yet.
+    /// Whether there are no fields yet.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.fields.is_empty()
@@ -218,8 +218,8 @@ impl SchemaBuilder {
     /// The schema of a kind.
     ///
     /// # Panics
-    /// When the schema is impossible: no number or text at all, a kind that is taken, more than `FIELDS_MAX` fields
-    /// or [`NUMBERS_MAX`] numbers, an empty range, a rate or a place that is no field of the right form.
+    /// When the schema is impossible: no field, the kind of the session object, more than `FIELDS_MAX` fields or
+    /// [`NUMBERS_MAX`] numbers, an empty range, or a rate or a place that is no field of the right form.
     #[must_use]
     pub fn build(self, kind: Kind) -> Schema {
         let Self { mut fields, numbers, texts, place } = self;
@@ -271,7 +271,7 @@ fn rate(fields: &[Field], coding: &Coding) -> Rate {
 }
 
 impl Schema {
-    /// The kind it is of.
+    /// The kind of the objects that it describes.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind
@@ -288,8 +288,8 @@ impl Schema {
         self.coded.iter().map(|(index, field)| (*index, field))
     }
 
-    /// The place of an object with these numbers, in the field's unit, when the schema has one. The third of two
-    /// numbers is zero.
+    /// The place of an object with these numbers, in the field's unit; `None` without a field for the place. If that
+    /// field has two numbers, the third coordinate is zero.
     #[must_use]
     pub fn place_of(&self, numbers: &[i32]) -> Option<[f32; 3]> {
         let field = self.fields.get(usize::from(self.place?))?;
@@ -319,7 +319,7 @@ impl Schema {
         self.numbers
     }
 
-    /// The longest that the text of this index among the texts may be, in bytes.
+    /// The most bytes that the text with this index among the texts may have.
     pub(crate) fn text_max(&self, index: usize) -> usize {
         let mut texts = self.fields.iter().filter_map(|field| match field.coding {
             Coding::Text { max } => Some(usize::from(max)),
@@ -343,13 +343,13 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// None: all objects are made of texts.
+    /// No schemas: all objects are made of texts.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With this one.
+    /// Adds a schema.
     ///
     /// # Panics
     /// When the kind has one already.
@@ -360,8 +360,8 @@ impl Schemas {
         self
     }
 
-    /// With a game whose objects of this kind have exactly these traits. A game that states any of them has no objects
-    /// of kinds that it does not state: a member that announces other objects breaks the rules.
+    /// Declares that all objects of this kind have exactly these traits. A game that declares traits for any kind has
+    /// objects of the declared kinds only: a member that announces other objects breaks the rules.
     #[must_use]
     pub fn with_traits(mut self, traits: Traits) -> Self {
         self.traits.insert(traits.kind, traits);
@@ -375,19 +375,19 @@ impl Schemas {
             || self.traits.get(&traits.kind) == Some(&traits)
     }
 
-    /// That of a kind.
+    /// The schema of a kind, if it has one.
     #[must_use]
     pub fn of(&self, kind: Kind) -> Option<&Schema> {
         self.kinds.get(&kind)
     }
 
-    /// A number to fold into a game's parameters: it differs for schemas that the wire tells apart.
+    /// A number to fold into a game's parameters. It differs if the schemas differ on the wire.
     #[must_use]
     pub fn hash(&self) -> u64 {
         let mut bytes = Vec::new();
         for schema in self.kinds.values() {
             bytes.extend(schema.kind.0.to_le_bytes());
-            // A kind has fewer fields than the number that stands for no place.
+            // No kind has as many fields as `u8::MAX`, so that stands for no place.
             bytes.extend([schema.fields.len() as u8, schema.place.unwrap_or(u8::MAX)]);
             schema.fields.iter().for_each(|field| bytes.extend(field.coding.bytes()));
         }
@@ -426,14 +426,14 @@ mod tests {
     }
 
     #[test]
-    fn another_precision_is_another_hash() {
+    fn schema_hash_differs_for_another_precision() {
         let hash = |step| Schemas::new().with(schema(step)).hash();
         assert_eq!(hash(0.5), hash(0.5));
         assert_ne!(hash(0.5), hash(0.25));
     }
 
     #[test]
-    fn the_bytes_cover_everything_the_wire_depends_on() {
+    fn codings_that_differ_on_the_wire_have_different_bytes() {
         let coded = [
             grid(0.5, Motion::Held),
             grid(0.5, Motion::Smooth),

@@ -13,10 +13,10 @@ use crate::schema::Schemas;
 use crate::slots::Slots;
 use crate::state::State;
 
-/// Encodings of one frame that are kept for peers that have the same.
+/// The most encodings of one frame that are kept for peers that have the same baselines.
 const ENCODED_MAX: usize = 8;
 
-/// One state to go into a frame.
+/// One state that goes into a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pick {
     pub(crate) slot: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Pick {
     pub(crate) texts: u64,
 }
 
-/// A part of a frame as it was coded for a peer.
+/// The states of a frame as they were coded for a peer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Encoded {
     pub(crate) picks: Vec<Pick>,
@@ -34,7 +34,7 @@ pub(crate) struct Encoded {
     pub(crate) written: usize,
 }
 
-/// Buffers for one frame after another; no part of the replicated state.
+/// Buffers that are used for one frame after another. They are no part of the replicated state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) encoder: Encoder,
@@ -44,7 +44,7 @@ pub(crate) struct Scratch {
     pub(crate) popularity: Popularity,
     pub(crate) popular: Popular,
     pub(crate) encoded: Vec<Encoded>,
-    /// How many of `encoded` are of this frame.
+    /// How many of `encoded` belong to this frame.
     pub(crate) valid: usize,
     pub(crate) coded: Coded,
     pub(crate) numbers: Vec<i32>,
@@ -76,7 +76,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl Scratch {
-    /// Codes the picks, unless another peer got the same in this frame.
+    /// Codes the picks, or returns the bytes of another peer that got the same in this frame.
     pub(crate) fn encode(&mut self, context: &Context<'_>, room: usize) -> &Encoded {
         let found = self.encoded[..self.valid].iter().position(|encoded| {
             (encoded.base, encoded.baselines) == (context.base, context.baselines)

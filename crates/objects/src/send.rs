@@ -11,16 +11,16 @@ use crate::objects::Objects;
 use crate::replica::Known;
 use crate::state::State;
 
-/// The greatest age of an update's sample on the wire, before the message's base time: older counts as this old.
+/// The greatest age of an update's sample on the wire, counted from the base time. An older one counts as this old.
 const AGE_MAX_MICROS: u64 = 60_000_000;
 
-/// A reliable message that was composed; the session says with [`Objects::on_sent`] that a link took it.
+/// A reliable message that was composed. The session calls [`Objects::on_sent`] when a link has taken it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending(pub(crate) What);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// As of this frame.
+    /// These objects were announced as of this frame.
     Announced(Vec<ObjectId>, u64),
     Updated(ObjectId),
     Destroyed(ObjectId),
@@ -31,13 +31,13 @@ pub(crate) enum What {
     Deaths,
 }
 
-/// Ends that may wait to be told to one peer.
+/// The most ends that may wait for one peer before it counts as too slow.
 const OVERDUE: usize = 2 * samovar_wire::limits::OBJECTS_AT_HOST_MAX;
 
-/// Runs in one DEATHS: as many as surely fit a message.
+/// The most runs in one DEATHS: as many as surely fit a message.
 const DEATHS_MAX: usize = samovar_wire::limits::MESSAGE_MAX / 32;
 
-/// Grants in one GRANTED: as many as fit a segment.
+/// The most grants in one GRANTED: as many as fit a segment.
 const GRANTED_MAX: usize = 64;
 
 type IsDelivered<'a> = dyn Fn(Receipt) -> bool + 'a;
@@ -51,8 +51,8 @@ struct As {
 }
 
 impl Objects {
-    /// Composes a newcomer's announcements as one message for the bulk stream; `None` when there are few, or when it
-    /// was done.
+    /// Composes a newcomer's announcements as one message for the bulk stream. `None` when they are few, or at any
+    /// later call.
     pub fn poll_snapshot(&mut self, peer: PeerId, out: &mut Vec<u8>) -> Option<Pending> {
         if core::mem::replace(&mut self.replicas.get_mut(&peer)?.greeted, true) {
             return None;
@@ -76,14 +76,14 @@ impl Objects {
         (writer.len() > PACKET_MAX).then_some(Pending(What::Announced(included, self.frame)))
     }
 
-    /// Whether a peer reads so slowly that the ends waiting for it exceed their bound. Everything else that waits is
-    /// bounded by the number of objects.
+    /// Whether a peer reads so slowly that too many ends wait for it. Everything else that waits is bounded by the
+    /// number of objects.
     #[must_use]
     pub fn is_overdue(&self, peer: PeerId) -> bool {
         self.replicas.get(&peer).is_some_and(|replica| replica.destroys.len() > OVERDUE)
     }
 
-    /// Fixes the announced state as that of a frame, so that updates can build on it.
+    /// Opens a frame if objects changed, so that updates can build on the state that is announced.
     fn settle(&mut self) {
         if !self.touched.is_empty() {
             self.open_frame();
@@ -111,11 +111,12 @@ impl Objects {
         }
         if replica.deaths_due {
             writer.u8(MessageKind::Deaths as u8);
-            // Runs beyond a message are not told: those objects are old, and hardly any peer can still hear of them.
+            // Runs beyond a message are not told: hardly any late message about such old objects is still in flight.
             self.tombstones.runs().take(DEATHS_MAX).for_each(|run| run.encode(&mut writer));
             return Some(Pending(What::Deaths));
         }
-        // The view makes a newcomer a member, so it goes first. What others announce may wait for the rest.
+        // The view makes a newcomer a member, so it goes first. The grants go before the other announcements, because
+        // the newcomer may hold back others' announcements until it knows the grants.
         if !replica.granted.is_empty() && replica.unannounced.first() != Some(&ObjectId::SESSION) {
             writer.u8(MessageKind::Granted as u8);
             let grants = replica.granted.iter().take(GRANTED_MAX);
@@ -173,7 +174,7 @@ impl Objects {
         None
     }
 
-    /// A link took the composed message for `peer`.
+    /// Notes that a link took the composed message for `peer`.
     pub fn on_sent(&mut self, peer: PeerId, pending: Pending, receipt: Receipt) {
         let Some(replica) = self.replicas.get_mut(&peer) else { return };
         match pending.0 {

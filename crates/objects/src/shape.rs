@@ -10,23 +10,23 @@ use crate::schema::Coding;
 pub struct Shape(Vec<u8>);
 
 impl Shape {
-    /// The name of a type or of one of its parts.
+    /// Appends the name of a type or of one of its parts.
     pub fn word(&mut self, word: &str) {
         self.number(word.len() as u32);
         self.0.extend(word.bytes());
     }
 
-    /// The bound of a list or a string, or the number of variants.
+    /// Appends the bound of a list or a string, or the number of variants.
     pub fn number(&mut self, number: u32) {
         self.0.extend(number.to_le_bytes());
     }
 
-    /// Numbers that are coded like this.
+    /// Appends the coding of numbers.
     pub fn coding(&mut self, coding: &Coding) {
         self.0.extend(coding.bytes());
     }
 
-    /// A number to fold into a game's parameters: it differs for shapes that differ.
+    /// A number to fold into a game's parameters. It differs for shapes that differ.
     #[must_use]
     pub fn hash(&self) -> u64 {
         let digest = digest(&[b"samovar shape", &self.0]);
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_are_read_differently_have_other_shapes() {
+    fn types_that_are_read_differently_have_different_shapes() {
         let all = [
             shape::<()>(),
             shape::<u32>(),

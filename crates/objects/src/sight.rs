@@ -22,9 +22,9 @@ impl Objects {
         self.schema(object.traits.kind)?.place_of(&object.numbers)
     }
 
-    /// The edge of the grid's cells, in the unit of the places; 16 unless set. About the radius of the members' foci
-    /// serves best: smaller cells cost memory and walking, larger ones find distant objects. A value that is not
-    /// positive and finite changes nothing.
+    /// Sets the edge of the grid's cells, in the unit of the places. It is 16 unless set. An edge of about the radius
+    /// of the members' foci serves best: smaller cells cost memory and time, larger ones hold distant objects that
+    /// are looked at in vain. A value that is not positive and finite changes nothing.
     pub fn set_cell(&mut self, edge: f32) {
         if !edge.is_finite() || edge <= 0.0 {
             return;
@@ -35,8 +35,8 @@ impl Objects {
     }
 
     /// Sets the part of this peer's objects that a peer wants to see; `None` for everything. It may be set before the
-    /// peer is linked, and is forgotten with it. It affects only updates of objects that have a place and change by
-    /// datagrams.
+    /// peer is linked, and is forgotten when the peer is removed. It affects only updates of objects that have a
+    /// place and change by datagrams.
     pub fn set_focus(&mut self, peer: PeerId, focus: Option<Focus>) {
         debug_assert!(focus.is_none_or(|focus| focus.is_valid()), "a decoded focus is valid");
         let mut slots = Vec::new();
@@ -63,8 +63,9 @@ impl Objects {
         self.interest.focus(peer)
     }
 
-    /// The member among these that is nearest to an object: by the centre of its focus, which for this peer is `own`,
-    /// or else by the nearest object that it owns. `None` when the object or all members have no place.
+    /// The one of these members that is nearest to an object. A member's place is the centre of its focus, for this
+    /// peer that of `own`; without a focus it is the nearest object that the member owns. `None` when the object or
+    /// all members have no place.
     #[must_use]
     pub fn nearest(
         &self,
@@ -99,7 +100,7 @@ impl Objects {
         }
     }
 
-    /// A peer was told of objects: decides which of them it sees.
+    /// Decides which of these objects a peer sees, because it was told of them.
     pub(crate) fn look_for(&mut self, peer: PeerId, ids: &[ObjectId]) {
         if self.interest.focus(peer).is_some() {
             let slots: Vec<_> = ids.iter().filter_map(|&id| self.slots.slot(id)).collect();
@@ -129,8 +130,8 @@ impl Objects {
         self.interest.note(peer, object.id, is_seen);
     }
 
-    /// Checks which announcements have arrived, of objects whose visibility a peer is to be told: a message about an
-    /// object could overtake its announcement in the bulk stream.
+    /// Checks which announcements have arrived, of the objects whose visibility a peer must be told. Until then a
+    /// message about an object could overtake the object's announcement in the bulk stream.
     pub fn settle_sights(&mut self, peer: PeerId, is_delivered: &dyn Fn(Receipt) -> bool) {
         let (Some(untold), Some(replica)) = (self.interest.untold(peer), self.replicas.get_mut(&peer)) else {
             return;
@@ -142,7 +143,7 @@ impl Objects {
         }
     }
 
-    /// Tells a peer which objects it sees, and which no longer.
+    /// Composes a message that tells a peer which objects it sees, and which no longer.
     pub(crate) fn write_sights(&mut self, peer: PeerId, writer: &mut Writer<'_>) -> Option<Pending> {
         let untold = self.interest.untold(peer)?;
         let replica = self.replicas.get(&peer)?;
@@ -150,7 +151,7 @@ impl Objects {
         for (&id, &current) in untold {
             let known = self.slots.slot(id).and_then(|slot| self.slots.at(slot).zip(replica.known(slot)));
             match known {
-                // An object that is announced anew is judged anew.
+                // If the object is announced anew, its visibility is decided anew.
                 None => void.push(id),
                 Some((object, known)) if known.ready || matches!(known.announced, Receipt::Lane(_)) => {
                     sights.push(Sight { id, stamp: object.stamp, current });
@@ -171,7 +172,7 @@ impl Objects {
         Some(Pending(What::Sights(sights.into_iter().map(|sight| sight.id).collect())))
     }
 
-    /// A peer asks for a focus.
+    /// Handles a peer's request for a focus.
     pub(crate) fn handle_focus(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(body);
         let focus = Focus::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
@@ -180,7 +181,7 @@ impl Objects {
         Ok(())
     }
 
-    /// An owner tells which objects this peer sees.
+    /// Handles the word of an owner on which of its objects this peer sees.
     pub(crate) fn handle_sight(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(body);
         let count = usize::from(reader.u8().map_err(|_| CloseCode::Malformed)?);

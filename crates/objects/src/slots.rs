@@ -1,4 +1,4 @@
-//! Slots of objects, so that work for many peers and few objects needs no search.
+//! Slots: an object has a slot number while it exists, so that lists kept per peer find it without a search.
 
 use samovar_wire::{ObjectId, PeerId, SortedMap};
 
@@ -30,7 +30,8 @@ impl Slots {
         self.at(self.slot(id)?)
     }
 
-    /// The object; its owner is changed by [`Slots::set_owner`] only.
+    /// The object, to be changed. Its owner may be changed by [`Slots::set_owner`] only, which keeps the counts
+    /// right.
     pub(crate) fn get_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
         self.at_mut(self.slot(id)?)
     }
@@ -40,12 +41,12 @@ impl Slots {
         self.index.values().filter_map(|&slot| self.at(slot))
     }
 
-    /// The objects from a creator's, by id, newest first.
+    /// All objects of a creator in the order of their numbers, so the newest comes last.
     pub(crate) fn of_creator(&self, creator: PeerId) -> impl DoubleEndedIterator<Item = &Object> {
         self.between(creator, 0, u32::MAX)
     }
 
-    /// A creator's objects with these numbers, both included, of which the first is not above the last.
+    /// A creator's objects numbered from `first` to `last`, both included. `first` must not be above `last`.
     pub(crate) fn between(
         &self,
         creator: PeerId,
@@ -61,7 +62,7 @@ impl Slots {
         self.owned.get(&peer).copied().unwrap_or(0)
     }
 
-    /// Adds an object, or puts it in the place of the one with its id; its slot.
+    /// Adds an object, or replaces the one with the same id. Returns its slot.
     pub(crate) fn insert(&mut self, object: Object) -> u32 {
         self.remove(object.id);
         *self.owned.entry(object.owner).or_insert(0) += 1;
@@ -91,7 +92,7 @@ impl Slots {
         }
     }
 
-    /// Gives an object to another peer; the one it belonged to.
+    /// Gives an object to another peer. Returns the former owner.
     pub(crate) fn set_owner(&mut self, id: ObjectId, owner: PeerId) -> Option<PeerId> {
         let former = core::mem::replace(&mut self.get_mut(id)?.owner, owner);
         *self.owned.entry(owner).or_insert(0) += 1;
@@ -100,7 +101,7 @@ impl Slots {
     }
 }
 
-/// A set of slots; iterating costs its size and a 64th of all slots.
+/// A set of slots. Iterating takes a step for each slot in it, and one for each 64 slots below the highest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct SlotSet {
     words: Vec<u64>,

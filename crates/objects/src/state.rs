@@ -4,7 +4,7 @@ use samovar_wire::limits::FIELD_MAX;
 
 use crate::text::Text;
 
-/// The numbers and texts of one object, to be filled again and again without allocating.
+/// The numbers and texts of one object. It can be filled again and again without allocating.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
     numbers: Vec<i32>,
@@ -13,7 +13,7 @@ pub struct State {
 }
 
 impl State {
-    /// Begins anew.
+    /// Removes all numbers and texts.
     pub fn clear(&mut self) {
         self.numbers.clear();
         self.bytes.clear();
@@ -45,7 +45,7 @@ impl State {
         })
     }
 
-    /// Reads it from the beginning.
+    /// Reads the state from the beginning.
     #[must_use]
     pub fn reader(&self) -> StateReader<'_> {
         StateReader { numbers: &self.numbers, texts: Texts::State(self, 0) }

@@ -1,4 +1,4 @@
-//! A text of an object.
+//! Texts: fields of bytes.
 
 /// Bytes that travel whole, and the frame of their last change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

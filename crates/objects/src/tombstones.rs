@@ -1,16 +1,16 @@
-//! The memory of destroyed objects: intervals of numbers per creator, with the stamp they died under.
+//! The memory of destroyed objects: intervals of numbers per creator, each with the stamp of its ends.
 
 use samovar_wire::object::Deaths;
 use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
 
-/// Most intervals remembered per creator. Beyond it the lowest interval is forgotten: to take living objects between
-/// two graves for dead would be wrong for ever, while old ends hardly matter any more.
+/// The most intervals remembered per creator. Beyond it the lowest one is forgotten, because old ends hardly matter
+/// any more. Two intervals must not be joined instead: the living objects between them would count as dead for ever.
 const INTERVALS_MAX: usize = 4_096;
 
-/// Most creators remembered; beyond it no further creators are added.
+/// The most creators remembered; beyond it no further creators are added.
 const CREATORS_MAX: usize = 512;
 
-/// Ids are sequential per creator, so a run of destroyed objects is one interval.
+/// The ends that this peer knows. Ids are sequential per creator, so a run of destroyed objects takes one interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Tombstones {
     graves: SortedMap<PeerId, SortedMap<u32, (u32, Stamp)>>,
@@ -33,14 +33,14 @@ impl Tombstones {
         self.graves.len()
     }
 
-    /// Whether a run is remembered as one, under its stamp or a higher one.
+    /// Whether one interval covers the whole run, under its stamp or a higher one.
     pub(crate) fn holds(&self, run: &Deaths) -> bool {
         let graves = self.graves.get(&run.creator);
         let grave = graves.and_then(|graves| graves.range(&0, &run.first).next_back());
         grave.is_some_and(|(_, &(last, stamp))| last >= run.last && stamp >= run.stamp)
     }
 
-    /// Remembers a death.
+    /// Remembers an end, unless it is known under this stamp or a higher one.
     pub(crate) fn bury(&mut self, id: ObjectId, stamp: Stamp) {
         if self.stamp(id).is_some_and(|known| known >= stamp) {
             return;
@@ -49,7 +49,7 @@ impl Tombstones {
         self.dig(id.creator, (id.number, id.number), stamp);
     }
 
-    /// Remembers a run of deaths; those that are remembered under a higher stamp stay so.
+    /// Remembers a run of ends. An end that is known under a higher stamp keeps that stamp.
     pub(crate) fn bury_run(&mut self, run: &Deaths) {
         let mut first = run.first;
         while let Some(graves) = self.graves.get(&run.creator) {
@@ -74,7 +74,7 @@ impl Tombstones {
         self.dig(run.creator, (first, run.last), run.stamp);
     }
 
-    /// Splits an interval to make room between `start` and `end`, which lie within it.
+    /// Removes the numbers from `start` to `end` from the interval in which they lie.
     fn clear(&mut self, creator: PeerId, start: u32, end: u32) {
         let Some(graves) = self.graves.get_mut(&creator) else { return };
         let Some((&first, &(last, stamp))) = graves.range(&0, &start).next_back() else { return };
@@ -87,7 +87,7 @@ impl Tombstones {
         }
     }
 
-    /// Notes ends in the gaps between the noted ones.
+    /// Adds an interval, which lies in a gap, and joins it with neighbours of the same stamp.
     fn dig(&mut self, creator: PeerId, (mut first, mut last): (u32, u32), stamp: Stamp) {
         if self.graves.len() >= CREATORS_MAX && !self.graves.contains_key(&creator) {
             return;
@@ -112,7 +112,7 @@ impl Tombstones {
         }
     }
 
-    /// Forgets a death: a newer ownership brought the object back, or a newer death is to be noted.
+    /// Forgets an end, because a newer ownership brought the object back or a newer end replaces this one.
     pub(crate) fn exhume(&mut self, id: ObjectId) {
         if self.stamp(id).is_none() {
             return;
@@ -120,7 +120,7 @@ impl Tombstones {
         self.clear(id.creator, id.number, id.number);
     }
 
-    /// All that is remembered.
+    /// All intervals.
     pub(crate) fn runs(&self) -> impl Iterator<Item = Deaths> {
         self.graves.iter().flat_map(|(&creator, graves)| {
             graves.iter().map(move |(&first, &(last, stamp))| Deaths { creator, first, last, stamp })

@@ -1,4 +1,4 @@
-//! Objects as a game's own types.
+//! Objects whose values are of a game's own types.
 
 use samovar_wire::object::Traits;
 use samovar_wire::{ObjectId, Time};
@@ -7,8 +7,8 @@ use crate::objects::{CreateError, ObjectError, Objects};
 use crate::replicate::{Kinded, Replicate};
 
 impl Objects {
-    /// Creates an object with this value that this peer owns, sampled at session time `now`. `traits` are for the
-    /// type's kind, whatever kind they name.
+    /// Creates an object with this value that this peer owns, sampled at session time `now`. Its kind is that of the
+    /// type, whatever kind `traits` names.
     ///
     /// # Errors
     /// See [`CreateError`].

@@ -8,13 +8,13 @@
 //! | | how | cost | for |
 //! |---|---|---|---|
 //! | [`Vector`] | a stamp on each message | about 5 bytes per message among 16 | direct paths |
-//! | [`Dispatcher`] | the host relays every message in the order of arrival | a second way, through the host |
-//! client-server |
-//! | [`Barrier`] | rounds that end for all at once | waits for the slowest member; a frame from each to each in a round | simulations in steps |
+//! | [`Dispatcher`] | the host passes messages on in the order of arrival | a second hop, at the host | client-server
+//! |
+//! | [`Barrier`] | rounds that end for all at once | waits for the slowest member; N² frames per round | steps |
 //!
-//! All three are [`crate::Order`]s with the same promise, checked by the same tests. A member is not delivered its
-//! own messages: it has had them since it sent them. If the sender of a message is a member of its view and of the
-//! next, every other member of both delivers the message, in the same of the two.
+//! All three are [`crate::Order`]s with the same promise, checked by the same tests. They do not deliver a member's
+//! own messages to it: it has had them since it sent them. If the sender of a message is a member of its view and of
+//! the next, all other members of both deliver the message, and all in the same one of these views.
 
 mod barrier;
 mod dispatcher;

@@ -2,9 +2,9 @@
 //!
 //! A *stream* is the sequence of one member's items. In a mesh each member owns one; with a sequencer or dispatcher
 //! there is one, the host's. Time is divided into *epochs*, one for each view that is brought to its end. Within an
-//! epoch the members are fixed, streams begin with item 1, and a [`Rule`] decides when an item's turn has come: the
-//! closed group that the algorithms assume (docs/sources.md, "Fujimoto"). At its end the same items have had their
-//! turn at all members:
+//! epoch the members are fixed, streams begin with item 1, and a [`Rule`] decides when it is an item's turn to be
+//! delivered: the closed group that the algorithms assume (docs/sources.md, "Fujimoto"). At the end of an epoch the
+//! same items have had their turn at all members:
 //!
 //! ```text
 //! member   told of a view: delivers and sends nothing more ---> REPORT: how far it has each stream
@@ -14,11 +14,11 @@
 //! ```
 //!
 //! Only the host of the newest view decides. If it is lost midway, some members are in the new epoch and others are
-//! not. Its successor learns that from the reports, brings members that are one epoch behind to where the others are
-//! (all keep the former epoch for that), and then ends the epoch that all are in. Newcomers are let in last, after
+//! not. The next host learns that from the reports. It brings members that are one epoch behind to where the others
+//! are, for which all keep the former epoch. Then it ends the epoch that all are in. Newcomers are let in last, after
 //! all other members, so that the knowledge of the former epoch is not lost.
 //!
-//! Items are kept until their owner knows, and announces, that all members have them. Nothing here reads a clock: the
+//! Items are kept until their owner knows, and announces, that all members have them. The group reads no clock: the
 //! session's roster removes a member that never reports.
 
 mod early;
@@ -46,10 +46,10 @@ pub(crate) trait Rule {
         false
     }
 
-    /// An epoch begins, with these owners; this peer may be one of them.
+    /// Begins an epoch with these owners. `me` is this peer's index among them, if it is one.
     fn begin(&mut self, owners: &[PeerId], me: Option<usize>);
 
-    /// The item of this peer's stream for a payload.
+    /// Makes the item of this peer's stream for a payload.
     fn compose(&mut self, payload: &[u8]) -> Vec<u8> {
         payload.to_vec()
     }
@@ -60,25 +60,26 @@ pub(crate) trait Rule {
     /// Any [`DecodeError`].
     fn check(&self, owner: usize, item: &[u8]) -> Result<(), DecodeError>;
 
-    /// An item has arrived in its place.
+    /// Notes that an item has arrived, after all earlier ones of its stream.
     fn note(&mut self, _owner: usize, _item: &[u8]) {}
 
     /// Whether it is an item's turn. At the end of an epoch no further items come.
     fn is_due(&self, owner: usize, item: &[u8], turn: Turn) -> bool;
 
-    /// Its turn has come.
+    /// Gives an item its turn. Returns the message to deliver, if there is one.
     fn take(&mut self, owner: usize, item: &[u8]) -> Option<Delivery>;
 
-    /// The epoch ends. `_stays` says whether an owner is in the next one; `_rest` are its remaining items, and no
-    /// others come.
+    /// Ends the epoch for an owner. `_stays` says whether the owner is in the next epoch; `_rest` are its remaining
+    /// items, after which none come.
     fn close(&mut self, _owner: usize, _stays: bool, _rest: &mut dyn Iterator<Item = &[u8]>) {}
 
-    /// Called when no item is due; whether that makes others due.
+    /// Called when no item is due. Returns whether other items have become due.
     fn advance(&mut self, _is_ending: bool) -> bool {
         false
     }
 
-    /// How many items of this peer's stream an owner had when it sent its last item; 0 when its items do not say.
+    /// How many items of this peer's stream an owner had when it sent its last item; `None` when its items do not
+    /// say.
     fn heard_of_mine(&self, _owner: usize) -> Option<u64> {
         None
     }
@@ -89,21 +90,21 @@ pub(crate) trait Rule {
     }
 }
 
-/// The inputs of an item's turn besides the items themselves.
+/// The circumstances that decide, besides the items themselves, whether it is an item's turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     /// The item's number in its stream.
     pub(crate) number: u64,
-    /// Up to which item enough members hold the stream.
+    /// The number of the last item that enough members hold.
     pub(crate) safe: u64,
-    /// The epoch ends.
+    /// Whether the epoch ends.
     pub(crate) is_ending: bool,
 }
 
 /// The present epoch.
 #[derive(Clone, Debug, Default)]
 struct Epoch {
-    /// From 1; 0 while this peer is in no epoch.
+    /// The number of the epoch, from 1; 0 while this peer is in no epoch.
     number: u64,
     view: ViewId,
     host: Option<PeerId>,
@@ -111,7 +112,7 @@ struct Epoch {
     /// The owners of streams, in ascending order.
     owners: Vec<PeerId>,
     streams: Vec<Stream>,
-    /// This peer was not in the epoch, and holds it in order to end it for the others.
+    /// Whether this peer was not in the epoch, and holds it only to end it for the others.
     is_shell: bool,
 }
 
@@ -127,24 +128,24 @@ struct Past {
 /// The state of another member in this epoch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mate {
-    /// The last item of this peer's stream that was sent to it.
+    /// The last item of this peer's stream that was sent to the member.
     sent: u64,
-    /// The last item of this peer's stream that it is known to have.
+    /// The last item of this peer's stream that the member is known to have.
     known: u64,
-    /// The last item that it was told to be safe.
+    /// The last safe number that the member was told.
     told_safe: u64,
-    /// How many items it was told that all have, and the bytes freed by then.
+    /// The last stable number that the member was told, and the bytes freed by then.
     told_stable: u64,
     told_freed: usize,
-    /// Its link is new, and it has not reported yet what it lacks.
+    /// Whether the link is new, and the member has not reported yet what it lacks.
     is_paused: bool,
-    /// It was told on this link of this peer's present epoch.
+    /// Whether the member was told of this peer's present epoch on this link.
     is_opened: bool,
 }
 
 /// One member's part in the group.
 ///
-/// The code is compiled once, for a rule known at run time, and not once per rule: a page downloads it.
+/// The code is written for `dyn Rule`, and so compiled once and not once per rule: a web page downloads it.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<R: ?Sized> {
     me: PeerId,
@@ -178,7 +179,7 @@ pub(crate) struct Group<R: ?Sized> {
     freed: usize,
     outbox: VecDeque<Transmit>,
     events: VecDeque<Event>,
-    /// The last field, so that a reference to a group of some rule coerces to one of any.
+    /// The last field: only then a reference to a group of some rule coerces to one of `dyn Rule`.
     pub(crate) rule: R,
 }
 
@@ -253,9 +254,10 @@ impl Group<dyn Rule> {
         }
         self.lanes.remove(&peer);
         self.brought.remove(&peer);
-        // It sends again everything that may be lost.
+        // The peer sends again everything that may be lost.
         self.early.retain(|from| from != peer);
-        // Also while this peer knows no view: the other one may, and waits to hear what is lacking.
+        // The report goes out even while this peer knows no view: the other one may, and waits to hear what is
+        // lacking.
         if peer != self.me {
             self.send_report(peer, true);
         }
@@ -307,7 +309,7 @@ impl Group<dyn Rule> {
         Ok(())
     }
 
-    /// Adds an item to this peer's stream; the epoch must be open.
+    /// Adds an item to this peer's stream. The epoch must be open.
     pub(crate) fn append(&mut self, item: Vec<u8>) {
         let Some(at) = self.owner(self.me) else { return };
         self.rule.note(at, &item);

@@ -5,17 +5,16 @@
 //!
 //! # Driving a causal or total order
 //!
-//! Both are [`Order`]s and need no clock. A session has one of each that its game uses, and for each
+//! Both are [`Order`]s and need no clock. A session has one of each that its game uses. For each order, the session
 //!
-//! 1. calls [`Order::handle_view`] when it reads or publishes another view, from the first view that includes it; the
-//!    host before it tells others;
+//! 1. calls [`Order::handle_view`] when it reads or publishes another view, from the first view that includes it; a
+//!    host does so before it tells others;
 //! 2. calls [`Order::handle_link`] when the link to a member was begun anew, before it sends or hands over anything
 //!    on it: frames in flight may be lost, and are sent again;
 //! 3. hands each message of the order's kind to [`Order::handle_frame`], and ends the link with the code of an error;
 //! 4. calls [`Order::send`] for its game, and [`Order::flush`] once per tick when the order is a barrier;
 //! 5. after all that, drains [`Order::poll_event`] to the game, at once, and [`Order::poll_transmit`] into *one*
-//!    reliable
-//!    lane of the link to each receiver, when it sends anyway: messages between two polls share frames;
+//!    reliable lane of the link to each receiver, when it sends anyway: messages between two polls share frames;
 //! 6. at the host, checks [`Order::awaited`]: a member that stays in it for seconds delays all others and is to be
 //!    removed.
 //!
@@ -34,7 +33,7 @@
 //! // Both speak at once, before either has heard the other.
 //! members[0].send(b"red")?;
 //! members[1].send(b"blue")?;
-//! // The lanes between them.
+//! // Deliver all frames, as lanes between them would.
 //! while let Some((from, Transmit { to, bytes })) =
 //!     [ann, bob].iter().find_map(|&peer| Some((peer, members[peer.0 as usize - 1].poll_transmit()?)))
 //! {
@@ -51,9 +50,9 @@
 //!
 //! # Driving time stamps and lockstep
 //!
-//! Both are told the time and name the next call with their `poll_timeout`. [`timestamp`] puts a promise into each
-//! packet that goes anyway and needs no host; [`lockstep`] sends a datagram per tick between host and each member,
-//! and asks its game to step. Their own pages describe the driving, with an example each.
+//! Both are told the time, and say by `poll_timeout` when to call them next. [`timestamp`] puts a promise into each
+//! packet that goes anyway and needs no host. [`lockstep`] sends a datagram per tick between host and each member,
+//! and asks its game to step. Their own pages describe how to drive them, with an example each.
 //!
 //! # Promises
 //!
@@ -64,8 +63,8 @@
 //! - *Bounds*: see [`UNSTABLE_MAX`]. At most twice that is kept per member and epoch, for the present epoch and the
 //!   one before.
 //!
-//! The price: nothing is delivered between a view and the agreement on it, which takes a round trip to the host when
-//! no member is silent.
+//! The price: between a view and the agreement on it no message is delivered. That takes a round trip to the host
+//! when no member is silent.
 
 pub mod causal;
 mod group;

@@ -92,7 +92,7 @@ pub use hosting::COLLECTS_FOR;
 
 /// Events that are kept for a game that ignores them.
 const EVENTS_MAX: usize = 256;
-/// A member that hears no frames of its host tells again what it has.
+/// How often a member that hears no frames of its host tells the host again which frames it has.
 const TOLD_AGAIN: Duration = Duration::from_millis(500);
 
 /// Events for the game that it has not polled yet.
@@ -138,9 +138,9 @@ pub struct Lockstep {
     ahead: Ahead,
     pace: Pace,
     input: Vec<u8>,
-    /// At the host: the frame whose fields the game was asked for.
+    /// At a member: the frame whose fields the game was asked for.
     compared: Option<u64>,
-    /// A host without a state asked this peer for one.
+    /// Whether a host without a state asked this peer for one.
     is_wanted: bool,
     requests: Vec<Request>,
     events: Events,
@@ -182,7 +182,7 @@ impl Lockstep {
         }
     }
 
-    /// The player's input from now on, for each frame until the next call.
+    /// Sets the player's input from now on, for each frame until the next call.
     ///
     /// # Errors
     /// [`WrongSize`] when it has another size than the game has agreed on.
@@ -194,7 +194,7 @@ impl Lockstep {
         Ok(())
     }
 
-    /// The members, the host or its term change. A view of an earlier term is ignored.
+    /// Takes a view with other members, another host or another term. A view of an earlier term is ignored.
     pub fn handle_view(&mut self, now: Time, view: LockstepView<'_>) {
         if view.term < self.term {
             return;
@@ -233,8 +233,8 @@ impl Lockstep {
         }
     }
 
-    /// The game is in its initial state and goes on from there: a host's answer to [`Event::NoState`]. Ignored except
-    /// at a host without a state.
+    /// Goes on from the game's initial state: a host's answer to [`Event::NoState`]. Ignored except at a host without
+    /// a state.
     pub fn begin_anew(&mut self, now: Time) {
         if self.is_host() && !self.has_state {
             self.has_state = true;
@@ -242,7 +242,7 @@ impl Lockstep {
         }
     }
 
-    /// A link to a member begins anew: packets in flight on it may be lost.
+    /// Notes that the link to a member began anew: packets in flight on it may be lost.
     pub fn handle_linked(&mut self, now: Time, peer: PeerId) {
         match &mut self.role {
             Role::Host(hosting) => hosting.begin_anew(peer),
@@ -252,7 +252,7 @@ impl Lockstep {
         self.act(now);
     }
 
-    /// A member is missed: no frame waits for it until it is heard again.
+    /// Notes that a member is missed: no frame waits for it until it is heard again.
     pub fn handle_missed(&mut self, now: Time, peer: PeerId) {
         if let Role::Host(hosting) = &mut self.role {
             hosting.give_up(peer);
@@ -273,7 +273,7 @@ impl Lockstep {
         }
     }
 
-    /// Time passes.
+    /// Does everything that is due at `now`.
     pub fn handle_timeout(&mut self, now: Time) {
         self.act(now);
     }
@@ -316,8 +316,8 @@ impl Lockstep {
         Some(Request::Step(Frame { number: self.given, inputs: self.given_players.clone(), joined, left }))
     }
 
-    /// The game has stepped a frame; `checksum` is of its state now. Ignored unless the frame is the last one asked
-    /// for.
+    /// Notes that the game has stepped a frame. `checksum` is that of its state now. Ignored unless the frame is the
+    /// last one asked for.
     pub fn stepped(&mut self, frame: u64, checksum: u64) {
         if frame == self.given && frame == self.checks.last() + 1 {
             self.checks.push(checksum);
@@ -360,7 +360,7 @@ impl Lockstep {
         if self.is_host() { 1 } else { self.pace.delay(self.log.last()) }
     }
 
-    /// Counts since the beginning.
+    /// Counters since the beginning.
     #[must_use]
     pub const fn stats(&self) -> &Stats {
         &self.stats

@@ -58,7 +58,7 @@ pub(crate) struct Log {
     pending_bytes: usize,
     /// The number of the last message that was submitted in this epoch.
     submitted: u64,
-    /// The same, in any epoch.
+    /// The number of the last message that was submitted in any epoch.
     ever_submitted: u64,
     arrivals: VecDeque<Arrival>,
     submissions: SortedMap<PeerId, Submissions>,
@@ -90,7 +90,7 @@ impl Log {
     pub(crate) fn handle_link(&mut self, peer: PeerId) {
         self.group.handle_link(peer);
         if self.group.host() == Some(peer) {
-            // Their numbers tell arrived messages from missing ones.
+            // All unseen messages are submitted again. The host tells by the numbers which ones had arrived.
             self.submitted = self.group.rule.seen;
         }
     }
@@ -145,7 +145,8 @@ impl Log {
         loop {
             while let Some(event) = self.group.poll_event() {
                 if event == Event::Behind {
-                    // This peer can no longer know whether these got a place; twice would be worse than not at all.
+                    // This peer cannot find out any more whether these got a place. A second place would be worse
+                    // than none.
                     self.forget_pending(self.ever_submitted);
                 }
                 self.events.push_back(event);
@@ -173,7 +174,7 @@ impl Log {
         self.pending_bytes -= self.pending.drain(..known).map(|pending| pending.payload.len()).sum::<usize>();
     }
 
-    /// The host gives places to submitted messages, its own included; whether there were any.
+    /// Gives places to submitted messages at the host, its own included. Returns whether there were any.
     fn place(&mut self) -> bool {
         let own = self.pending.iter().filter(|pending| pending.number > self.submitted);
         for Pending { number, flags, payload } in own.cloned().collect::<Vec<_>>() {
@@ -195,7 +196,7 @@ impl Log {
         is_any
     }
 
-    /// Sends the host the messages that it was not sent in this epoch.
+    /// Submits to the host the messages that it was not sent in this epoch.
     fn submit(&mut self) {
         let Some(host) = self.group.host().filter(|&host| host != self.me && !self.group.is_frozen()) else {
             return;

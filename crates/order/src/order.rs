@@ -10,7 +10,8 @@ use samovar_wire::{CloseCode, PeerId, SortedSet};
 pub struct View {
     /// The view's id; views that are not above the newest one are ignored.
     pub id: ViewId,
-    /// Its publisher: the sequencer, the dispatcher, and the member that ends the former view alike for all.
+    /// The publisher of the view. It is the sequencer or dispatcher, and ends the former view in the same way for
+    /// all.
     pub host: PeerId,
     /// The members that take over when the host is lost; a stable message waits for them.
     pub backups: Vec<PeerId>,
@@ -82,11 +83,11 @@ pub(crate) const fn check_size(payload: &[u8]) -> Result<(), SendError> {
 /// each call the driver drains [`Order::poll_event`] and, when it sends anyway, [`Order::poll_transmit`]; messages in
 /// between are batched where the order can.
 pub trait Order {
-    /// The session has another view. The order ends the former one in agreement with all others, and reports that by
-    /// [`Event::View`]; until then it delivers nothing, and new messages wait.
+    /// Takes another view of the session. The order ends the former view in agreement with all others, and reports
+    /// that by [`Event::View`]. Until then it delivers nothing, and new messages wait.
     fn handle_view(&mut self, view: &View);
 
-    /// The link to a peer is a new one: frames in flight on the old one may be lost.
+    /// Notes that the link to a peer is a new one: frames in flight on the old one may be lost.
     fn handle_link(&mut self, peer: PeerId);
 
     /// Takes one frame of a peer.
@@ -111,9 +112,9 @@ pub trait Order {
     /// The next event.
     fn poll_event(&mut self) -> Option<Event>;
 
-    /// At the host: the members that must act before a new view can begin for the others. One that stays in the set
-    /// delays all, and should be removed. An honest one takes a few round trips to the host, in which further views
-    /// may come.
+    /// At the host: the members that must act before a new view can begin for the others. A member that stays in the
+    /// set delays all, and should be removed. An honest member leaves it within a few round trips to the host.
+    /// Further views may come meanwhile.
     fn awaited(&self) -> SortedSet<PeerId>;
 
     /// Bytes of messages that are kept for others or wait for their turn; bounded, see [`UNSTABLE_BYTES_MAX`].

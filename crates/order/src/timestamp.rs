@@ -1,13 +1,13 @@
 //! Time-stamp order: messages are delivered in the order of their times, whichever arrives first.
 //!
 //! Conservative, with lookahead (docs/sources.md, "Fujimoto": the limits of causal and total order; the bounds are
-//! those of Chandy, Misra and Bryant, without null messages of their own). A message is delivered when every other
-//! member has promised to send nothing older. A promise rides in every packet. So the nearer connection does not win,
-//! and effects follow causes even when no message connects them.
+//! those of Chandy, Misra and Bryant, without separate null messages). A message is delivered when every other member
+//! has promised to send nothing older. Every packet carries a promise. So the nearer connection does not win, and
+//! effects follow causes even when no message connects them.
 //!
-//! Responsible for: numbering and keeping own messages, holding back those of others, the promises, and that
-//! survivors of a member deliver the same of it. It refuses to reorder: a message older than a delivered one is
-//! reported as late. It sends nothing itself and needs no host.
+//! Responsible for: numbering and keeping own messages, holding back those of others, the promises, and that all
+//! survivors deliver the same messages of a lost member. It refuses to reorder: a message older than a delivered one
+//! is reported as late. It sends nothing itself and needs no host.
 //!
 //! Invariants: the keys `(time, sender, number)` of [`Event::Message`] at one member only grow; a message waits at
 //! most until `patience` after its time; of each sender at most [`TIMED_HELD_MAX`] messages are held.
@@ -56,23 +56,24 @@ use samovar_wire::{CloseCode, DecodeError, Duration, PeerId, Reader, SortedMap, 
 
 use peer::Peer;
 
-/// The furthest in the future that a message may be, for its sender.
+/// A sender's messages may be at most this far in the future.
 pub const AHEAD_MAX: Duration = Duration::from_millis(2_000);
-/// The same at a receiver, which allows for different clocks.
+/// A receiver takes messages that are at most this far in the future, which allows for different clocks.
 pub(crate) const AHEAD_ALLOWED: Duration = Duration::from_millis(4_000);
-/// The most messages of a sender that may be undelivered: half of a receiver's bound, since receivers may be behind.
+/// The most messages of this peer that may be undelivered somewhere: half of a receiver's bound, since receivers may
+/// be behind.
 const KEPT_MAX: usize = TIMED_HELD_MAX / 2;
-/// How many forgotten peers are remembered by the number of their last message.
+/// The most forgotten peers for which the number of their last message is remembered.
 const FORMER_MAX: usize = 64;
 
 /// A game's parameters of time-stamp order. Agreed: all members have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimeOrderConfig {
-    /// How long before its time a message is sent at the latest; none unless set. A lookahead of the slowest way and
-    /// a packet interval removes the order's delay; but then immediate events happen that much later.
+    /// The least time by which a message is sent before its own time; zero unless set. A lookahead of the slowest
+    /// path and a packet interval removes the order's delay. In exchange immediate events happen that much later.
     pub lookahead: Duration,
     /// How long a silent or slow member delays the others, after the time of a message; 250 ms unless set. With less,
-    /// members whose packets are late more often have their own messages reported late.
+    /// a member with late packets has more of its own messages reported as late.
     pub patience: Duration,
 }
 
@@ -97,7 +98,7 @@ pub enum SendError {
     TooFarAhead,
     /// It has more than `TIMED_MAX` bytes.
     TooLarge,
-    /// Too many messages of this peer may not be delivered by all yet: 128, or 32 KiB.
+    /// Too many messages of this peer may be undelivered at some member: 128, or 32 KiB.
     WouldBlock,
 }
 
@@ -146,12 +147,12 @@ pub struct Delivery {
 pub enum Event {
     /// A message, after all older ones, and after those of the same time by lower senders.
     Message(Delivery),
-    /// A message after one that should have followed it, because its sender was late; or one that cannot be held back,
-    /// being too far ahead or one of too many.
+    /// A message whose order is lost: one that should have followed it was delivered before, because its sender was
+    /// late. Or a message that cannot be held back, because it is too far ahead or one of too many.
     Late(Delivery),
     /// This member, which is silent or slow, no longer delays others.
     PeerLate(PeerId),
-    /// It is on time again.
+    /// This member is on time again.
     PeerOnTime(PeerId),
 }
 
@@ -180,8 +181,8 @@ pub struct TimeOrder {
     kept: VecDeque<Timed>,
     /// All other members, and gone ones whose messages the survivors still tell each other.
     peers: SortedMap<PeerId, Peer>,
-    /// By forgotten peer, the number of its last message. After a view dropped a member, the next host may include it
-    /// again, and it resends its kept messages.
+    /// The number of the last message of each forgotten peer. A later view may include that peer again, and then it
+    /// resends messages that were delivered already.
     former: SortedMap<PeerId, u64>,
     held: SortedMap<Key, Vec<u8>>,
     /// The key of the last message that was delivered in order.
@@ -257,8 +258,8 @@ impl TimeOrder {
         self.floor = self.floor.max(now + self.config.lookahead);
     }
 
-    /// The members change. The links to new ones begin now; the survivors tell each other the messages of gone ones,
-    /// so that all deliver the same of them.
+    /// Takes a new list of members. The links to new members begin now. The survivors tell each other the messages of
+    /// members that are gone, so that all deliver the same ones.
     pub fn handle_view(&mut self, now: Time, members: &[PeerId]) {
         self.see_off(members);
         let me = self.me;
@@ -281,8 +282,8 @@ impl TimeOrder {
         self.out.push_back(Transmit { to, bytes });
     }
 
-    /// A link to a member begins anew: messages in flight may be lost, and are sent again. Messages from times when
-    /// it was no member are not: promises to it do not count them.
+    /// Notes that the link to a member began anew. Messages in flight may be lost, and are sent again. Messages from
+    /// before it became a member are not: promises to it do not count them.
     pub fn handle_linked(&mut self, now: Time, peer: PeerId) {
         self.forget(now);
         let Some(linked) = self.peers.get_mut(&peer).filter(|peer| !peer.is_gone()) else { return };
@@ -296,7 +297,7 @@ impl TimeOrder {
         self.kept = kept;
     }
 
-    /// A promise came in a packet.
+    /// Takes a promise that came in a packet.
     pub fn handle_promise(&mut self, now: Time, from: PeerId, promise: Promise) {
         let until = promise.until.min(now + AHEAD_ALLOWED);
         if let Some(peer) = self.peers.get_mut(&from).filter(|peer| !peer.is_gone()) {
@@ -304,16 +305,16 @@ impl TimeOrder {
         }
     }
 
-    /// As [`TimeOrder::promise`], for a packet with or without an update: `None` also when the update's time implies
-    /// the promise. Then [`TimeOrder::on_sent`] and [`TimeOrder::on_fate`] report the fate of the packet.
+    /// As [`TimeOrder::promise`], for a packet with or without an update. `None` also when the update's time implies
+    /// the promise. The caller then reports the packet by [`TimeOrder::on_sent`] and [`TimeOrder::on_fate`].
     pub fn promise_beside(&mut self, now: Time, to: PeerId, has_update: bool) -> Option<Promise> {
         let promise = self.promise(now, to)?;
         let promising = &mut self.peers.get_mut(&to)?.promising;
         promising.states(now, promise.sent, has_update).then_some(promise)
     }
 
-    /// A packet went to a member. `update` names the packet's number and the time of the update in it, if there is
-    /// one; that time is as good as a promise.
+    /// Notes that a packet went to a member. `update` names the packet's number and the time of the update in it, if
+    /// there is one. That time is as good as a promise.
     pub fn on_sent(&mut self, now: Time, to: PeerId, update: Option<(u64, Time)>) {
         if let Some(peer) = self.peers.get_mut(&to) {
             peer.promising.on_sent(now, update.map(|(packet, _)| packet));
@@ -323,15 +324,15 @@ impl TimeOrder {
         }
     }
 
-    /// The fate of a packet with an update.
+    /// Takes the fate of a packet with an update.
     pub fn on_fate(&mut self, to: PeerId, packet: u64, has_arrived: bool) {
         if let Some(peer) = self.peers.get_mut(&to) {
             peer.promising.on_fate(packet, has_arrived);
         }
     }
 
-    /// A packet stated a time, which is as good as a promise that counts the messages of the last one. It is none
-    /// from a member that has not promised on the present link. Whether it was one.
+    /// Takes the time that a packet stated. It is as good as a promise that counts the same messages as the member's
+    /// last one. It is ignored when the member has not promised on the present link. Returns whether it counted.
     pub fn handle_update(&mut self, now: Time, from: PeerId, stated: Time) -> bool {
         let until = (stated + self.config.lookahead).min(now + AHEAD_ALLOWED);
         let peer = self.peers.get_mut(&from).filter(|peer| !peer.is_gone());
@@ -343,7 +344,7 @@ impl TimeOrder {
         true
     }
 
-    /// A message came by the reliable lane. It is ignored when its sender is no member.
+    /// Takes a message of the reliable lane. It is ignored when its sender is no member.
     ///
     /// # Errors
     /// The code that ends the link to its sender.
@@ -380,7 +381,8 @@ impl TimeOrder {
         }
         peer.keep(&message);
         peer.promises.on_received();
-        // An honest member whose clock jumped sends messages too far ahead, or more than can be kept until then.
+        // An honest member whose clock jumped may send messages too far ahead, or more than can be held until they
+        // are due.
         if message.time > now + AHEAD_ALLOWED || self.is_full(from, message.bytes.len()) {
             self.report_late(from, message);
         } else {
@@ -396,7 +398,7 @@ impl TimeOrder {
         count >= TIMED_HELD_MAX || size + more > TIMED_HELD_BYTES_MAX
     }
 
-    /// Stores a message for delivery in its turn, or reports it when that has passed.
+    /// Stores a message until its turn, or reports it as late when its turn has passed.
     fn hold(&mut self, from: PeerId, message: Timed) {
         let key = (message.time, from, message.number);
         if self.delivered.is_some_and(|delivered| key < delivered) {
@@ -432,7 +434,7 @@ impl TimeOrder {
         Some(Event::Message(Delivery { time, from, number, bytes }))
     }
 
-    /// Time passes.
+    /// Does everything that is due at `now`.
     pub fn handle_timeout(&mut self, now: Time) {
         self.raise_floor(now);
         self.forget(now);
@@ -445,7 +447,7 @@ impl TimeOrder {
         self.drop_gone(now);
     }
 
-    /// When time alone makes a message due, or a gone peer forgettable.
+    /// When time alone makes a message due, or lets a gone peer be forgotten.
     #[must_use]
     pub fn poll_timeout(&self, now: Time) -> Option<Time> {
         let due = self.held.first_key_value();
@@ -454,7 +456,8 @@ impl TimeOrder {
         due.into_iter().chain(gone.map(|peer| peer.late_at(self.config.patience))).min()
     }
 
-    /// Until when a member is waited for that may still send something before `key`; `None` when there is none.
+    /// Until when a message with this key waits for members that may still send an earlier one; `None` when it need
+    /// not.
     fn blocked_until(&self, now: Time, key: Key) -> Option<Time> {
         let peers = self.peers.iter();
         let others =
@@ -462,7 +465,7 @@ impl TimeOrder {
         blocked_until(now, key, self.own_bound(), others)
     }
 
-    /// This peer's own entry in that: its id, its bound, and the time after a message's from which it is late.
+    /// This peer's own entry for `blocked_until`: its id, its bound and its lookahead.
     const fn own_bound(&self) -> (PeerId, Time, Duration) {
         (self.me, self.floor, self.config.lookahead)
     }
@@ -481,15 +484,15 @@ impl TimeOrder {
     }
 }
 
-/// Until when a member is waited for that may still send something before `key`; `None` when there is none. `others`
-/// gives their ids, their bounds, and when each becomes late.
+/// Until when a message with this key waits for members that may still send an earlier one; `None` when it need not.
+/// `others` gives their ids, their bounds, and when each becomes late.
 pub(crate) fn blocked_until(
     now: Time,
     (time, sender, _): Key,
     (me, floor, lookahead): (PeerId, Time, Duration),
     others: &mut dyn Iterator<Item = (PeerId, Time, Time)>,
 ) -> Option<Time> {
-    // At the same time the lower sender goes first; of one sender the lower number.
+    // At the same time the lower sender goes first, and of one sender the lower number.
     let may_precede = |bound: Time, of: PeerId| bound < time || (bound == time && of < sender);
     let own = (time - lookahead) + Duration::from_micros(1);
     let mut last = may_precede(floor, me).then_some(own.max(now));

@@ -9,24 +9,23 @@
 //! the other has its number. This holds within one order; messages of another order may come earlier or later.
 //!
 //! The sequencer of docs/sources.md, "Pacman", sends each message to all and then its number to all: N · (N − 1)
-//! messages and N − 1 for each number. Here a step in which N members send a message each takes N − 1 submissions,
-//! and
-//! N − 1 messages that hold all of them when the host is polled once per step: fewer than 2N.
+//! messages and N − 1 for each number. Here a step in which each of N members sends a message takes fewer than 2N
+//! messages: N − 1 submissions, and N − 1 messages that hold all of them when the host is polled once per step.
 //!
 //! *When the host is lost* its numbers end with the last that a survivor has. All survivors deliver up to that one.
-//! The next host numbers on, beginning with its members' unnumbered submissions. So a survivor's message is delivered
-//! once, and a lost member's at most once, by all survivors or by none.
+//! The next host continues the numbers, first with its members' unnumbered submissions. So a survivor's message is
+//! delivered once, and a lost member's at most once, by all survivors or by none.
 //!
-//! *A lost member* may have seen more: a dead host may have delivered its own last numbers, which are then given
-//! anew. Where that matters, as with a prize, [`Total::send_stable`] waits until the host's backups hold the message.
-//! Then no single failure can undo what any member has seen.
+//! *A lost member* may have seen more: a dead host may have delivered its own last numbers, which are then given to
+//! other messages. Where that matters, as with a prize, [`Total::send_stable`] waits until the host's backups hold
+//! the message. Then no single failure can undo what any member has seen.
 
 use samovar_wire::{CloseCode, PeerId};
 
 use crate::log::{Log, Purpose};
 use crate::order::{Event, Order, SendError, Transmit, View, order_by_inner};
 
-/// One member's part in a total and causal order. It is delivered its own messages in their places.
+/// One member's part in a total and causal order. A member is delivered its own messages, too, in their places.
 #[derive(Clone, Debug)]
 pub struct Total(Log);
 

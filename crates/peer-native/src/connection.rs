@@ -1,14 +1,15 @@
 //! One direct connection: a peer connection with its two channels, run by a task of its own.
 //!
 //! Responsible for one attempt from its description to its end. The attempt reports [`ConnectionEvent::Opened`] only
-//! when both channels carry, and [`ConnectionEvent::Closed`] once, for any of these reasons: a channel or the
-//! connection closed, the attempt took too long, a message was larger than any honest one, the stack panicked. It
-//! refuses to wait for its reader beyond the queue that it was given, and to queue without a bound for a slow link.
+//! when both channels can carry messages, and [`ConnectionEvent::Closed`] once, for any of these reasons: a channel
+//! or the connection closed, the attempt took too long, a message was larger than any honest one, the stack panicked.
+//! All queues are bounded: the task waits while its reader's queue is full. Over a slow link it drops unreliable
+//! messages, and ends at too many reliable ones.
 //!
-//! The SCTP client of the stack silently loses the messages that arrive between its association and its first look at
-//! the channels (`TOOLCHAIN.md`). The offerer is that client. So the offerer greets with an empty message, and the
-//! answerer keeps quiet until it has heard something, for [`HELLO_WAIT`] at most. The connection drops empty messages
-//! on the reliable channel.
+//! The stack's SCTP client silently loses messages that arrive after its SCTP association is up and before it first
+//! looks at its channels. The offerer is that client. So the offerer greets with an empty message. The answerer sends
+//! nothing until it has received a message, for [`HELLO_WAIT`] at most. The connection drops empty messages on the
+//! reliable channel.
 
 mod guarded_runtime;
 mod stack;
@@ -42,7 +43,7 @@ pub enum Role {
 pub enum ConnectionEvent {
     /// The offer or answer, complete with candidates.
     Described(String),
-    /// Both channels carry.
+    /// Both channels can carry messages.
     Opened,
     /// A message arrived, at most 64 KiB; never empty on the reliable channel.
     Packet(Mode, Bytes),
@@ -87,12 +88,12 @@ pub struct IceServer {
     pub credential: String,
 }
 
-/// A reliable message found more than 1 MiB queued before it: the connection is of no more use.
+/// The error of a reliable message that found more than 1 MiB queued before it. The connection is of no more use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow;
 
-/// The handle of a connection. Dropping it closes the connection, after a quarter of a second at most for the queued
-/// messages. The owner ignores the events that the connection reports after that.
+/// The handle of a connection. Dropping it closes the connection; the queued messages have a quarter of a second to
+/// go out first. The owner ignores the events that the connection reports after that.
 #[derive(Debug)]
 pub struct Connection {
     commands: UnboundedSender<Command>,
@@ -135,7 +136,7 @@ impl Connection {
 
     /// Hands over the answer to the offer of this attempt.
     pub fn accept(&self, answer: String) {
-        // A task that has ended has already said so: nothing is left to say.
+        // The command is lost only when the task has ended, and the task reports its end by itself.
         let _ = self.commands.send(Command::Accept(answer));
     }
 
@@ -154,8 +155,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Bytes that wait in both channels. The number includes the bytes that the stack has sent and has no ack for. It
-    /// adds the bytes that wait for the task now to those that the stack held when it last took a message.
+    /// Bytes that wait in both channels: those that wait for the task now, and those that the stack held when it last
+    /// took a message. The stack's bytes include those that it has sent and has no ack for.
     #[must_use]
     pub fn backlog(&self) -> usize {
         let Waiting { unreliable, reliable, in_stack } = &*self.waiting;
@@ -172,7 +173,8 @@ enum Command {
     Send(Mode, Vec<u8>),
 }
 
-/// Bytes on the way from the handle to the task, and the bytes that the stack held of each channel when last asked.
+/// Bytes on the way from the handle to the task, and the bytes of each channel that the stack held when the task last
+/// asked it.
 #[derive(Debug, Default)]
 struct Waiting {
     unreliable: AtomicUsize,
@@ -216,7 +218,8 @@ struct Outlet {
 }
 
 impl Outlet {
-    /// Reports an event, and waits for room: a slow reader slows down the sender at the other end.
+    /// Reports an event, and waits for room in the reader's queue: a slow reader slows down the sender at the other
+    /// end.
     async fn report(&self, event: ConnectionEvent) -> Result<(), Ended> {
         self.events.send((self.key, event)).await.map_err(|_| Ended("nobody listens any more"))
     }
@@ -271,7 +274,7 @@ fn is_end(event: &DataChannelEvent) -> bool {
     matches!(event, DataChannelEvent::OnClose | DataChannelEvent::OnClosing | DataChannelEvent::OnError)
 }
 
-/// A connection at work.
+/// One attempt, while its task runs.
 struct Attempt<'a> {
     stack: &'a Stack,
     outlet: &'a Outlet,
@@ -279,7 +282,8 @@ struct Attempt<'a> {
     /// Whether the unreliable and the reliable channel said that they are open.
     open: (bool, bool),
     is_open: bool,
-    /// Time by which the connection must be open; after that, the end of the wait for a greeting.
+    /// Time by which both channels must be open. Once they are, the answerer keeps here the end of its wait for the
+    /// greeting.
     deadline: Instant,
 }
 
@@ -319,7 +323,7 @@ impl Attempt<'_> {
                 Role::Answer(offer) => Some(offer),
             })
             .await?;
-        // Later candidates are not worth the wait: those of the other side may be enough.
+        // Leaves out candidates that come later: those of the other side may be enough.
         let _ = timeout(GATHER_WITHIN, self.stack.signals.gathered.notified()).await;
         let description = self.stack.description().await.ok_or(Ended("no description"))?;
         self.outlet.report(ConnectionEvent::Described(description)).await
@@ -336,7 +340,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Returns what the stack holds of the channel, in bytes.
+    /// Sends a message, and returns how many bytes of the channel the stack holds then.
     async fn send(&self, mode: Mode, bytes: &[u8]) -> Result<usize, Ended> {
         let channel = self.stack.channel(mode);
         let queued = channel.outstanding_bytes().await?;
@@ -387,7 +391,8 @@ impl Attempt<'_> {
     }
 
     async fn on_message(&mut self, mode: Mode, bytes: Bytes) -> Result<(), Ended> {
-        // The stack opens both channels at once and passes no message up before: a message proves that both carry.
+        // The stack opens both channels at once, and passes no message up before that. So a message proves that both
+        // are open.
         if !self.is_open {
             self.become_open().await?;
         }

@@ -1,4 +1,4 @@
-//! The task that owns a peer: it feeds the peer with arrivals, carries out the peer's wishes, and runs the game in
+//! The task that owns a peer: it feeds the peer with arrivals, carries out the peer's requests, and runs the game in
 //! between.
 //!
 //! The peer and its game share one task, so they need no locks. The task waits for no socket: each socket has a task of
@@ -26,8 +26,8 @@ use crate::relay_socket::{OpenError, RelayEvent, RelaySocket};
 /// peer sends nothing, and the others soon take it for lost. If the peer was the host, another succeeds it as after a
 /// crash, and the peer learns this when the call returns.
 ///
-/// A game calls `stepped` on the session in each tick, or asks for its lockstep, which calls it as well. Once a game
-/// has called it on a host, a host that stops for two seconds hands over
+/// A game calls `stepped` on the session in each tick, or uses the session's lockstep, which calls `stepped` as well.
+/// Once a game has called it, a host whose game makes no step for two seconds hands over
 /// ([`Rules::steps_within`](samovar_peer::Rules::steps_within)).
 pub trait Game: Send + 'static {
     /// The time between two calls of [`on_tick`](Self::on_tick); asked once. Default: a thirtieth of a second.
@@ -35,7 +35,7 @@ pub trait Game: Send + 'static {
         Duration::from_micros(33_333)
     }
 
-    /// An event of the peer. The driver sends at once what the game makes the peer do in answer.
+    /// An event of the peer. The game may call the peer in answer; the driver sends the resulting messages at once.
     fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent);
 
     /// The relay's WebSocket did not open. The peer tries again by itself, which is useless when the error is
@@ -59,12 +59,12 @@ type Act<G> = Box<dyn FnOnce(Time, &mut Peer, &mut G) + Send>;
 
 enum Call<G> {
     Run(Act<G>),
-    /// Somebody waits for the driver.
+    /// Lends the driver to a thread that waits for it.
     Lend(SyncSender<Loan<G>>),
 }
 
-/// Reaches a running peer from threads outside its runtime. It keeps nothing alive: the peer ends by its
-/// [`NativePeer`] alone.
+/// Reaches a running peer from threads outside its runtime. It does not keep the peer alive: the peer ends when its
+/// [`NativePeer`] is stopped or dropped.
 #[derive(Debug)]
 pub struct Lender<G> {
     calls: WeakUnboundedSender<Call<G>>,
@@ -80,7 +80,7 @@ pub struct Loan<G> {
 const QUEUE: usize = 256;
 /// Time that a leaving peer has to hand over and say goodbye.
 const LEAVE_WITHIN: Duration = Duration::from_secs(1);
-/// Time that its sockets have after that to deliver their queues.
+/// Time that the peer's sockets have after the goodbye to deliver their queues.
 const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 
 impl<G: Game> NativePeer<G> {
@@ -94,7 +94,7 @@ impl<G: Game> NativePeer<G> {
         Self { calls, task: tokio::spawn(driver.run(inbox)) }
     }
 
-    /// Runs `call` in the peer's task and returns what it returns; `None` when the task has ended.
+    /// Runs `call` in the peer's task and returns its result; `None` when the task has ended.
     pub async fn with<R: Send + 'static>(
         &self,
         call: impl FnOnce(Time, &mut Peer, &mut G) -> R + Send + 'static,
@@ -108,7 +108,7 @@ impl<G: Game> NativePeer<G> {
         result.await.ok()
     }
 
-    /// Reaches this peer from threads outside its runtime.
+    /// Returns a handle by which threads outside this peer's runtime reach it.
     #[must_use]
     pub fn lender(&self) -> Lender<G> {
         Lender { calls: self.calls.downgrade() }
@@ -144,7 +144,7 @@ impl<G> Loan<G> {
 impl<G> Drop for Loan<G> {
     fn drop(&mut self) {
         if let (Some(driver), Some(back)) = (self.driver.take(), self.back.take()) {
-            // Its runtime may have ended.
+            // The driver is lost when the peer's runtime has ended.
             let _ = back.send(driver);
         }
     }
@@ -199,11 +199,11 @@ impl<G> Driver<G> {
         Time::from_micros(u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 
-    /// Lends the driver, and waits until it is back; `None` when it was lost.
+    /// Lends the driver, and waits until it is back; `None` when the borrower did not return it.
     async fn lend(self, to: SyncSender<Loan<G>>) -> Option<Self> {
         let (back, given_back) = oneshot::channel();
         let loan = Loan { driver: Some(self), back: Some(back) };
-        // A borrower that waits no longer gives it back at once.
+        // When the borrower no longer waits, the loan is dropped here and the driver comes back at once.
         drop(to.send(loan));
         given_back.await.ok()
     }
@@ -227,7 +227,8 @@ impl<G: Game> Driver<G> {
         }
     }
 
-    /// `None` when a borrower did not give the driver back.
+    /// Runs until the handle is dropped, then leaves and returns the game; `None` when a borrower did not give the
+    /// driver back.
     async fn run(mut self, mut calls: UnboundedReceiver<Call<G>>) -> Option<G> {
         let mut ticks = interval(self.game.tick().max(Duration::from_millis(1)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -267,7 +268,7 @@ impl<G: Game> Driver<G> {
     async fn leave(mut self, mut ticks: Interval) -> G {
         self.peer.leave(self.now());
         self.drain();
-        // The peer may have an office to hand over first; it closes the sockets that it no longer needs.
+        // A host hands over first. The peer closes the sockets that it no longer needs.
         let goodbye = async {
             while !self.relays.is_empty() || !self.connections.is_empty() {
                 self.turn(&mut ticks).await;
@@ -275,8 +276,8 @@ impl<G: Game> Driver<G> {
             }
         };
         if timeout(LEAVE_WITHIN, goodbye).await.is_err() {
-            // The office has no successor, for example because all leave at once. The relay must hear of this leave:
-            // otherwise it would wait for this peer to come back.
+            // The hand-over found no successor, for example because all leave at once. The relay must hear of this
+            // leave: otherwise it would wait for this peer to come back.
             self.peer.leave_at_once(self.now());
             self.drain();
         }
@@ -292,15 +293,15 @@ impl<G: Game> Driver<G> {
         game
     }
 
-    /// The time when the peer next needs a turn; an hour from now stands for never.
+    /// The time at which the peer next needs a call of `handle_timeout`, and an hour from now at most.
     fn wake(&self) -> Instant {
         let latest = Instant::now() + Duration::from_secs(3_600);
         let wanted = self.peer.poll_timeout().map(|time| Duration::from_micros(time.as_micros()));
         wanted.and_then(|span| self.origin.checked_add(span)).map_or(latest, |wake| wake.min(latest))
     }
 
-    /// Passes on the messages that have already arrived, so that the peer blames no member for the silence of its own
-    /// late task.
+    /// Passes on the messages that have already arrived. Otherwise a peer whose task runs late would take the members
+    /// for silent.
     fn take_queued(&mut self) {
         for _ in 0..2 * QUEUE {
             let Some(input) = self.inputs.try_next() else { return };
@@ -365,7 +366,7 @@ impl<G: Game> Driver<G> {
         }
     }
 
-    /// Carries out the peer's wishes until there are none.
+    /// Carries out the peer's requests until there are none.
     fn drain(&mut self) {
         self.tell_backlogs();
         loop {

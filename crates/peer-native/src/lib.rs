@@ -1,4 +1,4 @@
-//! Drives a peer with tokio and the `webrtc` crate: for robots, tests, and native clients of other people.
+//! Drives a peer with tokio and the `webrtc` crate: for robots, tests, and native games of others.
 //!
 //! Responsible for moving bytes, descriptions and time between a [`Peer`](samovar_peer::Peer) and the world: the
 //! relay's WebSocket, direct connections, tokio's clock. It decides nothing about the protocol.
@@ -17,7 +17,7 @@
 //!             PeerEvent::Session(Event::MemberJoined { member, .. }) => {
 //!                 let Some(session) = peer.session_mut() else { return };
 //!                 let greeting = format!("welcome, {}", member.name);
-//!                 // It fails only when too much waits for that member already.
+//!                 // Sending fails only when too much already waits for that member.
 //!                 let _ = session.send(Target::Peer(member.peer), Lane::GAME, greeting.as_bytes());
 //!             }
 //!             PeerEvent::Session(Event::Message { from, bytes, .. }) => {
@@ -71,7 +71,7 @@ pub use trust::{Trust, TrustError};
 /// Unpredictable bytes from the operating system, for `PeerConfig::entropy`.
 ///
 /// # Panics
-/// When the operating system has none, which does not happen on a supported system.
+/// When the operating system has no random bytes, which does not happen on a supported system.
 #[must_use]
 pub fn entropy() -> [u8; 32] {
     let mut bytes = [0; 32];

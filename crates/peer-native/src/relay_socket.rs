@@ -1,7 +1,7 @@
 //! The WebSocket to the relay, run by a task of its own.
 //!
-//! Responsible for one connection from its opening to its end, which it reports once. It refuses messages larger than
-//! the largest of the protocol, and refuses to queue more than 1 MiB for a relay that does not read.
+//! Responsible for one connection from its opening to its end; the end is reported once. The socket refuses messages
+//! of more than twice the protocol's largest, and refuses to queue more than 1 MiB for a relay that does not read.
 
 mod open_error;
 
@@ -52,8 +52,8 @@ const QUEUE_MAX: usize = 1_024 * 1_024;
 
 impl RelaySocket {
     /// Opens `url` (`ws://host:port/path`, or `wss:` with a certificate of a trusted authority). The caller must be
-    /// within a tokio runtime. The socket's events go to `events`, under `generation`, by which the owner recognises
-    /// those of a replaced socket.
+    /// within a tokio runtime. The socket's events go to `events`, marked with `generation`, so that the owner can
+    /// tell a replaced socket's events.
     #[must_use]
     pub fn open(url: String, trust: Trust, generation: u32, events: Sender<(u32, RelayEvent)>) -> Self {
         let (outgoing, inbox) = unbounded_channel();
@@ -87,7 +87,7 @@ impl RelaySocket {
             return Err(Overflow);
         }
         self.waiting.fetch_add(bytes.len(), Ordering::Relaxed);
-        // A task that has ended has already said so: nothing is left to say.
+        // The message is lost only when the task has ended, and the task reports its end by itself.
         let _ = self.outgoing.send(bytes);
         Ok(())
     }
@@ -123,7 +123,7 @@ async fn connect(url: &str, trust: &Trust) -> Result<Socket, OpenError> {
         .read_buffer_size(16 * 1_024)
         .max_message_size(Some(2 * RELAY_MESSAGE_MAX))
         .max_frame_size(Some(2 * RELAY_MESSAGE_MAX));
-    // A relay on this machine or in a private network needs no certificates, and this machine may have none.
+    // Only `wss:` loads certificates: a relay in a private network needs none, and this machine may have none.
     let connector = if url.starts_with("wss:") {
         Connector::Rustls(trust.config().map_err(|why| OpenError::without_trust(url, why))?)
     } else {

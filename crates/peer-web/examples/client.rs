@@ -13,7 +13,7 @@ thread_local! {
     static PEER: RefCell<Option<WebPeer>> = const { RefCell::new(None) };
 }
 
-/// Joins the game with that code, or founds one.
+/// Joins the game with this code, or founds a game when the text is no code.
 #[wasm_bindgen]
 pub fn join(relay_url: &str, code: &str, name: &str) {
     let purpose = GameCode::parse(code).map_or(Purpose::Create(None), Purpose::Join);
@@ -47,7 +47,7 @@ pub fn step(bytes: &[u8]) -> Option<usize> {
         let session = peer.session_mut()?;
         session.stepped(now);
         if has_joined {
-            // A full table has no room for the object.
+            // Fails when there are too many objects already.
             let _ = session.edit(now).create(Traits::of(samovar_wire::Kind(1)), &[bytes]);
         }
         let mine = session.objects().find(|object| object.owner() == session.me()).map(|object| object.id());

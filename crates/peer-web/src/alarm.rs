@@ -1,9 +1,9 @@
 //! The alarm that wakes the peer in time, as far as the browser lets it.
 //!
 //! After a sleep a tab finds its timer due and messages waiting at the same moment. The peer must hear the messages
-//! first. So a due alarm takes one more turn through the event loop, by a message to itself. A hidden tab throttles
-//! timers, but not this message: there, incoming messages drive the due work. When no messages come in, a worker drives
-//! the due work, and its timers are not throttled either.
+//! first. So a due alarm takes one more turn through the event loop, by a message to itself. A browser throttles the
+//! timers of a hidden tab, and does not throttle this message or a worker's timers. So in a hidden tab arriving
+//! messages start the due work, and when none arrive, a worker's timer does.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use web_sys::{MessageChannel, MessagePort};
 use crate::listener::{Listener, Timeout};
 use crate::pacer::Pacer;
 
-/// One alarm; it rings once each time it was set.
+/// One alarm. It fires once each time that it was set.
 pub(crate) struct Alarm {
     ring: Rc<dyn Fn(Ring)>,
     state: RefCell<State>,
@@ -23,7 +23,7 @@ pub(crate) struct Alarm {
     pacer: Option<Pacer>,
 }
 
-/// The reason why an alarm rings.
+/// The reason why an alarm fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ring {
     /// A timer has run out. The owner sets the alarm again, and the alarm then finds its time due.
@@ -34,12 +34,13 @@ pub(crate) enum Ring {
 
 enum State {
     Off,
-    /// The timer replaces the worker where there is none.
+    /// Waits for this time. The page's own timer runs only where the worker does not.
     Waiting {
         until: Time,
         _timer: Option<Timeout>,
     },
-    /// The time has come. The timer replaces the message where the browser has none.
+    /// The time has come, and the message to itself is on its way. The timer runs only where the message could not be
+    /// sent.
     Turning {
         _timer: Option<Timeout>,
     },
@@ -62,8 +63,8 @@ impl Alarm {
         Self { ring, state: RefCell::new(State::Off), turn, pacer }
     }
 
-    /// Rings at `wanted`, or stays silent. The owner calls this after every ring, and whenever the time may have
-    /// changed.
+    /// Lets the alarm fire at `wanted`, or not at all. The owner calls this each time the alarm has fired, and
+    /// whenever the time may have changed.
     pub(crate) fn set(&self, now: Time, wanted: Option<Time>) {
         if self.rings_soon_enough(now, wanted) {
             return;
@@ -78,7 +79,7 @@ impl Alarm {
         }
     }
 
-    /// Whether the alarm rings early enough as it is. One early ring costs less than a new timer for every packet.
+    /// Whether the alarm fires early enough as it is. Firing early once costs less than a new timer for every packet.
     fn rings_soon_enough(&self, now: Time, wanted: Option<Time>) -> bool {
         match (&*self.state.borrow(), wanted) {
             (State::Turning { .. }, _) => true,
@@ -87,13 +88,14 @@ impl Alarm {
         }
     }
 
-    /// Drops the former state only when nothing is borrowed any more: its timer calls the browser.
+    /// Replaces the state. Drops the former state only when nothing is borrowed any more, because dropping its timer
+    /// calls the browser.
     fn set_state(&self, state: State) {
         let former = self.state.replace(state);
         drop(former);
     }
 
-    /// The owner calls this after a ring.
+    /// Turns the alarm off. The owner calls this after the alarm has fired.
     pub(crate) fn rang(&self) {
         self.set_state(State::Off);
     }
@@ -164,7 +166,7 @@ pub(crate) mod tests {
     }
 
     #[wasm_bindgen_test]
-    async fn a_due_alarm_waits_for_one_turn_and_rings_once() {
+    async fn a_due_alarm_fires_once_after_one_event_loop_turn() {
         let (alarm, rings) = alarm();
         for _ in 0..3 {
             alarm.set(now(), Some(Time::ZERO));
@@ -179,7 +181,7 @@ pub(crate) mod tests {
     }
 
     #[wasm_bindgen_test]
-    async fn an_earlier_time_replaces_a_later_one_and_none_silences() {
+    async fn an_earlier_time_replaces_a_later_one_and_none_cancels() {
         let (alarm, rings) = alarm();
         let start = now();
         alarm.set(start, Some(start + Duration::from_millis(60_000)));
@@ -195,7 +197,7 @@ pub(crate) mod tests {
     }
 
     #[wasm_bindgen_test]
-    async fn a_dropped_alarm_is_silent() {
+    async fn a_dropped_alarm_does_not_fire() {
         let (alarm, rings) = alarm();
         alarm.set(now(), Some(now() + Duration::from_millis(10)));
         drop(alarm);

@@ -1,12 +1,12 @@
 //! One direct connection: an `RTCPeerConnection` with its two channels.
 //!
 //! Responsible for one attempt from its description to its end. The attempt reports [`ConnectionEvent::Opened`] only
-//! when both channels carry, and [`ConnectionEvent::Closed`] once, for any of these reasons: a channel or the
-//! connection closed, the attempt took too long, a message was larger than any honest one. After its owner dropped it,
-//! it reports nothing. It refuses to queue without a bound for a slow link.
+//! when both channels can carry messages, and [`ConnectionEvent::Closed`] once, for any of these reasons: a channel
+//! or the connection closed, the attempt took too long, a message was larger than any honest one. After its owner
+//! dropped it, it reports nothing. It refuses to queue without a bound for a slow link.
 //!
-//! The offerer greets with an empty message: a native peer that answers waits for it (see `peer-native`). The
-//! connection drops empty messages on the reliable channel.
+//! The offerer greets with an empty message, because a native peer that answers waits for a first message (see
+//! `peer-native`). The connection drops empty messages on the reliable channel.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -40,7 +40,7 @@ pub enum Role {
 pub enum ConnectionEvent {
     /// The offer or answer, complete with candidates.
     Described(String),
-    /// Both channels carry.
+    /// Both channels can carry messages.
     Opened,
     /// A message arrived, at most 64 KiB; never empty on the reliable channel.
     Packet(Mode, Vec<u8>),
@@ -79,8 +79,8 @@ pub struct IceServer {
     pub credential: String,
 }
 
-/// A reliable message found more than 1 MiB queued before it, or could not be sent at all: the connection is of no more
-/// use.
+/// The error of a reliable message that found more than 1 MiB queued before it, or could not be sent at all. The
+/// connection is of no more use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow;
 
@@ -90,15 +90,15 @@ const UNRELIABLE_QUEUE: u32 = 64 * 1_024;
 pub(crate) const RELIABLE_QUEUE: u32 = 1_024 * 1_024;
 /// Bytes of the largest message that is passed on. Every layer above has a smaller limit.
 const MESSAGE_MAX: u32 = 64 * 1_024;
-/// The most messages kept that arrive before both channels have said that they are open.
+/// The most messages that a connection keeps until both channels have said that they are open.
 const EARLY_MAX: usize = 64;
 /// The longest time to gather candidates, in milliseconds.
 const GATHER_WITHIN: i32 = 1_000;
 /// Milliseconds that a connection has, after its owner dropped it, to deliver the queued messages.
 const LINGER: i32 = 250;
 
-/// The handle of a connection. Dropping it closes the connection, after a quarter of a second at most for the queued
-/// messages.
+/// The handle of a connection. Dropping it closes the connection; the queued messages have a quarter of a second to
+/// go out first.
 #[derive(Debug)]
 pub struct Connection {
     shared: Rc<Shared>,
@@ -174,7 +174,7 @@ impl Connection {
             (Mode::Unreliable, queued) if queued > UNRELIABLE_QUEUE => Ok(()),
             (Mode::Reliable, queued) if queued > RELIABLE_QUEUE => Err(Overflow),
             (Mode::Unreliable, _) => {
-                // The message is lost like any other. A channel that is gone reports so by its own event.
+                // An unreliable message may be lost. A channel that is gone reports that by its own event.
                 let _ = channel.send_with_u8_array(bytes);
                 Ok(())
             }
@@ -351,7 +351,7 @@ impl Shared {
 /// A message larger than every limit.
 struct TooLarge;
 
-/// Returns the bytes of a message. Text counts as its bytes, and the core judges them.
+/// Returns the bytes of a message. A text is taken as its bytes, which the peer checks as it checks any others.
 fn message(data: &JsValue) -> Result<Vec<u8>, TooLarge> {
     let bytes = match (data.dyn_ref::<ArrayBuffer>(), data.as_string()) {
         (Some(buffer), _) if buffer.byte_length() > MESSAGE_MAX => return Err(TooLarge),
@@ -394,8 +394,9 @@ fn description(kind: RtcSdpType, sdp: &str) -> RtcSessionDescriptionInit {
 
 #[wasm_bindgen]
 extern "C" {
-    /// A connection that may refuse to make a channel, and whose refusal can be caught. In web-sys the exception passes
-    /// through every function that waits for the call. A stand-in from an extension may return anything.
+    /// `RTCPeerConnection`, with a `createDataChannel` whose exception Rust can catch. web-sys declares this method
+    /// without `catch`: its exception would pass through every caller. The result has no type yet, because an
+    /// extension may have replaced the method.
     type Channels;
 
     #[wasm_bindgen(method, catch, js_name = createDataChannel)]
@@ -406,7 +407,7 @@ extern "C" {
     ) -> Result<JsValue, JsValue>;
 }
 
-/// Makes a channel. Throws the browser's error: it has no room for a channel, or an extension interferes.
+/// Makes a channel. Returns the browser's error when it has no room for a channel or an extension interferes.
 fn channel(connection: &RtcPeerConnection, mode: Mode) -> Result<RtcDataChannel, JsValue> {
     let init = RtcDataChannelInit::new();
     init.set_negotiated(true);

@@ -1,8 +1,9 @@
-//! Runs a peer in a page: the driver tells the peer what the browser reports, and carries out the peer's wishes.
+//! Runs a peer in a page: the driver tells the peer what the browser reports, and carries out the peer's requests.
 //!
 //! The browser may call back while the driver is at work: for example, closing one socket can end another at once. So
-//! the driver queues every event first, and the call that is already at work takes it. The driver borrows nothing while
-//! it calls the browser or the page: when either throws, the peer can still say that it goes.
+//! the driver queues every event first, and the call that is already at work takes it. The driver borrows nothing
+//! while it calls the browser or the page. So after an exception of either, the peer can still announce that it goes
+//! away.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -30,14 +31,15 @@ pub(crate) struct Driver {
     /// The relay's sockets: two while the peer moves from one network to another.
     relays: Carriers<SocketId, RelaySocket>,
     connections: Carriers<ConnectionKey, Connection>,
-    /// The relay's UDP ports, once known. They tell this page the address at which other members see it.
+    /// The relay's UDP ports as STUN servers, once known. They tell this page the address at which other members see
+    /// it.
     mirrors: RefCell<Vec<IceServer>>,
     inquiry: Inquiry,
     alarm: Alarm,
     _network: Network,
     queue: RefCell<VecDeque<Input>>,
     is_at_work: Cell<bool>,
-    /// The page's function; nothing while it is being called.
+    /// The page's function; `None` while it runs.
     on_wake: Cell<Option<OnWake>>,
     wake_wanted: Cell<bool>,
     myself: Weak<Self>,
@@ -78,7 +80,7 @@ impl Driver {
         }
     }
 
-    /// Gives the page access to the peer, then carries out the peer's wishes.
+    /// Gives the page access to the peer, then carries out the peer's requests.
     ///
     /// # Panics
     /// When called from within `access`.
@@ -88,13 +90,14 @@ impl Driver {
         result
     }
 
-    /// Says that this peer goes away, even after a panic.
+    /// Announces that this peer goes away, even after a panic.
     pub(crate) fn go_away(&self) {
         let now = now();
         if let Ok(mut peer) = self.peer.try_borrow_mut() {
             peer.go_away(now);
         } else {
-            // The peer has panicked. Without an open socket the others notice its silence.
+            // The peer is still borrowed, so it has panicked. Only the relay can be told; without an open socket to
+            // it, the others notice the silence.
             for (_, relay) in self.relays.all() {
                 let _ = relay.send(&RelayFrame::control(&ToRelay::Away));
             }
@@ -103,12 +106,12 @@ impl Driver {
         self.drain();
     }
 
-    /// The answer of the server that is in the place of the relay's WebSocket.
+    /// The HTTP answer that came in place of the relay's WebSocket.
     pub(crate) fn obstacle(&self) -> Option<Obstacle> {
         self.inquiry.obstacle()
     }
 
-    /// Takes every queued event and carries out the peer's wishes. A call that finds another one at work leaves the
+    /// Takes every queued event and carries out the peer's requests. A call that finds another one at work leaves the
     /// queue to it.
     pub(crate) fn work(&self) {
         if self.is_at_work.replace(true) {
@@ -129,7 +132,7 @@ impl Driver {
     fn work_and_wake(&self) {
         self.work();
         while self.wake_wanted.get() {
-            // The page called this function from within its own call: the outer call sees the newest wishes.
+            // The page's function is running, and it has called the peer. The outer loop calls that function again.
             let Some(mut on_wake) = self.on_wake.take() else { return };
             self.wake_wanted.set(false);
             on_wake();
@@ -137,7 +140,7 @@ impl Driver {
         }
     }
 
-    /// Tells the peer something, or asks it something.
+    /// Calls the peer with the current time.
     fn tell<R>(&self, say: impl FnOnce(&mut Peer, Time) -> R) -> R {
         let now = now();
         say(&mut self.peer.borrow_mut(), now)
@@ -209,7 +212,7 @@ impl Driver {
         }
     }
 
-    /// Carries out the peer's wishes until there are none. The peer's events wait for the page.
+    /// Carries out the peer's requests until there are none. The peer's events wait for the page.
     fn drain(&self) {
         self.tell_backlogs();
         loop {
@@ -300,7 +303,7 @@ fn push(driver: &Weak<Driver>, input: Input) {
     }
 }
 
-/// Sockets or connections by their keys. One that is taken out is dropped only when nothing is borrowed any more:
+/// Sockets or connections by their keys. A removed one is dropped only when nothing is borrowed any more, because
 /// closing it may make the browser call back.
 struct Carriers<K, C>(RefCell<SortedMap<K, Rc<C>>>);
 

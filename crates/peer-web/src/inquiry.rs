@@ -1,5 +1,5 @@
-//! The reason why the relay's WebSocket does not open. A browser does not tell it to a page. So the page asks the same
-//! address by `fetch`, and keeps the answer.
+//! Finds out why the relay's WebSocket does not open. A browser does not tell a page the reason. So the page asks the
+//! same address by `fetch`, and keeps the answer.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -18,15 +18,15 @@ const TEXT_MAX: u32 = 400;
 pub struct Obstacle {
     /// The HTTP status.
     pub status: u16,
-    /// The answer's plain text: one line of at most 400 bytes, empty when the answer holds no plain text. A stranger
-    /// wrote it.
+    /// The answer's plain text: one line of at most 400 bytes, empty when the answer holds no plain text. It is
+    /// untrusted.
     pub text: String,
 }
 
 impl Obstacle {
-    /// Whether another attempt would most likely end alike. A gateway whose relay is starting answers with a status of
-    /// 500 or more. A relay that has turned this address away for a moment answers with 429; or, since that holds for
-    /// WebSockets and not for questions, with 426.
+    /// Whether another attempt would most likely end alike. A gateway whose relay is starting answers with a status
+    /// of 500 or more. A relay that turns the WebSockets of this address away for a moment answers with 429; or with
+    /// 426, when it lets this request in, which is no WebSocket.
     #[must_use]
     pub const fn is_final(&self) -> bool {
         self.status < 500 && self.status != 429 && self.status != 426
@@ -53,7 +53,7 @@ pub(crate) struct Inquiry {
 }
 
 impl Inquiry {
-    /// A socket is open: no obstacle is in its way.
+    /// A socket has opened, so there is no obstacle.
     pub(crate) fn on_opened(&self) {
         self.is_open.set(true);
         *self.found.borrow_mut() = None;
@@ -75,18 +75,20 @@ impl Inquiry {
         });
     }
 
-    /// The answer in the place of the last socket that did not open; `None` while it is not known.
+    /// The answer that came in place of the last socket that did not open; `None` while it is not known.
     pub(crate) fn obstacle(&self) -> Option<Obstacle> {
         self.found.borrow().clone()
     }
 }
 
+/// Asks this address, and returns the answer.
+///
 /// # Errors
 /// No server answers, or the page may not read the answer.
 async fn ask(url: &str) -> Result<Obstacle, JsValue> {
     let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
     let request = RequestInit::new();
-    // With this method the browser names the page, as with a WebSocket, even to the page's own origin.
+    // For a POST request the browser sends the page's origin, as it does for a WebSocket, even to that same origin.
     request.set_method("POST");
     let response: Response =
         JsFuture::from(window.fetch_with_str_and_init(url, &request)).await?.dyn_into()?;
@@ -99,7 +101,7 @@ async fn read(response: &Response) -> Result<String, JsValue> {
     let reader: ReadableStreamDefaultReader = body.get_reader().unchecked_into();
     let part = JsFuture::from(reader.read()).await?;
     let bytes: Uint8Array = Reflect::get(&part, &"value".into())?.dyn_into()?;
-    // It makes no difference whether the rest is refused or has already come.
+    // Cancelling refuses the rest of the body. It does not matter whether the rest has already come.
     drop(reader.cancel());
     Ok(tidy(&String::from_utf8_lossy(&bytes.subarray(0, TEXT_MAX).to_vec())))
 }

@@ -4,8 +4,9 @@
 //! WebSocket, direct connections, timers. The crate decides nothing about the protocol, draws nothing, and asks no
 //! third party for anything.
 //!
-//! The crate's clock is a worker from a blob, because timers of a hidden page run once a second at best. A page with a
-//! content security policy allows the worker by `worker-src blob:`. Without that, timers of the page replace it.
+//! The crate's timer runs in a worker made from a blob, because timers of a hidden page run once a second at best. A
+//! page with a content security policy allows the worker by `worker-src blob:`. Without that, timers of the page
+//! replace it.
 //!
 //! ```no_run
 //! use samovar_peer::{PathPolicy, PeerConfig, Purpose, Schemas};

@@ -1,4 +1,4 @@
-//! Callbacks from the browser, of two kinds: each stops when its owner drops its value.
+//! Two kinds of callbacks from the browser: event listeners and timers. Each stops when its owner drops its value.
 //!
 //! A callback may drop its own value. The call in progress then finishes, and no other follows.
 

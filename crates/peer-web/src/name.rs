@@ -18,7 +18,7 @@ extern "C" {
 }
 
 /// Makes a valid name out of typed text: tidy, at most 20 characters as people count them, and at most 80 bytes. The
-/// name may be empty. A browser without `Intl.Segmenter` counts Unicode's characters instead.
+/// name may be empty. In a browser without `Intl.Segmenter`, each Unicode code point counts as a character.
 #[must_use]
 pub fn fit_name(typed: &str) -> String {
     let tidy = name::tidy(typed);

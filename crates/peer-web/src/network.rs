@@ -1,9 +1,9 @@
-//! Learns from the browser that the machine has another network.
+//! Learns from the browser that the machine has changed its network.
 //!
-//! Two events say so: `online` after a time without a network, and a change of the connection's type, for example from
-//! Wi-Fi to cellular, in browsers that tell it (Chromium on phones). The other changes of the connection are estimates
-//! of speed, and are ignored. So is going offline, since the peer can do nothing about it: its open connections fall
-//! silent.
+//! Two events say so: `online` after a time without a network, and a change of the connection's type, for example
+//! from Wi-Fi to cellular, in browsers that tell it (Chromium on phones). The connection's other changes are
+//! estimates of speed, and are ignored. Going offline is ignored, too: the peer can do nothing about it, and its open
+//! connections fall silent.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[wasm_bindgen_test]
-    fn a_connection_changes_by_its_type_and_not_by_its_speed() {
+    fn only_another_connection_type_counts_as_a_change() {
         let (count, changed) = counted();
         let connection = EventTarget::new().expect("a target");
         let _listener = watch_type(connection.clone(), changed);

@@ -11,8 +11,8 @@ use web_sys::{Blob, Url, Worker};
 use crate::alarm::Ring;
 use crate::listener::Listener;
 
-/// The worker's script. The script first says that it runs. Each number that it is sent replaces the last timer, and a
-/// number below zero sets no timer.
+/// The worker's script. The script first posts a message to say that it runs. Each number that it receives replaces
+/// the last timer, and a number below zero sets no timer.
 const SCRIPT: &str =
     "let t;onmessage=e=>{clearTimeout(t);e.data<0||(t=setTimeout(postMessage,e.data,0))};postMessage(0)";
 
@@ -25,7 +25,7 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// Makes a timer that rings like a timer of the page.
+    /// Makes a timer that calls `ring` as a timer of the page would.
     pub(crate) fn new(ring: Rc<dyn Fn(Ring)>) -> Result<Self, JsValue> {
         let blob = Blob::new_with_str_sequence(&Array::of1(&SCRIPT.into()))?;
         let url = Url::create_object_url_with_blob(&blob)?;
@@ -43,8 +43,8 @@ impl Pacer {
         Ok(Self { worker, url, runs, _listener: listener })
     }
 
-    /// Rings once after `millis`; a value below zero sets no ring. Drops any earlier setting. Returns whether it will
-    /// ring: `false` until the worker runs.
+    /// Fires once after `millis`; a value below zero only cancels. Replaces any earlier setting. Returns whether the
+    /// timer will fire: `false` until the worker runs.
     pub(crate) fn set(&self, millis: i32) -> bool {
         self.runs.get() && self.worker.post_message(&millis.into()).is_ok()
     }
@@ -53,7 +53,7 @@ impl Pacer {
 impl Drop for Pacer {
     fn drop(&mut self) {
         self.worker.terminate();
-        // This fails only for a text that is no address at all.
+        // This fails only for a text that is no URL.
         let _ = Url::revoke_object_url(&self.url);
     }
 }
@@ -67,7 +67,7 @@ mod tests {
     wasm_bindgen_test_configure!(run_in_browser);
 
     #[wasm_bindgen_test]
-    async fn a_worker_rings_once_for_the_newest_time() {
+    async fn a_pacer_fires_once_for_the_newest_time() {
         let rings = Rc::new(Cell::new(0));
         let heard = Rc::clone(&rings);
         let pacer = Pacer::new(Rc::new(move |_| heard.set(heard.get() + 1))).expect("workers");

@@ -1,7 +1,7 @@
 //! The WebSocket to the relay.
 //!
-//! Responsible for one connection from its opening to its end, which it reports once. After its owner dropped it,
-//! it reports nothing. It refuses to queue more than 1 MiB for a relay that does not read.
+//! Responsible for one connection from its opening to its end; the end is reported once. After its owner dropped it,
+//! the socket reports nothing. It refuses to queue more than 1 MiB for a relay that does not read.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -67,7 +67,7 @@ impl RelaySocket {
                 callback(&Rc::clone(&shared), &event);
             })
         };
-        // The browser closes a socket after every error.
+        // An error needs no listener: the browser closes a socket after every error.
         let listeners = [
             on("open", |shared, _| shared.on_open())?,
             on("message", Shared::on_message)?,
@@ -103,7 +103,7 @@ impl RelaySocket {
 impl Drop for RelaySocket {
     fn drop(&mut self) {
         self.shared.stage.set(Stage::Closed);
-        // This fails only for close codes, and none is given here.
+        // This fails only for an invalid close code, and none is given here.
         let _ = self.shared.socket.close();
     }
 }
@@ -133,8 +133,7 @@ impl Shared {
 
     fn on_deadline(&self) {
         if self.stage.get() == Stage::Opening {
-            // The browser takes its time to report that a socket which never opened has closed. The owner learns it
-            // now.
+            // The browser reports late that a socket which never opened has closed. The owner learns it now.
             let _ = self.socket.close();
             self.on_close();
         }

@@ -1,22 +1,22 @@
 //! Data that a tab keeps for a reload, where the browser allows it.
 //!
 //! The browser keeps the data per tab, so that a reload finds them and another tab does not steal them. A tab and its
-//! duplicates share them, so that a player can go from one to the other. A new tab goes on as a tab of this browser
-//! that is gone, so that a player who closed the page and opens the link again has the seat back.
+//! duplicates share them, so that a player can go from one to the other. A new tab takes over from a tab of this
+//! browser that is gone, so that a player who closed the page and opens the link again has the seat back.
 //!
 //! All pages of one origin share the browser's storage. Keys begin with `samovar.` and should name the game.
 
 use web_sys::Storage;
 
-/// A tab that gives no sign of life for more seconds is gone.
+/// A tab that gives no sign of life for more than this many seconds is gone.
 const GONE_AFTER: u32 = 6;
 /// Milliseconds between two signs of life that a tab should give: see [`live`].
 pub const LIVES_EVERY: f64 = 1_500.0;
 const WHO: &str = "samovar.who";
-/// The newest entries of this browser, the newest first.
+/// The key of a list: the newest entries of this browser, the newest first.
 const LIST: &str = "samovar.kept";
 
-/// Reads at most this many bytes.
+/// Returns the bytes that are kept under this key; `None` when there are none, or more than `most`.
 #[must_use]
 pub fn get(key: &str, most: usize) -> Option<Vec<u8>> {
     let read = |(storage, key): (Storage, String)| {
@@ -26,7 +26,7 @@ pub fn get(key: &str, most: usize) -> Option<Vec<u8>> {
     shared(key).and_then(read).or_else(|| read((storage()?, key.to_owned())))
 }
 
-/// Keeps these bytes. A full or forbidden storage loses them.
+/// Keeps these bytes under this key. A full or forbidden storage loses them.
 pub fn set(key: &str, bytes: &[u8]) {
     let text = hex(bytes);
     if let Some(storage) = storage() {
@@ -35,7 +35,7 @@ pub fn set(key: &str, bytes: &[u8]) {
     if let Some((storage, key)) = shared(key) {
         // While this tab is there, a duplicate does not give the data back.
         if storage.set_item(&key, &text).is_err() {
-            // It holds older data, which a reload must not prefer to those of the tab.
+            // The shared storage still holds older data. A reload must not prefer them to those of the tab.
             let _ = storage.remove_item(&key);
         }
         keep_newest(&storage, &key);
@@ -55,7 +55,7 @@ pub fn remove(key: &str) {
     }
 }
 
-/// Lets a tab that keeps nothing under this key go on as a tab of this browser that did, and is gone.
+/// If this tab keeps nothing under this key, makes it take over from a tab of this browser that did and is gone.
 pub fn inherit(key: &str) {
     let is_new = shared(key).is_none_or(|(storage, key)| !has(&storage, &key));
     let Some((own, all)) = storage().zip(local_storage()).filter(|(own, _)| is_new && !has(own, key)) else {
@@ -84,20 +84,20 @@ pub fn live() {
     }
 }
 
-/// This tab is about to go: another tab may go on as it at once.
+/// Tells other tabs that this tab is about to go, so that one may take over from it at once.
 pub fn end() {
     if let Some((all, who)) = local_storage().zip(who()) {
         let _ = all.remove_item(&sign_of(&who));
     }
 }
 
-/// A number below 8 that stays the same for this tab and for a tab that goes on as it.
+/// A number below 8 that stays the same for this tab and for a tab that takes over from it.
 #[must_use]
 pub fn number() -> Option<u8> {
     Some(who()?.bytes().last()? % 8)
 }
 
-/// The time, in seconds. Writing or reading fractions would cost a page 16 KB.
+/// The time, in whole seconds. Code that writes or reads fractions would cost a page 16 KB.
 fn seconds() -> u32 {
     (js_sys::Date::now() / 1_000.0) as u32
 }
@@ -123,7 +123,7 @@ fn sign_of(who: &str) -> String {
     format!("samovar.lives.{who}")
 }
 
-/// Forgets the oldest entries: tabs end without a word.
+/// Keeps the newest entries and removes the others, because a tab can end without removing its own.
 fn keep_newest(storage: &Storage, newest: &str) {
     const KEPT: usize = 8;
     let list = storage.get_item(LIST).ok().flatten().unwrap_or_default();

@@ -10,8 +10,8 @@ use crate::driver::Driver;
 use crate::inquiry::Obstacle;
 use crate::name::fit_name;
 
-/// A running peer; clones are handles of the same peer. Dropping the last handle closes the peer's connections without
-/// a word to the other members: [`Peer::leave`] says goodbye.
+/// A running peer; clones are handles of the same peer. Dropping the last handle closes the peer's connections
+/// without telling the other members; [`Peer::leave`] tells them.
 #[derive(Clone)]
 pub struct WebPeer(Rc<Driver>);
 
@@ -64,8 +64,8 @@ impl WebPeer {
         }
     }
 
-    /// The answer in place of the relay's WebSocket, after a socket closed before it was open: the answer of a relay
-    /// that refuses this page, or of a proxy. `None` when a socket is open, and while no server answers at all.
+    /// The HTTP answer that came in place of the relay's WebSocket, for example from a relay that refuses this page
+    /// or from a proxy. `None` when a socket is open, and while no server answers at all.
     #[must_use]
     pub fn obstacle(&self) -> Option<Obstacle> {
         self.0.obstacle()

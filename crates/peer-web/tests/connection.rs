@@ -92,7 +92,7 @@ fn packet(mode: Mode, bytes: &[u8]) -> ConnectionEvent {
 }
 
 #[wasm_bindgen_test]
-async fn both_modes_carry_both_ways() {
+async fn both_channels_carry_messages_both_ways() {
     let (offerer, answerer) = open_pair().await;
     for mode in [Mode::Unreliable, Mode::Reliable] {
         offerer.send(mode, b"to the answerer").expect("sent");
@@ -103,7 +103,7 @@ async fn both_modes_carry_both_ways() {
 }
 
 #[wasm_bindgen_test]
-async fn a_browser_that_makes_no_channel_costs_one_attempt() {
+async fn a_failed_channel_creation_fails_one_attempt_only() {
     let refuse = "RTCPeerConnection.prototype.__make = RTCPeerConnection.prototype.createDataChannel;
         RTCPeerConnection.prototype.createDataChannel = () => { throw new Error('no room') }";
     js_sys::eval(refuse).expect("a script");
@@ -115,7 +115,7 @@ async fn a_browser_that_makes_no_channel_costs_one_attempt() {
 }
 
 #[wasm_bindgen_test]
-async fn a_description_fits_the_wire_and_names_nobody_else() {
+async fn a_description_fits_the_limit_and_names_no_server() {
     let offerer = End::start(Role::Offer);
     let sdp = offerer.description().await;
     assert!(sdp.len() < samovar_wire::limits::DESCRIPTION_MAX, "{} bytes", sdp.len());
@@ -124,7 +124,7 @@ async fn a_description_fits_the_wire_and_names_nobody_else() {
 }
 
 #[wasm_bindgen_test]
-async fn dropping_one_end_sends_what_is_queued_and_closes_the_other() {
+async fn dropping_one_end_sends_its_queue_and_closes_the_other() {
     let (mut offerer, answerer) = open_pair().await;
     for number in 0..50u8 {
         offerer.send(Mode::Reliable, &[number; 1_000]).expect("sent");
@@ -153,7 +153,7 @@ async fn an_attempt_that_does_not_open_in_time_is_closed() {
 }
 
 #[wasm_bindgen_test]
-async fn an_offer_or_answer_that_is_none_closes_the_attempt() {
+async fn an_invalid_offer_or_answer_closes_the_attempt() {
     let answerer = End::start(Role::Answer("v=0\r\nnonsense".to_owned()));
     assert_eq!(answerer.next().await, Some(ConnectionEvent::Closed));
     let offerer = End::start(Role::Offer);
@@ -163,7 +163,7 @@ async fn an_offer_or_answer_that_is_none_closes_the_attempt() {
 }
 
 #[wasm_bindgen_test]
-async fn messages_to_64_kib_pass_whole_and_larger_ones_close() {
+async fn messages_over_64_kib_close_the_connection() {
     let (offerer, answerer) = open_pair().await;
     let large: Vec<u8> = (0..65_536u32).map(|i| i as u8).collect();
     offerer.send(Mode::Reliable, &large).expect("sent");
@@ -173,7 +173,7 @@ async fn messages_to_64_kib_pass_whole_and_larger_ones_close() {
 }
 
 #[wasm_bindgen_test]
-async fn a_slow_link_drops_unreliable_messages_and_refuses_reliable_ones() {
+async fn a_full_queue_drops_unreliable_and_refuses_reliable_ones() {
     let (offerer, answerer) = open_pair().await;
     // The browser sends no message before this function yields to it.
     for _ in 0..1_000 {
@@ -194,7 +194,7 @@ async fn a_slow_link_drops_unreliable_messages_and_refuses_reliable_ones() {
 
 #[wasm_bindgen_test]
 async fn an_owner_may_drop_a_connection_at_any_event() {
-    // The owner may drop a connection at each of its events, inside the browser's callback.
+    // In each round the sink drops the connection at another event, inside the browser's callback.
     for fatal in 0..4 {
         let slot: Rc<RefCell<Option<Connection>>> = Rc::default();
         let heard = Rc::new(Cell::new(0));

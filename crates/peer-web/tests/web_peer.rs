@@ -73,7 +73,7 @@ async fn a_peer_without_a_relay_keeps_waking_its_page() {
 }
 
 #[wasm_bindgen_test]
-async fn a_dropped_peer_wakes_nobody() {
+async fn a_dropped_peer_does_not_wake_its_page() {
     let page = open_page("ws://127.0.0.1:1/ws");
     page.peer.take();
     let woken = page.woken.get();
@@ -82,7 +82,7 @@ async fn a_dropped_peer_wakes_nobody() {
 }
 
 #[wasm_bindgen_test]
-async fn time_passes_and_secrets_differ() {
+async fn the_clock_advances_and_entropy_differs() {
     let before = now();
     sleep(50).await;
     let passed = now().since(before).as_millis_f64();

@@ -1,26 +1,28 @@
-//! Carried packets: bundles that go out together, by members that carry, and how much each member may have carried.
+//! Carried packets: the bundles in which they go out, the carriers that take them, and how much each member may have
+//! carried.
 
 use samovar_wire::carried::{Entry, Leg};
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::{PeerId, SortedMap, Time};
 
-/// Bytes of a bundle, at most; a further packet begins the next datagram.
+/// The most bytes of a bundle. A packet that does not fit begins the next bundle.
 const BUNDLE_MAX: usize = 1_100;
-/// The carried traffic of one member: bytes per second, and bytes at once.
+/// Bytes per second that a carrier carries for one member.
 const RATE: u64 = 1_000_000;
+/// Bytes that a carrier carries for one member at once.
 const BURST: u64 = 256 * 1_024;
 
-/// The receiver of a bundle, and the leg of its way.
+/// The receiver of a bundle, and its leg: up to a carrier, or down from a carrier to the member.
 pub(crate) type BundleKey = (PeerId, Leg);
 
-/// The carried packets of a peer, at either end of their way and in the middle.
+/// The state of carried packets at a peer, which may send them, and carry those of others.
 #[derive(Debug, Default)]
 pub(crate) struct Carried {
     /// The bundles that wait, by receiver.
     bundles: SortedMap<BundleKey, Bundle>,
-    /// How much more each member may have carried.
+    /// How much more this peer carries for each member.
     allowances: SortedMap<PeerId, Allowance>,
-    /// The carrier of packets to each member at present.
+    /// The carrier that takes this peer's packets to each member at present.
     carriers: SortedMap<PeerId, PeerId>,
 }
 
@@ -54,12 +56,12 @@ impl Carried {
         self.bundles.values().map(|bundle| bundle.due).min().unwrap_or(Time::FAR)
     }
 
-    /// The carrier of packets to a member at present.
+    /// The carrier that takes this peer's packets to a member at present.
     pub(crate) fn carrier(&self, to: PeerId) -> Option<PeerId> {
         self.carriers.get(&to).copied()
     }
 
-    /// Whether this peer sends packets to others by this member.
+    /// Whether `peer` is the carrier of any packets of this peer.
     pub(crate) fn is_carrier(&self, peer: PeerId) -> bool {
         self.carriers.values().any(|&carrier| carrier == peer)
     }
@@ -74,7 +76,7 @@ impl Carried {
         self.carriers = carriers;
     }
 
-    /// Whether a bundle waits for a receiver.
+    /// Whether a bundle for this receiver and leg waits.
     pub(crate) fn waits(&self, key: BundleKey) -> bool {
         self.bundles.contains_key(&key)
     }

@@ -1,9 +1,8 @@
-//! Members carry packets for each other where not everybody has a direct path to everybody: client-server (PROTOCOL
-//! §2.6).
+//! Carrying of packets between members that have no direct path, as in a client-server game (PROTOCOL §2.6).
 //!
 //! The host and its backups are *carriers*. Two other members without a direct path send their packets to each other by
-//! a carrier. The carrier does not read them; it holds each for a moment, so that many go to a receiver in one
-//! datagram.
+//! a carrier. The carrier does not read them. It holds each packet for a moment, so that many packets go to a receiver
+//! in one datagram.
 
 use samovar_session::Session;
 use samovar_wire::carried::{Entry, Leg, entries};
@@ -13,11 +12,11 @@ use crate::carried::BundleKey;
 use crate::config::PathPolicy;
 use crate::peer::Peer;
 
-/// A carrier holds a packet for so long, to send it with more for the same receiver.
+/// A carrier holds a packet for this long, to send it together with others for the same receiver.
 const HELD_FOR: Duration = Duration::from_millis(8);
-/// A carrier drops packets for a receiver whose path holds more than so many bytes.
+/// A carrier drops packets for a receiver whose path holds more than this many bytes.
 const BACKLOG_MAX: u64 = 64 * 1_024;
-/// Bytes that each packet counts for beyond its own: many small packets are work, too.
+/// Bytes that each carried packet counts for besides its own, because small packets cost work, too.
 const AROUND: usize = 64;
 
 impl Peer {
@@ -30,13 +29,13 @@ impl Peer {
         }
     }
 
-    /// Whether this peer wants a direct path to another.
+    /// Whether this peer wants a direct path to `peer`.
     pub(crate) fn wants_direct(&self, peer: PeerId) -> bool {
         let Some(session) = self.session.as_ref().filter(|_| self.is_by_host()) else { return true };
         carries(session, session.me()) || carries(session, peer) || !session.is_member()
     }
 
-    /// Tells the session which peers have a carrier, and which one.
+    /// Chooses the carrier of packets to each member, and tells the session.
     pub(crate) fn note_carriers(&mut self, now: Time) {
         if !self.is_by_host() && !self.routes.carried.has_carriers() {
             return;
@@ -54,7 +53,8 @@ impl Peer {
         self.bundle(now, (carrier, Leg::Up), now, Entry { peer: to, payload: packet });
     }
 
-    /// Puts a packet of this peer into a bundle for its receiver: one that waits, or one for a carrier. Whether it did.
+    /// Puts a packet of this peer into a bundle for its receiver, if one waits or the receiver is a carrier. Returns
+    /// whether it did.
     pub(crate) fn joins_bundle(&mut self, now: Time, to: PeerId, packet: &[u8]) -> bool {
         let Some(me) = self.me() else { return false };
         if self.routes.carried.is_carrier(to) {
@@ -87,7 +87,7 @@ impl Peer {
         let (to, leg) = key;
         let own = if leg == Leg::Up { Some(to) } else { self.me() };
         let ways = self.table(now).own_ways(now, self.routes.paths.get(&to));
-        // One packet of this peer itself goes without the bundle's framing.
+        // A single packet from this peer to the receiver itself goes without the bundle's framing.
         match entries(Mode::Unreliable, &bundle).as_deref() {
             Ok(&[Entry { peer, payload }]) if Some(peer) == own => {
                 self.send(ways, to, Mode::Unreliable, payload);
@@ -112,7 +112,7 @@ impl Peer {
     pub(crate) fn on_carried(&mut self, now: Time, from: PeerId, leg: Leg, (mode, bytes): (Mode, &[u8])) {
         let Some(session) = &mut self.session else { return };
         let Ok(entries) = entries(mode, bytes) else {
-            // It is no packet either, so the session tells its sender that it is malformed.
+            // The bytes are no bundle and no packet, so the session tells their sender that they are malformed.
             return session.handle_packet(now, from, mode, bytes);
         };
         let (me, knows) = (session.me(), session.view().has(from));
@@ -131,7 +131,7 @@ impl Peer {
                         path.on_present(now);
                     }
                 }
-                // Its view is not known here yet, or no longer.
+                // The sender acts by a view that this peer does not have yet, or no longer has.
                 Leg::Up | Leg::Down => {}
             }
         }
@@ -149,7 +149,7 @@ impl Peer {
         if mode == Mode::Reliable {
             return self.pass_chunk(now, (to, Leg::Down), entry);
         }
-        // The timers of a hidden page come late.
+        // A hidden page sends at once, because its timers fire late.
         let due = if self.is_visible { now + HELD_FOR } else { now };
         self.bundle(now, (to, Leg::Down), due, entry);
     }

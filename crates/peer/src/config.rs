@@ -8,15 +8,15 @@ use samovar_wire::{Entropy, PROTOCOL_VERSION, Ticket};
 /// Which paths a peer may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PathPolicy {
-    /// Relayed at once, direct when it can be; relayed over data channels in between.
+    /// All paths: over the relay's WebSocket at once, then over data channels to the relay, and direct when possible.
     #[default]
     Auto,
-    /// Direct only: nothing is forwarded by the relay.
+    /// Direct paths only: the relay forwards no packets.
     Direct,
-    /// Relayed only, over data channels or the WebSocket.
+    /// Paths over the relay only, by data channels or the WebSocket.
     Relayed,
-    /// Client-server: direct with the host and its backups only, which carry packets between other members; relayed
-    /// where that does not reach. A host with this policy sets it for all members that have [`PathPolicy::Auto`].
+    /// Client-server: direct paths to the host and its backups only. They carry packets between other members, and the
+    /// relay forwards where that fails. A host with this policy sets it for all members that have [`PathPolicy::Auto`].
     ByHost,
 }
 
@@ -27,26 +27,27 @@ pub struct PeerConfig {
     pub entropy: [u8; 32],
     /// Whether to create a game or to join one.
     pub purpose: Purpose,
-    /// Takes a seat back, if there is one.
+    /// The ticket that takes a seat back, if there is one.
     pub ticket: Option<Ticket>,
     /// State of the previous session, which this peer restores if it founds the next one.
     pub kept: Option<Kept>,
     /// The member's name; an invalid one ([`samovar_wire::name::is_valid`]) counts as none. Drivers make typed names
-    /// fit.
+    /// valid.
     pub name: String,
     /// The game's own bits, shown to every member.
     pub attributes: u32,
-    /// Agreed: hash of the game's name, version and parameters.
+    /// Hash of the game's name, version and parameters, which all members have in common.
     pub params: u64,
-    /// Agreed: the schemas of the game's objects. Their hash belongs into `params`.
+    /// The schemas of the game's objects, which all members have in common. Their hash belongs into `params`.
     pub schemas: Schemas,
     /// The paths that this peer may use.
     pub paths: PathPolicy,
-    /// For a founder: players at most, without spectators.
+    /// The most players that the session may have, without spectators, if this peer founds it.
     pub capacity: u8,
-    /// Agreed: whether the relay shows the game to others.
+    /// Whether the relay shows the game to others. All members say the same.
     pub public: bool,
-    /// Agreed: how the session is kept alive. They belong into `params`, but for [`Rules::by_host`].
+    /// How the session is kept alive. All members have the same rules, which belong into `params`, except
+    /// [`Rules::by_host`].
     pub rules: Rules,
 }
 

@@ -12,14 +12,14 @@ use crate::path::{AttemptEnd, Path};
 pub enum Transmit {
     /// One binary message on a WebSocket to the relay.
     Relay {
-        /// Which socket.
+        /// The socket.
         socket: SocketId,
         /// The message.
         bytes: Vec<u8>,
     },
     /// Bytes on a data channel of a connection.
     Direct {
-        /// The other end: the receiver, or the relay by [`PeerId::RELAY`].
+        /// The other end: the receiver, or the relay as [`PeerId::RELAY`].
         peer: PeerId,
         /// The connection's number.
         attempt: u32,
@@ -39,8 +39,8 @@ pub enum Buffer {
     Direct(ConnectionKey),
 }
 
-/// Names one attempt at a connection with a peer, or with the relay by [`PeerId::RELAY`]. A driver keeps its
-/// connections under it.
+/// The name of one attempt at a connection with a peer, or with the relay as [`PeerId::RELAY`]. A driver keeps its
+/// connections by these names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnectionKey {
     /// The other end.
@@ -55,11 +55,11 @@ pub enum Request {
     /// Open another WebSocket to the relay; answer with `handle_relay_opened` or `handle_relay_closed`. Two are open
     /// for a moment when the network changes.
     OpenRelay(SocketId),
-    /// Close it; drop everything that it still delivers.
+    /// Close a WebSocket to the relay; drop everything that it still delivers.
     CloseRelay(SocketId),
     /// Create a connection with both channels and an offer; answer with `handle_local_description`.
     Offer {
-        /// The receiver of the offer; the relay by [`PeerId::RELAY`].
+        /// The receiver of the offer; the relay as [`PeerId::RELAY`].
         peer: PeerId,
         /// The connection's name from now on.
         attempt: u32,
@@ -73,7 +73,7 @@ pub enum Request {
         /// The offer; untrusted.
         offer: String,
     },
-    /// Complete the connection that made the offer.
+    /// Complete the connection that made an offer, with the answer to it.
     Accept {
         /// The peer that answered.
         peer: PeerId,
@@ -119,21 +119,21 @@ pub enum PeerEvent {
     NoSession(ConfigError),
     /// The relay cannot be reached; the peer tries again and again.
     RelayLost,
-    /// The relay is back, or is reached by another network than before.
+    /// The relay is connected again, or over another network than before.
     RelayRestored,
-    /// The relay stops within this time. The peer tries direct paths at once. A host hands over if its heir has more of
-    /// them. Everything that still needs the relay by then ends.
+    /// The relay stops within this time. The peer tries direct paths at once. A host hands over if its heir has more
+    /// direct paths. When the relay stops, everything that still needs it ends.
     RelayDraining(Duration),
     /// The path to a peer changed.
     PathChanged(PeerId, Path),
-    /// An attempt at a connection, with a peer or with the relay by [`PeerId::RELAY`], has ended. Each
-    /// [`Request::Offer`] and [`Request::Answer`] is followed by one of these.
+    /// An attempt at a connection, with a peer or with the relay as [`PeerId::RELAY`], has ended. One of these events
+    /// follows each [`Request::Offer`] and [`Request::Answer`].
     AttemptEnded(ConnectionKey, AttemptEnd),
     /// The session ended with [`EndReason::Removed`](samovar_session::EndReason::Removed). This peer takes its seat
     /// back as a new peer, by its ticket. The game begins anew with the next session's [`Event::Joined`], as after a
     /// reload.
     Rejoining {
-        /// Objects changed here while the others went on; these changes are lost.
+        /// Whether objects changed here while the others went on without this peer. Such changes are lost.
         has_diverged: bool,
     },
     /// An event of the session.

@@ -12,21 +12,21 @@ use crate::path::{AttemptEnd, PathState};
 use crate::peer::Peer;
 
 impl Peer {
-    /// The driver opened a WebSocket.
+    /// Handles the driver's report that it has opened a WebSocket.
     pub fn handle_relay_opened(&mut self, now: Time, socket: SocketId) {
         self.routes.touch();
         self.relay.client.handle_opened(now, socket);
         self.drive(now);
     }
 
-    /// A WebSocket closed, or could not be opened.
+    /// Handles the driver's report that a WebSocket closed, or could not be opened.
     pub fn handle_relay_closed(&mut self, now: Time, socket: SocketId) {
         self.routes.touch();
         self.relay.client.handle_closed(now, socket);
         self.drive(now);
     }
 
-    /// A binary message came on a WebSocket.
+    /// Handles a binary message that came on a WebSocket.
     pub fn handle_relay_message(&mut self, now: Time, socket: SocketId, bytes: &[u8]) {
         self.relay.client.handle_message(now, socket, bytes);
         self.drive(now);
@@ -94,7 +94,7 @@ impl Peer {
     }
 
     fn on_refused(&mut self, now: Time, refusal: Refusal) {
-        // No host has admitted a newcomer, so it needs the relay.
+        // A newcomer has not been admitted by a host yet, so it needs the relay.
         let is_newcomer = self.session.as_ref().is_some_and(|session| !session.is_member());
         // A relay that does not know this peer's pass has lost the session and is no witness of it any more. It takes
         // the members back as new peers, which found the session anew.
@@ -108,8 +108,8 @@ impl Peer {
         self.leaving.set_over(self.session.is_none() || is_newcomer && refusal != Refusal::BadPass);
     }
 
-    /// Another session has the game's code, so the relay is no witness of this one any more. With a host the session goes
-    /// on over direct paths. Without one this peer takes a seat in the other session.
+    /// Handles that another session has the game's code, so that the relay is no witness of this one any more. With a
+    /// host the session goes on over direct paths. Without one this peer takes a seat in the other session.
     fn on_code_taken(&mut self, now: Time) {
         if let Some(session) = &mut self.session
             && session.role(now) == Role::Suspended(Suspension::HostLost)
@@ -118,7 +118,7 @@ impl Peer {
         }
     }
 
-    /// The relay reaches this peer by another socket, without a gap.
+    /// Handles that the relay now reaches this peer by another socket, without a gap.
     fn on_moved(&mut self, now: Time) {
         self.relay.backlog = 0;
         self.end_relay_path(AttemptEnd::Gone);
@@ -146,7 +146,7 @@ impl Peer {
         if let Some(session) = &mut self.session {
             session.witness(now).set_reached(true);
         }
-        // No answer comes to an offer from before the loss.
+        // An offer from before the loss gets no answer.
         self.replace_attempts(|path| path.offer_again(now));
         self.out.tell(PeerEvent::RelayRestored);
     }

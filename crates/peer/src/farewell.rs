@@ -6,15 +6,15 @@ use crate::driver::PeerEvent;
 use crate::peer::Peer;
 
 impl Peer {
-    /// The relay stops within this time.
+    /// Handles the relay's notice that it stops within this time.
     pub(crate) fn on_draining(&mut self, now: Time, within: Duration) {
         self.hurry(now);
         self.leaving.on_draining(now, within);
         self.out.tell(PeerEvent::RelayDraining(within));
     }
 
-    /// A host that members reach over the relay alone is lost with the relay. While there is a witness, it hands over
-    /// to its heir if the heir has more direct paths.
+    /// Hands over to the heir if this peer hosts, its relay is about to stop, and the heir has more direct paths.
+    /// Members that reach this host only over the relay would lose it together with the relay, when no witness is left.
     pub(crate) fn yield_to_better_linked(&mut self, now: Time) {
         if !self.leaving.takes_yield(now) {
             return;

@@ -10,7 +10,7 @@ const MOVES_LAST: Duration = Duration::from_millis(500);
 pub(crate) struct Moves {
     /// The last change that counted.
     last: Option<Time>,
-    /// When another report within [`MOVES_LAST`] is handled.
+    /// When a report that came within [`MOVES_LAST`] after that change is handled.
     again_at: Time,
 }
 
@@ -19,7 +19,7 @@ impl Moves {
         Self { last: None, again_at: Time::FAR }
     }
 
-    /// Handles the driver's report of a change. Whether it counts now; otherwise it counts later or never.
+    /// Takes the driver's report of a change. Returns whether it counts now; otherwise it counts later or never.
     pub(crate) fn counts(&mut self, now: Time) -> bool {
         let rests_until = self.last.map_or(now, |last| last + MOVES_LAST);
         if rests_until > now {

@@ -2,8 +2,8 @@
 //!
 //! A pair of peers has a ladder of three rungs: a *direct* connection, data channels to the relay, and the relay's
 //! WebSocket. The lowest open rung carries packets at once. A higher one takes over when something was heard on it, and
-//! hands back when it is silent. In doubt a packet goes two ways, and the link drops duplicates, so no step on the
-//! ladder leaves a hole.
+//! hands back when it is silent. In doubt a packet takes two rungs, and the link drops duplicates, so no change of the
+//! rung loses packets.
 //!
 //! ```text
 //!          offer or answer                both channels open            first packet heard
@@ -36,8 +36,8 @@ pub(crate) use rhythm::Rhythm;
 use trust::Trust;
 pub use trust::{TRUST_FORGETS, TRUST_MAX, TRUST_MIN};
 
-/// The first pause after a failed attempt. It doubles with each further one up to [`RETRY_MAX`], and begins anew when
-/// something was heard on a connection, when the network changed, and when the relay is about to stop.
+/// The first pause after a failed attempt. The pause doubles with each further failure, up to [`RETRY_MAX`]. It is this
+/// long again after an arrival on a connection, or a change of the network. A relay that is about to stop ends it.
 pub const RETRY_MIN: Duration = Duration::from_millis(2_000);
 /// The longest pause after a failed attempt.
 pub const RETRY_MAX: Duration = Duration::from_millis(20_000);
@@ -47,18 +47,18 @@ pub const ANSWER_WITHIN: Duration = Duration::from_millis(6_000);
 pub const OPEN_WITHIN: Duration = Duration::from_millis(10_000);
 /// An open connection on which nothing was ever heard is given up after this time.
 pub const PROVE_WITHIN: Duration = Duration::from_millis(3_000);
-/// A silence is late this long before it is unusual: one frame.
+/// A connection is late this long before its silence is unusual: one frame.
 const LATE_BEFORE: Duration = Duration::from_millis(15);
 /// An offer from a peer is ignored if it comes within this time after the last one.
 const OFFER_INTERVAL: Duration = Duration::from_millis(300);
-/// An offer sent within this time may cross the other end's offer, and stands. A receiver of our offer answers within
-/// this time; a browser may need a second of it to find its candidates. Without an answer the offer may be lost, with
-/// the way by which the other end was reached before.
+/// For this long after an offer of ours went out, an offer that arrives may have crossed it. The receiver of our offer
+/// answers within this time; its browser may need a second of it to find candidates. Later our offer counts as lost,
+/// since the path on which it went out may have failed.
 const CROSSING: Duration = Duration::from_millis(1_500);
-/// The higher id waits this much longer than the lower one before it offers a connection beside a silent one.
+/// The peer with the higher id waits this much longer than the other before it offers a connection beside a silent one.
 const PRECEDENCE: Duration = Duration::from_millis(1_000);
 
-/// The way that packets take to a peer now, the best first.
+/// The path that packets take to a peer now. The better paths come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     /// Over data channels to the peer.
@@ -69,7 +69,7 @@ pub enum Path {
     RelayedUdp,
     /// Over the WebSocket to the relay.
     Relayed,
-    /// Not at all, for now.
+    /// There is no path for now.
     None,
 }
 
@@ -83,20 +83,21 @@ impl Path {
 /// The silences after which a connection is doubted, has fallen, is replaced and is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// In doubt at the latest: packets go the next way, too. If the next way is data channels, doubt begins when the
-    /// silence is unusual, 60 ms at the soonest, or late (15 ms before that). The WebSocket is spared: an urgent
-    /// message on it, such as a claim when a host is silent, would wait behind lost packets.
+    /// After this silence at the latest the connection is in doubt: packets take the next rung as well. If that is data
+    /// channels, doubt begins when the silence is unusual, 60 ms at the soonest, and packets take the channels 15 ms
+    /// before that. The WebSocket is not used so soon: an urgent message on it, such as a claim when a host is silent,
+    /// would wait behind lost packets.
     pub doubt: Duration,
-    /// Fallen: the next way takes over.
+    /// After this silence the connection has fallen: the next rung takes over.
     pub fall: Duration,
-    /// Another connection is opened beside this one.
+    /// After this silence another connection is opened beside this one.
     pub renew: Duration,
-    /// The connection is closed.
+    /// After this silence the connection is closed.
     pub abandon: Duration,
 }
 
 impl Patience {
-    /// Between two peers, each of which sends at least every 100 ms (PROTOCOL §2.4).
+    /// The patience between two peers, each of which sends at least every 100 ms (PROTOCOL §2.4).
     pub const PAIR: Self = Self {
         doubt: Duration::from_millis(250),
         fall: Duration::from_millis(600),
@@ -104,8 +105,9 @@ impl Patience {
         abandon: Duration::from_millis(10_000),
     };
 
-    /// To the relay, which is asked for an echo every 200 ms; silence counts from the first request without one. This
-    /// peer sends nothing on a fallen connection, so it is closed when another is wanted.
+    /// The patience with the relay. This peer asks it for an echo every 200 ms, and silence counts from the first
+    /// request without an echo. This peer sends nothing on a fallen connection, so it closes that as soon as it wants
+    /// another.
     pub const RELAY: Self = Self {
         doubt: Duration::from_millis(450),
         fall: Duration::from_millis(1_000),
@@ -125,20 +127,21 @@ pub(crate) struct PathState {
     trust: Trust,
     retry_at: Time,
     failures: u32,
-    /// The network changed: another connection is wanted although the current one works.
+    /// Whether the network changed, so that another connection is wanted although the current one works.
     is_renewed: bool,
     last_offer: Option<Time>,
-    /// The complaints over any way.
+    /// The complaints about the current connection, over any path.
     complaints: Complaints,
-    /// The arrivals over any way.
+    /// The arrivals from the other end, over any path.
     presence: Presence,
     /// Bytes in the driver's buffer of the current connection.
     pub(crate) backlog: u64,
-    /// A member carries the packets: complaints of silence go to it, and never over the WebSocket.
+    /// Whether a member carries the packets. Then this end does not complain of silence over the WebSocket; the path to
+    /// the carrier has complaints of its own.
     pub(crate) is_carried: bool,
 }
 
-/// The result of a connection's end.
+/// A connection or attempt that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Closed {
     pub(crate) attempt: u32,
@@ -176,14 +179,15 @@ impl PathState {
         self.current.map(|current| current.attempt)
     }
 
-    /// This end's description of an attempt goes out. The other end's number of the attempt, if the other end offered.
+    /// Notes that this end's description of an attempt goes out. Returns the other end's number of the attempt, if the
+    /// other end offered. The outer `None` means that there is no such attempt.
     pub(crate) fn on_described(&mut self, now: Time, asked: u32) -> Option<Option<u32>> {
         let next = self.next.as_mut().filter(|next| next.number == asked && next.open.is_none())?;
         next.described = Some(now);
         Some(next.answers)
     }
 
-    /// Whether this attempt awaits an answer; afterwards it does not.
+    /// Takes an answer to an attempt. Returns whether the attempt awaited one.
     pub(crate) fn takes_answer(&mut self, asked: u32) -> bool {
         let Some(next) = &mut self.next else { return false };
         let waits = next.number == asked && next.awaits_answer;
@@ -191,8 +195,8 @@ impl PathState {
         waits
     }
 
-    /// Whether it is time to offer. The higher id offers only to replace a connection, and leaves the lower one
-    /// [`PRECEDENCE`].
+    /// Whether it is time to offer. The peer with the higher id offers only to replace a connection, and waits
+    /// [`PRECEDENCE`] longer than the other.
     pub(crate) fn wants_offer(&self, now: Time, is_lower: bool) -> bool {
         self.offer_at(is_lower) <= now
     }
@@ -215,14 +219,14 @@ impl PathState {
         self.retry_at = self.retry_at.min(now);
     }
 
-    /// The relay was away, so an unanswered offer or its answer may be lost: it is made again.
+    /// Repeats an unanswered offer: the relay was away, so the offer or its answer may be lost.
     pub(crate) fn offer_again(&mut self, now: Time) -> Option<Closed> {
         self.next.filter(|next| next.awaits_answer)?;
         self.retry_at = now;
         self.supersede()
     }
 
-    /// The network changed: an attempt from before is replaced at once.
+    /// Handles a change of the network: replaces an attempt from before, and offers another connection at once.
     pub(crate) fn renew(&mut self, now: Time) -> Option<Closed> {
         (self.retry_at, self.failures, self.is_renewed) = (now, 0, true);
         self.supersede()
@@ -243,7 +247,7 @@ impl PathState {
         });
     }
 
-    /// Whether to answer an offer: not if ours crosses it and has precedence, and not too often.
+    /// Whether to answer an offer: not if an offer of ours crosses it and has precedence, and not too often.
     pub(crate) fn accepts_offer(&mut self, now: Time, ours_has_precedence: bool) -> bool {
         let crosses = |next: &&mut Attempt| next.crosses(now);
         let crossed = self.next.as_mut().filter(|_| ours_has_precedence).filter(crosses);
@@ -266,7 +270,7 @@ impl PathState {
         Some(Closed { attempt: next.number, end, was_last: false })
     }
 
-    /// Both channels are open; whether that ends an attempt.
+    /// Notes that both channels of a connection are open. Returns whether that ends an attempt.
     pub(crate) fn on_opened(&mut self, now: Time, opened: u32) -> bool {
         let Some(next) = &mut self.next else { return false };
         if next.number != opened || next.open.is_some() {
@@ -288,7 +292,8 @@ impl PathState {
         }
     }
 
-    /// Something came on a connection. The connection that it replaces, if any; `None` if there is no such connection.
+    /// Notes an arrival on a connection. Returns the connection that this one replaces, if any. The outer `None` means
+    /// that there is no such connection.
     pub(crate) fn on_heard(&mut self, now: Time, from: u32) -> Option<Option<Closed>> {
         let mut replaced = None;
         if self.next.is_some_and(|next| next.number == from && next.open.is_some()) {
@@ -302,26 +307,27 @@ impl PathState {
         Some(replaced)
     }
 
-    /// Something of the other end came, over any way.
+    /// Notes an arrival from the other end, over any path.
     pub(crate) fn on_present(&mut self, now: Time) {
         self.presence.on_heard(now);
     }
 
-    /// A request for an echo went out on the current connection; silence counts from the first without one.
+    /// Notes that a request for an echo went out on the current connection. Silence counts from the first request
+    /// without an echo.
     pub(crate) fn on_asked(&mut self, now: Time) {
         if let Some(current) = &mut self.current {
             current.on_asked(now);
         }
     }
 
-    /// The connection owes nothing until the next [`PathState::on_asked`].
+    /// Notes that the other end owes nothing on this connection until the next [`PathState::on_asked`].
     pub(crate) fn on_answered(&mut self, attempt: u32) {
         if let Some(current) = self.current.as_mut().filter(|current| current.attempt == attempt) {
             current.expects = false;
         }
     }
 
-    /// The other end complains that it does not hear this one; `is_aloud` if it did so over the WebSocket.
+    /// Notes that the other end complains that it does not hear this one; `is_aloud` if it did so over the WebSocket.
     pub(crate) const fn on_complaint(&mut self, now: Time, is_aloud: bool) {
         self.complaints.on_heard(now);
         if is_aloud {
@@ -334,20 +340,20 @@ impl PathState {
         self.presence.complaints.are_heard(now)
     }
 
-    /// Whether this packet goes over the WebSocket as well, because it is the first after a complaint there. Without it
-    /// the other end, which would have to answer first, would hear nothing for two more trips. Further packets spare
-    /// the stream (see [`Patience::doubt`]).
+    /// Whether this packet goes over the WebSocket as well, because it is the first after this end's complaint there.
+    /// Without it the other end would have to answer first, and would hear nothing for two more trips. Further packets
+    /// do not use the WebSocket (see [`Patience::doubt`]).
     pub(crate) const fn takes_owed(&mut self) -> bool {
         core::mem::replace(&mut self.presence.owes, false)
     }
 
-    /// Whether to complain to the other end over every way that nothing of it arrives; at most every
+    /// Whether to complain to the other end, over every path, that nothing from it arrives; at most every
     /// [`COMPLAIN_EVERY`].
     pub(crate) fn complains_aloud(&mut self, now: Time) -> bool {
         !self.is_carried && self.presence.complains(now)
     }
 
-    /// Whether something of the other end came lately, over any way: within the time that it usually takes.
+    /// Whether something from the other end arrived lately, over any path: within the usual gap between arrivals.
     pub(crate) fn is_heard(&self, now: Time) -> bool {
         self.presence.is_heard(now)
     }
@@ -373,12 +379,12 @@ impl PathState {
         self.is_complained_of(now) || self.doubted_at(is_quick) <= now
     }
 
-    /// Whether the other end complained lately that it hears nothing on it.
+    /// Whether the other end complained lately that it hears nothing on the current connection.
     pub(crate) fn is_complained_of(&self, now: Time) -> bool {
         self.complaints.are_heard(now)
     }
 
-    /// The driver reports that a connection is over. `None` if it was no longer ours.
+    /// Handles the driver's report that a connection is over. `None` if this end had given it up before.
     pub(crate) fn on_closed(&mut self, now: Time, closed: u32) -> Option<Closed> {
         if self.current() == Some(closed) {
             return Some(self.close_current(now, closed));
@@ -405,8 +411,8 @@ impl PathState {
         self.retry_at = now + wait;
     }
 
-    /// The next connection to give up by now; call it until there is none. A proven connection stays while no offer can
-    /// replace it: its other end may sleep, or the network may be away.
+    /// Gives up the next connection or attempt whose time is over; call it until there is none. A proven connection
+    /// stays while no offer can replace it: its other end may sleep, or the network may be away.
     pub(crate) fn expire(&mut self, now: Time, may_offer: bool) -> Option<Closed> {
         if let Some(current) = self.current {
             self.trust.tend(now, current.silence(now), self.patience);
@@ -443,21 +449,21 @@ impl PathState {
         current.into_iter().chain(next)
     }
 
-    /// Whether the current connection is the way: it is proven, trusted, and not silent for too long.
+    /// Whether packets go by the current connection: it is proven, trusted, and not silent for too long.
     pub(crate) fn is_up(&self, now: Time) -> bool {
         self.current.is_some_and(|current| {
             current.is_proven() && self.trust.is_up() && current.silence(now) < self.patience.fall
         })
     }
 
-    /// Whether the current connection needs no other way beside it. With `is_quick` an unusual silence is enough for
+    /// Whether the current connection needs no other rung beside it. With `is_quick` an unusual silence is enough for
     /// doubt.
     pub(crate) fn is_enough(&self, now: Time, is_quick: bool) -> bool {
         self.is_up(now) && !self.is_doubted(now, is_quick)
     }
 
-    /// Whether it is good enough and no change is under way: then a packet on it changes only the time of the next
-    /// doubt.
+    /// Whether the current connection is good enough and no change is under way. Then an arrival on it changes only the
+    /// time of the next doubt.
     pub(crate) fn is_steady(&self, now: Time) -> bool {
         self.next.is_none()
             && !self.is_renewed
@@ -471,8 +477,9 @@ impl PathState {
         self.current.is_none() && self.failures > 0
     }
 
-    /// Whether its silence will be unusual one frame from now. If the next way needs no sparing, packets take it as
-    /// well from then on. The other end hears no complaint, and the next arrival ends it, so it costs little.
+    /// Whether the silence of the current connection will be unusual one frame from now. From then on packets take the
+    /// next rung as well, if that is data channels. This costs little: this end does not complain yet, and the next
+    /// arrival ends it.
     pub(crate) fn is_late(&self, now: Time) -> bool {
         let is_late = |open: Open| open.silence(now) + LATE_BEFORE >= open.doubt(true, self.patience.doubt);
         self.current.is_some_and(is_late)
@@ -488,7 +495,7 @@ impl PathState {
         self.current.is_some_and(|current| current.is_proven()) && !self.is_alive(now)
     }
 
-    /// Whether the current connection was the way at the last look.
+    /// Whether packets went by the current connection when its silence was last checked.
     pub(crate) fn was_up(&self) -> bool {
         self.current.is_some_and(|current| current.is_proven()) && self.trust.is_up()
     }
@@ -513,8 +520,9 @@ impl PathState {
         if self.is_carried { Time::FAR } else { self.presence.complaint_at() }
     }
 
-    /// When a timer of this is due. `offers`: whether this end is the lower id, if it may offer. `complaints`: whether
-    /// they are quick, if there is a way for them.
+    /// When the next timer of these connections is due. `offers` tells whether this end has the lower id, or is `None`
+    /// if it may not offer. `complaints` tells whether an unusual silence is enough for a complaint, or is `None` if
+    /// the relay carries no complaints.
     pub(crate) fn timeout(&self, offers: Option<bool>, complaints: Option<bool>) -> Time {
         let next = self.next.map_or(Time::FAR, |next| next.ends().0);
         let falls = match self.current {

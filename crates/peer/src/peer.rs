@@ -35,7 +35,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A peer; it begins by asking its driver for a WebSocket to the relay.
+    /// Starts a peer. It first asks its driver for a WebSocket to the relay.
     #[must_use]
     pub fn new(now: Time, mut config: PeerConfig) -> Self {
         if !samovar_wire::name::is_valid(&config.name) {
@@ -116,7 +116,7 @@ impl Peer {
         self.leaving.is_over()
     }
 
-    /// The way that packets take to a peer now.
+    /// The path that packets take to a peer now.
     #[must_use]
     pub fn path(&self, now: Time, peer: PeerId) -> Path {
         match self.own_path(now, peer) {
@@ -126,7 +126,7 @@ impl Peer {
         }
     }
 
-    /// The way that packets take to a peer without carriers.
+    /// The path that packets to a peer take without carriers.
     pub(crate) fn own_path(&self, now: Time, peer: PeerId) -> Path {
         self.routes.own_path(now, peer, self.may_relay())
     }
@@ -147,7 +147,7 @@ impl Peer {
         self.traffic.bytes_out += bytes.len() as u64;
     }
 
-    /// Lets time pass. Hand over arrived bytes first.
+    /// Runs the timers that are due. Hand over arrived bytes before.
     pub fn handle_timeout(&mut self, now: Time) {
         self.relay.client.handle_timeout(now);
         if let Some(session) = &mut self.session {
@@ -158,8 +158,8 @@ impl Peer {
             self.leave_at_once(now);
         }
         self.yield_to_better_linked(now);
-        // If the client is settled, the socket already uses the present network, and the second report was about the
-        // same change.
+        // If the client is settled, its socket already uses the present network: the report that came too soon was
+        // about the same change.
         if self.moves.take_due(now) && !self.relay.client.is_settled() {
             self.handle_network_changed(now);
         }
@@ -170,7 +170,7 @@ impl Peer {
         self.drive(now);
     }
 
-    /// When [`Peer::handle_timeout`] is next due; ask it last.
+    /// When [`Peer::handle_timeout`] is next due. Call this after all other calls.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         self.rest.due().unwrap_or_else(|| self.next_timeout())
@@ -192,7 +192,7 @@ impl Peer {
         .filter(|&time| time != Time::FAR)
     }
 
-    /// When a timer of a path is due.
+    /// When the next timer of a path is due.
     fn paths_due(&self) -> Time {
         let offers = self.offers_now();
         let complains = self.may_relay().then(|| self.routes.relay_path.path.was_up());
@@ -216,7 +216,7 @@ impl Peer {
         self.out.poll_request()
     }
 
-    /// The next event. A driver asks until there is none: see [`Session::poll_event`].
+    /// The next event. A driver calls this until there is none: see [`Session::poll_event`].
     pub fn poll_event(&mut self) -> Option<PeerEvent> {
         self.out.poll_event().or_else(|| {
             self.take_events(self.driven);
@@ -292,11 +292,11 @@ impl Peer {
         }
     }
 
-    /// Tends the paths, unless nothing can have changed since the last time.
+    /// Tends the paths if something may have changed since the last time.
     fn tend(&mut self, now: Time) {
         let stirs = self.session.as_ref().map(Session::stirs);
         let rests = self.routes.are_tended(now, stirs);
-        // Builds that check assertions tend them all the same.
+        // Builds with debug assertions tend the paths anyway, and check that there was nothing to do.
         if rests && !cfg!(debug_assertions) {
             return;
         }
@@ -307,8 +307,8 @@ impl Peer {
         self.note_losses(now);
         debug_assert!(!rests || before == self.out.waiting(), "there was nothing to tend");
         if !rests {
-            // A complaint has just gone out for each doubted path, so none is due again soon; the relay is still asked
-            // for an echo when a path becomes doubted.
+            // A complaint has just gone out for each path in doubt, so the next one is not due soon. But when another
+            // path comes into doubt, this peer asks the relay for an echo.
             let due = self.paths_due().min(self.routes.doubted_at(now));
             self.routes.set_tended(stirs, due);
         }

@@ -1,5 +1,5 @@
-//! Coming back. The others went on without this member; it leaves that session and takes its seat back as a new peer,
-//! by its ticket (PROTOCOL §5.2).
+//! Coming back. When the others went on without this member, it leaves the session and takes its seat back as a new
+//! peer, by its ticket (PROTOCOL §5.2).
 //!
 //! A peer that has voted must never vote differently under the same id, so it cannot return to a session that it has
 //! left. A new id makes it safe to forget the vote. The new peer has another socket, too: packets of the previous peer
@@ -14,7 +14,7 @@ use crate::path::AttemptEnd;
 use crate::peer::Peer;
 
 impl Peer {
-    /// Handles an event of the session. Whether the peer is over with it.
+    /// Handles an event of the session. Returns whether the peer ends with it.
     pub(crate) fn note_session_event(&mut self, now: Time, event: &Event) -> bool {
         self.seat.note(now, event);
         match event {
@@ -23,7 +23,7 @@ impl Peer {
                 false
             }
             Event::Ended(reason) => {
-                // It may come back by joining.
+                // The peer may come back by joining again.
                 if *reason == EndReason::Removed {
                     self.leaving.go_away();
                 }
@@ -33,7 +33,8 @@ impl Peer {
         }
     }
 
-    /// Comes back when that is due: not before the driver has sent the last messages on the previous socket.
+    /// Leaves a session that has ended, and asks for the seat when that is due. Until then the driver sends the last
+    /// messages on the previous socket.
     pub(crate) fn tend_seat(&mut self, now: Time) {
         if self.seat.takes_leave() {
             self.leave_session(now);

@@ -14,7 +14,7 @@ struct About {
     title: String,
 }
 
-/// The relay's client, and what it knows of the session.
+/// The relay's client, and what the relay was told of the session.
 #[derive(Debug)]
 pub(crate) struct Relay {
     pub(crate) client: Client,
@@ -26,7 +26,7 @@ pub(crate) struct Relay {
     shown_view: Option<(Term, u64)>,
     /// The session's [`Session::stirs`] when the client was last told.
     told_client: Option<u64>,
-    /// Whether the client was settled at the last look.
+    /// Whether the client was settled at the last call of [`Relay::takes_settlement`].
     was_settled: bool,
     /// Bytes that wait for the WebSocket.
     pub(crate) backlog: u64,
@@ -64,12 +64,12 @@ impl Relay {
         is_new
     }
 
-    /// Another session begins.
+    /// Handles the begin of another session: the client has to be told again.
     pub(crate) const fn begin_session(&mut self) {
         self.told_client = None;
     }
 
-    /// The session is left: the relay knows nothing of the next one.
+    /// Forgets what the relay was told, because the session is left and the relay knows nothing of the next one.
     pub(crate) const fn leave_session(&mut self) {
         (self.shown_warrant, self.shown_view, self.told_client) = (None, None, None);
     }

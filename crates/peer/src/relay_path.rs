@@ -1,8 +1,9 @@
 //! The connection to the relay: data channels that carry packets for every member (PROTOCOL §5.7).
 //!
 //! It is a path like that to a member, with two differences. The relay sends nothing by itself, so this peer asks it
-//! for echoes, and silence counts from the first request without one. And the relay uses the channels of a peer that
-//! speaks on them: this peer does not speak on a fallen connection, so the WebSocket takes over both ways.
+//! for echoes, and silence counts from the first request without an echo. And the relay sends on the channels only
+//! while the peer does. This peer sends nothing on a fallen connection, so then the WebSocket takes over in both
+//! directions.
 
 use samovar_wire::{Duration, Time};
 
@@ -15,7 +16,7 @@ pub(crate) const ECHO_EVERY: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(crate) struct RelayPath {
     pub(crate) path: PathState,
-    /// The relay answers offers, on this WebSocket.
+    /// Whether the relay has said on the present WebSocket that it answers offers.
     is_reachable: bool,
     echo_at: Time,
     /// The arrivals from members on these channels.
@@ -32,13 +33,13 @@ impl RelayPath {
         }
     }
 
-    /// The relay says that it answers offers.
+    /// Notes that the relay answers offers.
     pub(crate) fn on_reachable(&mut self, now: Time) {
         self.is_reachable = true;
         self.path.hurry(now);
     }
 
-    /// The WebSocket is lost, and the relay's end of the connection with it.
+    /// Ends the connection, because the WebSocket is lost, and the relay's end of the connection with it.
     pub(crate) fn end(&mut self, end: AttemptEnd) -> impl Iterator<Item = Closed> + use<> {
         self.is_reachable = false;
         // A peer that is over asks for no more echoes.
@@ -51,7 +52,7 @@ impl RelayPath {
         self.is_reachable && self.path.wants_offer(now, true)
     }
 
-    /// The connection that this peer may speak on.
+    /// The connection that this peer may send on.
     pub(crate) fn way(&self, now: Time) -> Option<u32> {
         self.path.current().filter(|_| self.path.is_alive(now))
     }
@@ -75,13 +76,13 @@ impl RelayPath {
         self.traffic.map_or(Time::FAR, late)
     }
 
-    /// Both channels of a connection are open; whether that ends an attempt.
+    /// Notes that both channels of a connection are open. Returns whether that ends an attempt.
     pub(crate) fn on_opened(&mut self, now: Time, attempt: u32) -> bool {
         (self.echo_at, self.traffic) = (now, None);
         self.path.on_opened(now, attempt)
     }
 
-    /// Whether to ask for an echo now, and on which connection; an unproven one is asked, too.
+    /// The connection on which to ask for an echo now, if any. It may be unproven.
     pub(crate) fn asks(&mut self, now: Time) -> Option<u32> {
         if self.echo_at > now {
             return None;
@@ -100,7 +101,7 @@ impl RelayPath {
         self.path.timeout(offers, Some(true)).min(self.echo_at).min(late)
     }
 
-    /// An echo came: the way there and back works. The connection that this one replaces, if any.
+    /// Handles an echo, which shows that both directions work. Returns the connection that this one replaces, if any.
     pub(crate) fn on_echo(&mut self, now: Time, attempt: u32) -> Option<Closed> {
         let replaced = self.path.on_heard(now, attempt)?;
         self.path.on_answered(attempt);
@@ -108,7 +109,7 @@ impl RelayPath {
         replaced
     }
 
-    /// A packet of a member came.
+    /// Notes a packet of a member.
     pub(crate) fn on_traffic(&mut self, now: Time) {
         match &mut self.traffic {
             None => self.traffic = Some(Rhythm::new(now)),

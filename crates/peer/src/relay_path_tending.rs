@@ -9,7 +9,7 @@ use crate::path::{AttemptEnd, PathState};
 use crate::peer::Peer;
 
 impl Peer {
-    /// The WebSocket is lost, and with it the relay's end of the connection.
+    /// Ends the connection to the relay, because the WebSocket is lost, and with it the relay's end of the connection.
     pub(crate) fn end_relay_path(&mut self, end: AttemptEnd) {
         for closed in self.routes.relay_path.end(end) {
             self.give_up(PeerId::RELAY, closed);
@@ -23,7 +23,7 @@ impl Peer {
             self.out.ask(Request::Offer { peer: PeerId::RELAY, attempt });
         }
         if self.routes.relay_path.path.complains(now, true) {
-            // The way back may be cut: the relay shall use the WebSocket as well.
+            // The direction from the relay may be cut, so this asks the relay to use the WebSocket as well.
             self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
         }
         let doubted = self.routes.paths.values().filter(|path| path.is_doubted(now, true));
@@ -49,7 +49,7 @@ impl Peer {
             }
             return;
         };
-        // A packet of another member proves only half of the way.
+        // A packet of another member proves only the direction from the relay.
         if self.relay.client.peer() == Some(peer) {
             if let Some(replaced) = self.routes.relay_path.on_echo(now, attempt) {
                 self.give_up(PeerId::RELAY, replaced);

@@ -2,8 +2,8 @@
 
 use samovar_wire::Time;
 
-/// Whether anything has happened since a peer was last driven. Most turns of a driver bring nothing to send, and
-/// finding that out once is enough.
+/// Whether anything has happened since a peer was last driven. Mostly a driver polls when there is nothing to send, and
+/// the peer needs to find that out only once.
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
     /// When the peer was last driven and had nothing to send; `None` if something has happened since.
@@ -13,12 +13,12 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
-    /// Something happened.
+    /// Notes that something happened.
     pub(crate) const fn end(&mut self) {
         self.since = None;
     }
 
-    /// The peer has nothing to send now; its next timer is at `due`.
+    /// Notes that the peer has nothing to send now, and that its next timer is at `due`.
     pub(crate) const fn begin(&mut self, now: Time, due: Option<Time>) {
         (self.since, self.due) = (Some(now), due);
     }

@@ -1,4 +1,4 @@
-//! The paths to the others: those wanted, those there are, and those reported.
+//! The paths to the other peers: those that are wanted, those that exist, and those that were reported.
 
 use samovar_session::Session;
 use samovar_wire::limits::MEMBERS_MAX;
@@ -9,7 +9,7 @@ use crate::path::{AttemptEnd, Closed, Path, PathState, Patience};
 use crate::relay_path::RelayPath;
 use crate::ways::{ByRelay, Carrier, RouteTable, Ways};
 
-/// Strangers whose offers a host answers at the same time: they may be about to be admitted.
+/// The number of strangers whose offers a host answers at a time. It answers them because they may soon be admitted.
 const STRANGERS_MAX: usize = 2;
 /// The time that an offer waits for its sender to become a member here.
 const EARLY_FOR: Duration = Duration::from_millis(2_000);
@@ -24,23 +24,24 @@ pub(crate) struct EarlyOffer {
     pub(crate) offer: String,
 }
 
-/// The paths of a peer. Most packets do not change the ways of others, so the paths are tended only when something has
-/// happened to one, or is due.
+/// The paths of a peer. Most packets change nothing about them, so they are tended only when something has happened to
+/// one, or is due.
 #[derive(Debug)]
 pub(crate) struct Routes {
     pub(crate) paths: SortedMap<PeerId, PathState>,
     pub(crate) relay_path: RelayPath,
     pub(crate) carried: Carried,
-    /// The path to each peer that the session and the game were told.
+    /// The path to each peer as it was reported to the session and the game.
     shown: SortedMap<PeerId, Path>,
     /// Offers whose senders this peer does not know as members yet, the oldest first.
     early: Vec<EarlyOffer>,
-    /// The peers to which paths are wanted, and the session's [`Session::stirs`] at that moment.
+    /// The peers to which paths are wanted.
     wanted: Vec<PeerId>,
+    /// The session's [`Session::stirs`] when `wanted` was found.
     wanted_since: Option<u64>,
     last_attempt: u32,
-    /// The session's [`Session::stirs`] when the paths were tended, and the time until which they need no more of it;
-    /// `None` once something has happened to a path.
+    /// The session's [`Session::stirs`] when the paths were tended, and the time until which they need no more
+    /// tending. `None` once something has happened to a path.
     tended: Option<(Option<u64>, Time)>,
     /// The buffer for the packet that is being routed, kept for reuse.
     packet: Vec<u8>,
@@ -67,7 +68,7 @@ impl Routes {
         if end == PeerId::RELAY { Some(&mut self.relay_path.path) } else { self.paths.get_mut(&end) }
     }
 
-    /// Makes room for the path of a stranger, if few of them have one.
+    /// Adds a path for a stranger, if few strangers have one. Returns whether it did.
     pub(crate) fn lets_in(&mut self, now: Time, stranger: PeerId) -> bool {
         let strangers = self.paths.keys().filter(|peer| !self.wanted.contains(peer)).count();
         let has_room = strangers < STRANGERS_MAX;
@@ -112,7 +113,7 @@ impl Routes {
         self.packet = packet;
     }
 
-    /// The way to a peer without carriers. `may_relay`: the relay forwards.
+    /// The path to a peer without carriers. `may_relay` tells whether the relay forwards.
     pub(crate) fn own_path(&self, now: Time, peer: PeerId, may_relay: bool) -> Path {
         let is_direct = self.paths.get(&peer).is_some_and(|path| path.is_up(now));
         match (is_direct, may_relay) {
@@ -133,7 +134,8 @@ impl Routes {
         ByRelay { is_quick: self.relay_path.path.is_up(now), ways: Some(ways) }
     }
 
-    /// The ways that there are now. `may_relay`: the relay forwards; `session`: present if members carry in it.
+    /// The present ways of packets to any receiver. `may_relay` tells whether the relay forwards; `session` is there if
+    /// its members carry packets.
     pub(crate) fn table(&self, now: Time, may_relay: bool, session: Option<&Session>) -> RouteTable {
         let by_relay = self.by_relay(now, may_relay);
         let Some(session) = session else {
@@ -169,8 +171,8 @@ impl Routes {
         &self.wanted
     }
 
-    /// Finds the peers to which paths are wanted: the members, and the host that is asked for admission. Whether they
-    /// may have changed.
+    /// Finds the peers to which paths are wanted: the members, and the host that is asked for admission. Returns
+    /// whether they may have changed.
     pub(crate) fn want(&mut self, now: Time, session: &Session) -> bool {
         if self.wanted_since.replace(session.stirs()) == Some(session.stirs()) {
             return false;
@@ -187,8 +189,8 @@ impl Routes {
     }
 
     /// Ends the paths that are not wanted any more. A path to a stranger comes from an offer that this peer answered:
-    /// the stranger may be about to be admitted, so the path stays while its connection does. A former member's path
-    /// goes.
+    /// the stranger may be about to be admitted, so the path stays while its connection does. The path to a
+    /// former member ends.
     pub(crate) fn end_unwanted(&mut self) -> Vec<(PeerId, Closed)> {
         let mut ended = Vec::new();
         if self.paths.len() > self.wanted.len() {
@@ -230,7 +232,7 @@ impl Routes {
         self.shown.iter().map(|(&peer, &path)| (peer, path))
     }
 
-    /// Reports the path to a peer; whether it differs from the last report.
+    /// Notes the path to a peer as reported. Returns whether it differs from the last report.
     pub(crate) fn show(&mut self, peer: PeerId, path: Path) -> bool {
         self.shown.insert(peer, path) != Some(path)
     }
@@ -240,17 +242,17 @@ impl Routes {
         self.shown.retain(|peer, _| self.wanted.contains(peer));
     }
 
-    /// Something may have happened to a path.
+    /// Notes that something may have happened to a path.
     pub(crate) const fn touch(&mut self) {
         self.tended = None;
     }
 
-    /// Whether nothing can have happened to a path since they were tended.
+    /// Whether the paths need no tending: nothing can have happened to them since the last time, and no timer is due.
     pub(crate) fn are_tended(&self, now: Time, stirs: Option<u64>) -> bool {
         self.tended.is_some_and(|(since, due)| since == stirs && due > now)
     }
 
-    /// The paths are tended until `due`.
+    /// Notes that the paths are tended, and need it again at `due`.
     pub(crate) const fn set_tended(&mut self, stirs: Option<u64>, due: Time) {
         self.tended = Some((stirs, due));
     }
@@ -266,13 +268,13 @@ impl Routes {
         doubted.unwrap_or(Time::FAR)
     }
 
-    /// Another session begins.
+    /// Forgets the carried packets of the last session, because another session begins.
     pub(crate) fn begin_session(&mut self) {
         self.carried = Carried::default();
         (self.wanted_since, self.tended) = (None, None);
     }
 
-    /// The session is left: no paths are wanted.
+    /// Forgets the wanted and the reported paths, because the session is left.
     pub(crate) fn leave_session(&mut self) {
         (self.wanted_since, self.tended) = (None, None);
         self.wanted.clear();

@@ -1,4 +1,4 @@
-//! Chooses the way of each packet, and accounts for the queues on it.
+//! Chooses the ways of each packet, and tells the links how much waits on them.
 
 use samovar_session::Session;
 use samovar_wire::relay::Addressed;
@@ -9,10 +9,10 @@ use crate::path::{Path, PathState};
 use crate::peer::Peer;
 use crate::ways::{RouteTable, Ways};
 
-/// If more direct paths than this are late at once, this peer assumes dead ends rather than dead paths. Then the
-/// WebSocket is needed for claims: it carries complaints to the host only, and no packets after them. Other members
-/// that live miss this peer alone; they complain themselves, or hear it over the other ways. A host has nobody to claim
-/// against.
+/// If more direct paths than this are late at once, this peer assumes that members died, not the paths to them. Then
+/// it keeps the WebSocket free for claims: it complains there to the host only, and sends no packet after a complaint.
+/// Members that live then miss this peer alone; they complain themselves, or hear it over other paths. A host is not
+/// bound by this, since it makes no claims.
 const SPARED_ABOVE: usize = 6;
 
 impl Peer {
@@ -22,8 +22,8 @@ impl Peer {
         self.routes.table(now, self.may_relay(), session)
     }
 
-    /// The way for bulk, which never goes two ways: the reported path, unless the other end complains of hearing
-    /// nothing on it and there is another.
+    /// The one way of bulk: the reported path, unless the other end complains that it hears nothing on that path and
+    /// there is another.
     pub(crate) fn own_way_of_bulk(&self, now: Time, to: PeerId) -> Ways {
         let is_deaf = self.routes.paths.get(&to).is_some_and(|path| path.is_complained_of(now));
         let relay_path = self.routes.relay_path.way(now);
@@ -97,9 +97,9 @@ impl Peer {
         self.out.send(Transmit::Direct { peer: PeerId::RELAY, attempt, mode, bytes });
     }
 
-    /// Complains to the peers whose direct paths are silent. Their packets may be lost without their knowing while they
-    /// hear this peer. A peer that is not heard at all gets the complaint over the WebSocket, too. The unbroken
-    /// direction of a path cut one way is the shortest way for the complaint.
+    /// Complains to the peers whose direct paths are silent: their packets may be lost, and they cannot know while they
+    /// hear this peer. The complaint also goes over the silent path, which may be cut in one direction only. A peer
+    /// that is not heard at all gets the complaint over the WebSocket, too.
     pub(crate) fn complain(&mut self, now: Time) {
         if !self.may_relay() {
             return;
@@ -119,7 +119,7 @@ impl Peer {
         };
         let silent: Vec<_> = self.routes.paths.iter_mut().filter_map(complaint).collect();
         if silent.iter().any(|(_, is_aloud)| *is_aloud) && self.routes.relay_path.path.current().is_some() {
-            // Their answers may be lost on the way from the relay, too.
+            // The relay's channels to this peer may lose the answers, so the relay gets a complaint as well.
             self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
         }
         for (peer, is_aloud) in silent {
@@ -129,8 +129,8 @@ impl Peer {
         }
     }
 
-    /// Tells the session which paths lose nothing (the relay's WebSocket and no other way), and which go through the
-    /// relay alone.
+    /// Tells the session which paths lose nothing (the relay's WebSocket alone), and which go through the relay
+    /// alone.
     pub(crate) fn note_losses(&mut self, now: Time) {
         let table = self.table(now);
         let Some(session) = &mut self.session else { return };
@@ -143,8 +143,8 @@ impl Peer {
     }
 
     /// Reports the bytes that a driver's buffer still holds, for a connection or for the relay's WebSocket. Call it
-    /// before sending more; links hold back while it is too much. A report for a connection that is not the current one
-    /// is ignored.
+    /// before sending more; links hold packets back while that is too much. A report for a connection that is not the
+    /// current one is ignored.
     pub fn handle_backlog(&mut self, now: Time, buffer: Buffer, bytes: usize) {
         let bytes = bytes as u64;
         let known = match buffer {
@@ -174,7 +174,7 @@ impl Peer {
             self.routes.relay_path.path.backlog / shared(|ways| ways.relay_path.is_some()) as u64;
         let Some(session) = &mut self.session else { return };
         for (peer, direct, ways) in ways {
-            // In doubt the shortest queue counts: the queue of a dead path never drains.
+            // If packets go several ways, the shortest queue counts, because the queue of a dead path never drains.
             let queues =
                 [(ways.direct, direct), (ways.relay_path.is_some(), relay_path), (ways.socket, socket)];
             if let Some(backlog) =

@@ -5,8 +5,9 @@ use samovar_wire::{Duration, Ticket, Time};
 
 /// A member that sat for this long comes back at once.
 const SETTLED_AFTER: Duration = Duration::from_millis(5_000);
-/// The pause before a peer comes back again soon after it came back. It doubles with each time in a row.
+/// The pause before a peer that came back a short time ago comes back again. It doubles with each time in a row.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// The longest such pause.
 const LAST_PAUSE: Duration = Duration::from_millis(8_000);
 
 /// The state of a peer's seat.
@@ -18,9 +19,9 @@ pub(crate) struct Seat {
     has_sat: bool,
     /// When the session last seated this peer.
     since: Option<Time>,
-    /// Objects changed here while the others went on.
+    /// Whether objects changed here while the others went on without this peer.
     has_diverged: bool,
-    /// The session has ended. The peer leaves it at the next timeout, after the driver has heard of the end.
+    /// Whether the session has ended. The peer leaves it at the next timeout, after the driver has heard of the end.
     leaves: bool,
     pause: Duration,
     /// When to ask the relay for the seat.
@@ -42,7 +43,7 @@ impl Seat {
         }
     }
 
-    /// An event of the session.
+    /// Notes an event of the session.
     pub(crate) fn note(&mut self, now: Time, event: &Event) {
         match event {
             Event::Joined => self.since = Some(now),
@@ -62,7 +63,7 @@ impl Seat {
         self.has_sat
     }
 
-    /// A session is over: keeps the tickets that may take the seat back in the next.
+    /// Keeps the tickets of a session that is over: they may take the seat back in the next.
     pub(crate) fn keep(&mut self, tickets: Vec<Ticket>) {
         self.tickets = tickets;
     }
@@ -72,12 +73,12 @@ impl Seat {
         self.leaves = true;
     }
 
-    /// Whether to leave the session now; true once.
+    /// Whether the session is to be left now; true once.
     pub(crate) const fn takes_leave(&mut self) -> bool {
         core::mem::replace(&mut self.leaves, false)
     }
 
-    /// The session is left: asks the relay for the seat after a pause.
+    /// Sets the time to ask the relay for the seat, after the session is left and a pause.
     pub(crate) fn ask_later(&mut self, now: Time) {
         self.asks_at = now + self.next_pause(now);
     }
@@ -91,14 +92,14 @@ impl Seat {
         is_due
     }
 
-    /// Whether objects changed here while the others went on; true once.
+    /// Whether objects changed here while the others went on without this peer; true once.
     pub(crate) const fn takes_divergence(&mut self) -> bool {
         core::mem::replace(&mut self.has_diverged, false)
     }
 
     /// When a timer of the seat is due.
     pub(crate) const fn due(&self) -> Time {
-        // The driver hears of the session's end first.
+        // The peer leaves at the next timeout, because the driver has to hear of the session's end before.
         if self.leaves { Time::ZERO } else { self.asks_at }
     }
 

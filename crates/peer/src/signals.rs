@@ -12,7 +12,7 @@ use crate::peer::Peer;
 use crate::routes::EarlyOffer;
 
 impl Peer {
-    /// The driver has an offer or answer of ours ready, complete with candidates.
+    /// Takes an offer or answer of this peer that the driver has made, complete with candidates.
     pub fn handle_local_description(&mut self, now: Time, peer: PeerId, attempt: u32, description: String) {
         let description = with_fewer_candidates(description);
         let signal = match self.routes.path_mut(peer).and_then(|path| path.on_described(now, attempt)) {
@@ -25,7 +25,7 @@ impl Peer {
         self.drive(now);
     }
 
-    /// Both channels of a connection are open.
+    /// Handles the driver's report that both channels of a connection are open.
     pub fn handle_direct_opened(&mut self, now: Time, peer: PeerId, attempt: u32) {
         let is_opened = match peer {
             PeerId::RELAY => self.routes.relay_path.on_opened(now, attempt),
@@ -38,20 +38,20 @@ impl Peer {
         self.drive(now);
     }
 
-    /// A connection is closed or has failed, at any stage.
+    /// Handles the driver's report that a connection is closed or has failed, at any stage.
     pub fn handle_direct_closed(&mut self, now: Time, peer: PeerId, attempt: u32) {
         self.routes.touch();
         if let Some(closed) = self.routes.path_mut(peer).and_then(|path| path.on_closed(now, attempt)) {
             self.tell_end(peer, closed);
             if let Some(session) = self.session.as_mut().filter(|_| closed.was_last) {
-                // A page that closes also closes its connections.
+                // The other end's page may have been closed, which closes its connections.
                 session.path(now, peer).handle_closed();
             }
         }
         self.drive(now);
     }
 
-    /// Bytes came on a channel of a connection.
+    /// Handles bytes that came on a channel of a connection.
     #[expect(clippy::too_many_arguments, reason = "plain values, as the driver has them at hand")]
     pub fn handle_direct_packet(&mut self, now: Time, peer: PeerId, attempt: u32, mode: Mode, bytes: &[u8]) {
         if peer == PeerId::RELAY {
@@ -70,10 +70,10 @@ impl Peer {
         self.drive(now);
     }
 
-    /// The machine's network changed: it has other addresses, or was offline. Every connection is opened again at once,
-    /// and those that still carry packets go on meanwhile. Reports within half a second count as one, since machines
-    /// report a change several times. Another one in that time is handled at its end, unless the relay has let the peer
-    /// in since.
+    /// Handles a change of the machine's network: it has other addresses, or was offline. The peer opens every
+    /// connection again at once; those that still carry packets go on meanwhile. Machines report a change several
+    /// times, so a further report within half a second waits until the end of that time. It then counts only if the
+    /// relay has not let the peer in again.
     pub fn handle_network_changed(&mut self, now: Time) {
         if !self.moves.counts(now) {
             return;
@@ -112,14 +112,15 @@ impl Peer {
         if self.config.paths == PathPolicy::Relayed || from == PeerId::RELAY || !self.wants_direct(from) {
             return;
         }
-        // A host answers some strangers before it has named them: one without another way asks for admission over that.
+        // A host answers some strangers before it has named them, because a stranger may have no other path on which to
+        // ask for admission.
         let hosts = self.session.as_ref().is_some_and(Session::is_host);
         let may = self.routes.paths.contains_key(&from) || hosts && self.routes.lets_in(now, from);
         if !may {
             return self.routes.keep_early(EarlyOffer { at: now, from, theirs, offer });
         }
         let Some(path) = self.routes.paths.get_mut(&from) else { return };
-        // Offers can cross; the offer of the lower id stands.
+        // Offers can cross; the offer of the peer with the lower id stands.
         if !path.accepts_offer(now, me < from) {
             return;
         }
@@ -129,8 +130,8 @@ impl Peer {
         self.out.ask(Request::Answer { peer: from, attempt, offer });
     }
 
-    /// Whether this peer offers to another: it has the lower id, or allows direct paths only. `None` if there is no
-    /// link to the other, or a carrier carries its packets.
+    /// Whether this peer offers first to another: it has the lower id, or allows direct paths only. `None` if there is
+    /// no link to the other peer, or no direct path to it is wanted.
     pub(crate) fn is_offerer(&self, peer: PeerId) -> Option<bool> {
         let session = self.session.as_ref().filter(|session| session.link(peer).is_some())?;
         if !self.wants_direct(peer) {
@@ -145,8 +146,8 @@ impl Peer {
         !self.is_over() && self.config.paths != PathPolicy::Relayed && self.relay.client.is_settled()
     }
 
-    /// The relay stops soon: peers that only the relay reaches get an offer now, not when the pause after the last
-    /// failure is over.
+    /// Ends the pauses after failed attempts, because the relay stops soon: peers that only the relay reaches get an
+    /// offer now.
     pub(crate) fn hurry(&mut self, now: Time) {
         self.routes.paths.values_mut().for_each(|path| path.hurry(now));
     }
@@ -206,7 +207,7 @@ impl Peer {
             return;
         }
         let is_due = |peer: &PeerId, path: &PathState| {
-            // The lower id offers first, and `is_offerer` takes longer to compute.
+            // The first check is cheap and says when the lower id offers, which is never later than the higher id.
             path.wants_offer(now, true)
                 && self.is_offerer(*peer).is_some_and(|is_lower| path.wants_offer(now, is_lower))
         };

@@ -4,13 +4,13 @@ use samovar_wire::{PeerId, Time};
 
 use crate::path::PathState;
 
-/// The ways that a packet goes: the rung that is the way, and while that is in doubt the next one, too.
+/// The ways that a packet goes: the rung in use, and the next rung as well while that one is in doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ways {
     pub(crate) direct: bool,
     /// The carriers that it goes to.
     pub(crate) carriers: [Option<PeerId>; 2],
-    /// The connection to the relay.
+    /// The connection to the relay that it takes.
     pub(crate) relay_path: Option<u32>,
     pub(crate) socket: bool,
 }
@@ -23,7 +23,7 @@ impl Ways {
     /// The relay's WebSocket and no other way.
     pub(crate) const SOCKET: Self = Self { socket: true, ..Self::NONE };
 
-    /// Whether only the relay brings it.
+    /// Whether it goes through the relay alone.
     pub(crate) fn is_relayed(&self) -> bool {
         (self.socket || self.relay_path.is_some()) && !self.direct && self.carriers == [None; 2]
     }
@@ -32,9 +32,9 @@ impl Ways {
 /// The ways over the relay, the same for every receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByRelay {
-    /// The relay's data channels are a way that needs no sparing.
+    /// Whether the relay's data channels carry packets. Then packets take them as soon as a direct path is late.
     pub(crate) is_quick: bool,
-    /// The ways to take beside a direct one that is not enough; `None` while the relay forwards nothing.
+    /// The ways to take beside a direct path that is not enough; `None` while the relay forwards nothing.
     pub(crate) ways: Option<Ways>,
 }
 
@@ -42,14 +42,14 @@ pub(crate) struct ByRelay {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Carrier {
     pub(crate) peer: PeerId,
-    /// There is a direct way to it, or one was tried in vain.
+    /// Whether there is a direct path to it, or one was tried in vain and the relay forwards.
     is_usable: bool,
-    /// The way to it is good enough that it needs no other.
+    /// Whether the path to it is so good that packets need no other.
     is_sure: bool,
 }
 
 impl Carrier {
-    /// Judges a carrier by the path to it. `may_relay`: the relay forwards.
+    /// Judges a carrier by the path to it. `may_relay` tells whether the relay forwards.
     pub(crate) fn new(now: Time, peer: PeerId, path: Option<&PathState>, may_relay: bool) -> Self {
         let is_direct = path.is_some_and(|path| path.is_up(now));
         let is_sure =
@@ -70,7 +70,7 @@ pub(crate) struct RouteTable {
 }
 
 impl RouteTable {
-    /// The carriers to a member: for a backup those before it, for the host none.
+    /// The usable carriers of packets to a member: for a backup those that rank before it, for the host none.
     fn carriers_to(&self, to: PeerId) -> impl Iterator<Item = Carrier> {
         let is_member = self.members.contains(&to);
         let before = self.carriers.iter().take_while(move |carrier| is_member && carrier.peer != to);
@@ -106,7 +106,7 @@ impl RouteTable {
     }
 }
 
-/// Whether a path needs no other beside it. If the next way `is_quick`, it is taken sooner.
+/// Whether a path needs no other beside it. With `is_quick` it needs one sooner, when it is late.
 fn is_enough(now: Time, path: Option<&PathState>, is_quick: bool) -> bool {
     path.is_some_and(|path| path.is_enough(now, is_quick) && !(is_quick && path.is_late(now)))
 }

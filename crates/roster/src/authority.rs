@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_is_not_a_warrant() {
+    fn pass_does_not_verify_as_a_warrant() {
         let relay = Signatory::new(&[7; 32]);
         let pass = relay.pass(SessionId(1), PeerId(3));
         assert!(relay.key().verifies_pass(&pass));

@@ -5,13 +5,13 @@ use samovar_wire::{Duration, Time};
 use crate::phase::Phase;
 use crate::{Act, Lives, Roster, View};
 
-/// How long an excluded peer waits for the relay's word, which may itself wait for that host (PROTOCOL §5.5).
+/// How long an excluded peer waits for the relay's answer. The relay may itself wait for that host (PROTOCOL §5.5).
 const EXCLUDED_FOR: Duration = Duration::from_millis(15_000);
 
 impl Roster {
-    /// The host of the present term is no member that this peer knows. If it lives, this peer was removed; if not,
-    /// the session must not end with it. The relay knows: this peer misses that host, asks for another, and gets the
-    /// answer.
+    /// Notes that the host of the present term is no member that this peer knows. If that host lives, this peer was
+    /// removed; if not, the session must not end with it. The relay knows: this peer misses that host, asks for
+    /// another, and gets the answer.
     pub fn exclude(&mut self) {
         self.phase = Phase::Excluded { since: self.phase.missed_since() };
     }

@@ -3,20 +3,20 @@
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::{Duration, PeerId, Time};
 
-/// How long the news counts that a peer's connection to the relay has closed.
+/// How long a peer counts as gone after its connection to the relay has closed.
 const GONE_FOR: Duration = Duration::from_millis(10_000);
 
-/// Peers that said farewell or whose connection to the relay closed, and until when that counts; the latest only.
+/// The latest peers that said farewell or whose connection to the relay closed, and until when that counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Gone(Vec<(PeerId, Time)>);
 
 impl Gone {
-    /// Its connection closed. It may come back without notice.
+    /// Notes that a peer's connection to the relay closed. The peer may come back without notice.
     pub(crate) fn note(&mut self, now: Time, peer: PeerId) {
         self.insert(peer, now + GONE_FOR);
     }
 
-    /// It said farewell, and never comes back.
+    /// Notes that a peer said farewell. It never comes back.
     pub(crate) fn note_farewell(&mut self, peer: PeerId) {
         self.insert(peer, Time::FAR);
     }
@@ -30,7 +30,7 @@ impl Gone {
         self.0.push((peer, known.map_or(until, |(_, known)| until.max(known))));
     }
 
-    /// While the relay could not be reached, no peer's return was reported.
+    /// Forgets closed connections. While the relay could not be reached, it could report no peer's return.
     pub(crate) fn forget_connections(&mut self) {
         self.0.retain(|&(_, until)| until == Time::FAR);
     }

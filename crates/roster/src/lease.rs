@@ -35,7 +35,8 @@ impl Roster {
         if self.probation.is_some_and(|until| until <= now) && !self.witness.is_reached() && goes_on {
             self.probation = None;
         }
-        // A host that its side voted for claims more often, like a member whose host the relay does not know.
+        // A host that only its side voted for does not claim here: `elect` does so more often, as on a member whose
+        // host the relay does not know.
         let wants_new_term = !self.is_apart() && (self.probation.is_some() || !has_majority);
         if self.witness.may_claim(now) && wants_new_term && self.phase.told_heir().is_none() {
             self.push_claim(now, self.me);
@@ -43,7 +44,8 @@ impl Roster {
         }
     }
 
-    /// The relay makes no peer host that it does not reach: this host names another heir, if there is one.
+    /// Names another heir, if there is one, when the relay does not reach the present heir. The relay makes no peer
+    /// host that it does not reach.
     pub(crate) fn watch_heir(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         let Phase::Leading { leave: Leave::Told { heir }, .. } = self.phase else { return };
         if !self.is_gone(now, heir) {

@@ -1,8 +1,8 @@
 //! Membership of a session: the members, the host, and its right to reign.
 //!
-//! Members and their seats ([`View`]), the relay's signatures ([`authority`]), and the machine that watches the
-//! host and finds its successor ([`Roster`]). Knows nothing of objects' data or of packets: it is told which peers
-//! are missed, and returns what to do.
+//! The crate contains the members and their seats ([`View`]), the relay's signatures ([`authority`]), and the machine
+//! that watches the host and finds its successor ([`Roster`]). It knows nothing of objects' data or of packets: it is
+//! told which peers are missed, and returns what to do.
 
 pub mod authority;
 mod excluded;

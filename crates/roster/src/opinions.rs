@@ -8,8 +8,8 @@ use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::Electorate;
 use samovar_wire::{PeerId, SortedMap, Term};
 
-/// Each member's last opinion, of any term; it is judged when a term is asked about. A member that counts an election
-/// to its end first may speak, once, of a term that the others have not begun.
+/// Each member's last opinion, whatever its term. It is judged when this peer asks about a term, since the first
+/// member that counts an election to its end speaks of a term that the others have not begun.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Opinions(SortedMap<PeerId, Opinion>);
 
@@ -20,7 +20,7 @@ impl Opinions {
     }
 
     /// Replaces a member's opinion. Of two votes in one term the first counts: an honest member has only one. Returns
-    /// whether there is news besides whether the host is missed.
+    /// whether the opinion has any news, other than whether the host is missed.
     pub(crate) fn insert(&mut self, from: PeerId, mut opinion: Opinion) -> bool {
         let known = self.0.get(&from);
         if let (Some(new), Some(old)) = (&mut opinion.vote, known.and_then(|known| known.vote))
@@ -40,7 +40,7 @@ impl Opinions {
     }
 
     /// Whether a member misses the host of `term`: it says so, votes for another in a later term, or lives under
-    /// another there. The last two it cannot take back.
+    /// another there. It cannot take back the last two.
     pub(crate) fn misses(&self, peer: PeerId, term: Term, host: PeerId) -> bool {
         let Some(opinion) = self.0.get(&peer) else { return false };
         let votes = |vote: Vote| vote.term > term && vote.candidate != host;
@@ -48,7 +48,7 @@ impl Opinions {
         opinion.term == term && opinion.missed || has_moved_on || opinion.vote.is_some_and(votes)
     }
 
-    /// Whether a member that misses its host, of `term` or a later one, reaches the relay.
+    /// Whether a member reaches the relay, as its opinion of `term` or of a later term says.
     pub(crate) fn reaches_relay(&self, peer: PeerId, term: Term) -> bool {
         self.0.get(&peer).is_some_and(|opinion| opinion.term >= term && opinion.relay)
     }
@@ -60,8 +60,8 @@ impl Opinions {
 
     /// The election above `term` that is won, the highest if there are more.
     ///
-    /// A vote of a member that knows a newer electorate than the counter does not count: the majority may differ
-    /// there. For the same reason no vote counts for a member that has not read the electorate of the last witnessed
+    /// A vote does not count if the voter knows a newer electorate than this peer, since the majority may differ
+    /// there. For the same reason no vote counts while this peer has not read the electorate of the last witnessed
     /// term (`counts_votes` is false). The opinion of a member that has counted to the end, and lives under the
     /// winner, always counts: it holds under any electorate.
     pub(crate) fn winner(
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn votes_under_a_newer_electorate_count_only_when_they_have_won() {
+    fn votes_under_a_newer_electorate_count_only_after_a_win() {
         let mut opinions = Opinions::default();
         opinions.insert(PeerId(2), vote(2, 6));
         opinions.insert(PeerId(3), vote(2, 6));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn that_a_host_is_missed_again_is_no_other_news() {
+    fn opinion_that_differs_only_in_missed_is_no_news() {
         let mut opinions = Opinions::default();
         let content = Opinion::content(BASE, PeerId(1));
         assert!(!opinions.insert(PeerId(2), content));

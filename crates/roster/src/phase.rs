@@ -5,10 +5,10 @@ use samovar_wire::{Duration, PeerId, Time};
 
 use crate::support::Support;
 
-/// A vote without a result after this time is followed by one in the next term.
+/// If a vote has no result after this time, the peer votes again in the next term.
 pub(crate) const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
-/// How long a side of a partition misses its host before it goes on by itself, where each side may. A network that is
-/// back by then parts no members.
+/// Where each side of a partition may go on, a side goes on by itself when it has missed its host for this long. A
+/// shorter outage splits no session.
 pub(crate) const FORKS_AFTER: Duration = Duration::from_millis(3_000);
 
 /// This peer's last vote in its term, and its time.
@@ -21,11 +21,11 @@ pub(crate) struct Ballot {
 /// Whether a host leaves, and which members know of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Leave {
-    /// It stays.
+    /// The host stays.
     No,
-    /// It waits until its heir knows, or until then, before it tells the others.
+    /// The host waits until its heir knows, or until `until`, before it tells the others.
     Telling { heir: PeerId, until: Time },
-    /// All are told.
+    /// The host has named its heir to all members.
     Told { heir: PeerId },
 }
 
@@ -36,14 +36,14 @@ pub(crate) enum Phase {
     Following,
     /// Another peer hosts, and is missed.
     Seeking { since: Time, ballot: Option<Ballot> },
-    /// The host is no member, as far as this peer knows. `since`: missed since then.
+    /// The host is no member, as far as this peer knows. `since` is when this peer began to miss it.
     Excluded { since: Option<Time> },
-    /// This peer hosts; `since`: it seeks a successor for itself since then.
+    /// This peer hosts. `since` is when it began to seek a successor for itself.
     Leading { support: Support, leave: Leave, since: Option<Time>, ballot: Option<Ballot> },
 }
 
 impl Phase {
-    /// A term begins.
+    /// The phase in which a term begins.
     pub(crate) const fn begin(is_host: bool) -> Self {
         if is_host {
             Self::Leading { support: Support::Majority, leave: Leave::No, since: None, ballot: None }
@@ -52,7 +52,7 @@ impl Phase {
         }
     }
 
-    /// Since when the host is missed; at a host, since when it may no longer reign.
+    /// When this peer began to miss the host. On the host itself: when it began to seek a successor.
     pub(crate) const fn missed_since(&self) -> Option<Time> {
         match *self {
             Self::Following => None,
@@ -61,7 +61,7 @@ impl Phase {
         }
     }
 
-    /// The heir of this host, once all are told.
+    /// The heir of this host, once all members are told of it.
     pub(crate) const fn told_heir(&self) -> Option<PeerId> {
         match *self {
             Self::Leading { leave: Leave::Told { heir }, .. } => Some(heir),
@@ -99,7 +99,8 @@ impl Phase {
         matches!(self, Self::Leading { support, .. } if support.is_over())
     }
 
-    /// Notes whether the host is missed now; whether it counts as missed: a peer that has voted cannot go back.
+    /// Notes whether the host is missed now. Returns whether it counts as missed: a peer that has voted cannot go
+    /// back.
     pub(crate) fn note_missed(&mut self, now: Time, missed: bool) -> bool {
         match self {
             Self::Following if missed => *self = Self::Seeking { since: now, ballot: None },
@@ -111,7 +112,7 @@ impl Phase {
         self.missed_since().is_some()
     }
 
-    /// This peer slept until now: its former silences prove nothing.
+    /// Handles that this peer slept until now: the silences that it noted before prove nothing.
     pub(crate) fn wake(&mut self, now: Time) {
         match self {
             Self::Following => {}
@@ -144,7 +145,7 @@ impl Phase {
         waits.into_iter().flatten()
     }
 
-    /// Whether the phase that began at `since` has lasted for `span`.
+    /// Whether this peer has missed its host, or sought a successor for itself, for `span`.
     pub(crate) fn has_lasted(&self, now: Time, span: Duration) -> bool {
         self.missed_since().is_some_and(|since| since + span <= now)
     }

@@ -34,7 +34,7 @@ pub enum Suspension {
 }
 
 impl Roster {
-    /// Why nothing is decided here now, or `None` when something can be.
+    /// The reason why no peer decides anything here now; `None` when a host can decide.
     #[must_use]
     pub fn suspension(&self, now: Time) -> Option<Suspension> {
         if self.is_host() {
@@ -47,7 +47,7 @@ impl Roster {
             }
         } else {
             let is_lost = self.phase.has_lasted(now, SUSPENDED_AFTER);
-            // A host that only leaves names an heir.
+            // A host that only leaves says the same, but names an heir.
             let says_so = self.told_heir().is_none() && self.opinions.misses(self.host, self.term, self.host);
             match (is_lost, says_so) {
                 (true, _) => Some(Suspension::HostLost),

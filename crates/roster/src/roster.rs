@@ -1,7 +1,8 @@
-//! Watches the host, and finds its successor with the relay or without it (PROTOCOL §4.10, §5.5, PROTOCOL §4.10).
+//! The machine that watches the host, and finds its successor with the relay or without it (PROTOCOL §4.10, §5.5).
 //!
-//! All members watch at once, and name their candidate at once, so many deaths cost one time-out and no member waits
-//! for its turn: the relay takes the first claim, and without it a majority decides.
+//! All members watch at the same time, and name their candidates at the same time. So several deaths cost one
+//! time-out, and no member waits for its turn. The relay takes the first claim; without the relay, a majority
+//! decides.
 
 use std::collections::VecDeque;
 
@@ -14,7 +15,7 @@ use crate::phase::{Leave, Phase};
 use crate::witness::Witness;
 use crate::{RelayKey, View};
 
-/// How long the others are not told of an heir while it has not confirmed.
+/// How long a host waits for its heir to confirm, before it tells the others of the heir.
 const HEIR_KNOWS_WITHIN: Duration = Duration::from_millis(250);
 /// How long a host that slept waits for news of its replacement, when the relay is away.
 const WAKING: Duration = Duration::from_millis(1_000);
@@ -22,11 +23,11 @@ const WAKING: Duration = Duration::from_millis(1_000);
 /// The verdict on a warrant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It opens a newer term than the one known.
+    /// The warrant opens a newer term than the known one.
     Newer,
-    /// It is known, or older than the one known.
+    /// The warrant is known, or older than the known one.
     Known,
-    /// The relay did not issue it, or not for this session.
+    /// The relay did not issue the warrant, or not for this session.
     Forged,
 }
 
@@ -35,12 +36,12 @@ pub enum Verdict {
 pub enum Act {
     /// Tell every member.
     Tell(Opinion),
-    /// Tell this member, the host's heir; [`Roster::handle_heir_knows`] once it has heard.
+    /// Tell this member, the host's heir. Once it has received this, call [`Roster::handle_heir_knows`].
     Appoint(PeerId, Opinion),
     /// Claim this term for this peer, from the relay.
     Claim(Term, PeerId),
-    /// The relay's host lives, and this peer cannot follow it: its side voted for another, or it was removed. It
-    /// comes back by its ticket.
+    /// End this peer's session. The relay's host lives, and this peer cannot follow it: its side voted for another
+    /// host, or it was removed. It comes back by its ticket.
     Yield,
 }
 
@@ -72,14 +73,14 @@ pub struct Roster {
     /// Whether the view was read under the base of the present term: each witnessed term has an electorate of its own.
     pub(crate) knows_electorate: bool,
     pub(crate) phase: Phase,
-    /// Until then the grant that made this peer host may be older than its waking.
+    /// Until this time the grant that made this peer host may be older than the end of this peer's sleep.
     pub(crate) probation: Option<Time>,
     pub(crate) witness: Witness,
     /// The others' opinions.
     pub(crate) opinions: Opinions,
     /// The heir that the host of the present term named last, if another peer hosts.
     heir: Option<PeerId>,
-    /// The last opinion that all were told in this term.
+    /// The last opinion that this peer told all members in this term.
     said: Option<Opinion>,
     /// This peer's votes under the present base, also above the present term.
     pub(crate) cast: Vec<(Term, PeerId)>,
@@ -166,14 +167,14 @@ impl Roster {
         self.phase.named_heir().or(self.heir)
     }
 
-    /// The same, once all are told of it.
+    /// The same heir, once all members are told of it.
     pub(crate) fn told_heir(&self) -> Option<PeerId> {
         self.phase.told_heir().or(self.heir)
     }
 
     /// Whether this peer listens to another. It does not listen to a host that it voted against, because its acks
-    /// must not count on that host's side any more. A host that resigned changes no electorate, and may have the
-    /// missing vote.
+    /// must not count on that host's side any more. It still listens to a host that hands over, since such a host
+    /// changes no electorate, and may have the missing vote.
     #[must_use]
     pub fn listens_to(&self, peer: PeerId) -> bool {
         self.phase.ballot().is_none() || peer != self.host || self.told_heir().is_some()
@@ -185,7 +186,7 @@ impl Roster {
         self.phase.missed_since()
     }
 
-    /// The next thing to do.
+    /// The next act for the caller to carry out.
     pub fn poll_act(&mut self) -> Option<Act> {
         self.acts.pop_front()
     }
@@ -260,7 +261,8 @@ impl Roster {
 
     pub(crate) fn begin(&mut self, term: Term, host: PeerId) {
         let is_renewal = self.is_host() && host == self.me;
-        // Its votes stand, and may yet make another host: it can acknowledge nothing of this one (PROTOCOL §4.10).
+        // This peer's votes in later terms stand, and may yet make another peer host. So this peer can acknowledge
+        // nothing of the present host (PROTOCOL §4.10).
         self.cast.retain(|&(cast, _)| cast > term);
         let is_pledged = self.cast.iter().any(|&(_, candidate)| candidate != host);
         if is_renewal && self.witness.claimed() == Some(self.me) {
@@ -281,12 +283,13 @@ impl Roster {
         }
     }
 
-    /// The session object was read as the host of the present term wrote it.
+    /// Notes that this peer has read the session object as the host of the present term wrote it.
     pub const fn handle_view(&mut self) {
         self.knows_electorate = true;
     }
 
-    /// A member tells its opinion of its host; whether there is news besides whether it misses the host.
+    /// Takes a member's opinion of its host. Returns whether the opinion has any news, other than whether the member
+    /// misses the host.
     pub fn handle_opinion(&mut self, from: PeerId, opinion: Opinion) -> bool {
         let beats = (opinion.term, self.host) > (self.term, opinion.host);
         let is_sibling = !opinion.term.is_witnessed() && opinion.term.base() == self.term.base();
@@ -299,14 +302,14 @@ impl Roster {
         self.opinions.insert(from, opinion)
     }
 
-    /// Whether this may be one side of a session that goes on without the relay, while another goes on, too. Their
-    /// states cannot be merged: the session is the side that the relay knows.
+    /// Whether this peer may be on one side of a session that goes on without the relay, while another side goes on,
+    /// too. Their states cannot be merged: the session continues on the side that the relay knows.
     pub(crate) const fn is_apart(&self) -> bool {
         self.forks && !self.term.is_witnessed()
     }
 
-    /// This host wants a member to succeed it. The heir hears so first: before any member can make it host, it has to
-    /// know that this peer stays.
+    /// Makes this host hand over to a member, its heir. The heir is told first: before any member can make it host,
+    /// it has to know that this peer stays.
     pub fn resign(&mut self, now: Time, heir: PeerId) {
         if let Phase::Leading { leave: leave @ Leave::No, .. } = &mut self.phase
             && self.probation.is_none()
@@ -318,15 +321,16 @@ impl Roster {
         }
     }
 
-    /// The heir knows, or had its time: the relay is asked, and all members when the relay is away.
+    /// Goes on with the hand-over, since the heir knows or had its time. The relay is asked to make the heir host, or
+    /// all members are when the relay is away.
     pub fn handle_heir_knows(&mut self, now: Time) {
         if let Phase::Leading { leave: Leave::Telling { heir, .. }, .. } = self.phase {
             self.tell_heir(now, heir);
         }
     }
 
-    /// This peer slept until now, and does not know its losses. The grant that made it host may have waited for it to
-    /// wake.
+    /// Handles that this peer slept until now, and does not know what it missed. The grant that made it host may have
+    /// waited for it to wake.
     pub fn handle_wake(&mut self, now: Time) {
         self.phase.wake(now);
         self.probation = Some(now + WAKING);
@@ -335,8 +339,8 @@ impl Roster {
         }
     }
 
-    /// Judges all peers' lives; the actions are for [`Roster::poll_act`]. Returns the new term and host, if an
-    /// election was won or the warrant in reserve began.
+    /// Judges which peers live, and decides what follows; [`Roster::poll_act`] returns the acts. Returns the new term
+    /// and host, if an election was won or the warrant in reserve began.
     pub fn watch(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
         self.opinions.retain(|peer| view.has(peer) || view.electorate().peers.contains(&peer));
         let begun = self.elect(now, view, lives);
@@ -372,26 +376,27 @@ impl Roster {
             return self.count(now, view, lives);
         }
         if !self.term.is_witnessed() && self.witness.may_claim(now) {
-            // The relay is told of a host that members elected.
+            // Claims the term for a host that members elected, so that the relay knows of it.
             self.push_claim(now, self.host);
         }
         None
     }
 
-    /// Whether the host is missed: silent, resigned, or, if it is this peer, without a right to reign on.
+    /// Notes and returns whether the host is missed: it is silent or hands over, or, if it is this peer, may no
+    /// longer reign.
     fn note_missed(&mut self, now: Time, lives: Lives<'_>) -> bool {
         let heir = self.told_heir();
         let missed = if self.is_host() {
             self.phase.is_lease_over() || heir.is_some()
         } else {
-            // The heir hears of it before the others, and acts together with them.
+            // The heir learns of the hand-over before the others, and acts together with them.
             let resigns = heir.is_some() && self.opinions.misses(self.host, self.term, self.host);
             lives.missed.contains(&self.host) || resigns
         };
         self.phase.note_missed(now, missed)
     }
 
-    /// When the next wait is over, for a caller that watched at `after` last and hears nothing meanwhile.
+    /// When the next wait is over, for a caller that last watched at `after` and hears nothing meanwhile.
     #[must_use]
     pub fn poll_timeout(&self, after: Time) -> Time {
         let waits = self.phase.timeouts(self.forks).chain(self.witness.timeouts());

@@ -1,4 +1,4 @@
-//! The support of a host, and until when it may reign on without (PROTOCOL §4.10).
+//! The support of a host, and how long the host may reign on without it (PROTOCOL §4.10).
 
 use samovar_wire::{Duration, Time};
 
@@ -10,7 +10,7 @@ pub const LEASE: Duration = Duration::from_millis(1_000);
 pub(crate) enum Support {
     /// Most of the electorate.
     Majority,
-    /// The relay, or, where each side goes on, the side that it is on.
+    /// The relay; or, where each side of a partition may go on, the host's own side.
     Minority { since: Time },
     /// None: no majority since `minority`, and no relay since `since`.
     Alone { minority: Time, since: Time },
@@ -23,7 +23,7 @@ impl Support {
         matches!(self, Self::Over { .. })
     }
 
-    /// This peer slept: silences during its sleep prove nothing.
+    /// Handles that this peer slept: silences during its sleep prove nothing.
     pub(crate) const fn wake(&mut self) {
         *self = match self {
             Self::Over { .. } => Self::Over { minority: None, since: None },
@@ -56,14 +56,15 @@ impl Support {
         }
     }
 
-    /// The support when no majority is heard; `silent_since` is when a silent relay was first asked, `None` when it
-    /// can be counted on.
+    /// The support when no majority is heard. `silent_since` is when this peer first asked a relay that has been
+    /// silent since; `None` when the relay can be counted on.
     pub(crate) fn without_majority(self, now: Time, silent_since: Option<Time>) -> Self {
         let minority = self.minority().unwrap_or(now);
         // A relay that is silent has been so since it was asked.
         let since = silent_since.map(|silent| self.alone().unwrap_or(silent.max(minority)));
         if self.is_over() || since.is_some_and(|since| since + LEASE <= now) {
-            // A relay that is back may have granted a term meanwhile: only its answer, which begins a term, tells.
+            // A relay that is back may have granted a term meanwhile. So the lease stays over until the relay's
+            // answer begins a term.
             return Self::Over { minority: Some(minority), since };
         }
         since.map_or(Self::Minority { since: minority }, |since| Self::Alone { minority, since })

@@ -73,7 +73,7 @@ impl View {
         let header = ViewHeader::decode(fields.next().ok_or(DecodeError::Truncated)?)?;
         let seat = |field: &[u8]| (!field.is_empty()).then(|| SeatRecord::decode(field)).transpose();
         let mut seats = fields.map(seat).collect::<Result<Vec<_>, _>>()?;
-        // Whatever the host says: each member sees to it for itself.
+        // Each member replaces false names of the relay itself, whatever the host wrote.
         seats.iter_mut().flatten().for_each(unmask);
         let view = Self { header, seats };
         let mut peers: Vec<_> = view.members().map(|m| m.peer).collect();
@@ -91,7 +91,7 @@ impl View {
         core::iter::once(self.header.encode()).chain(seats).collect()
     }
 
-    /// Counts the changes of the view.
+    /// The number of the view, which counts its changes.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.header.number
@@ -109,7 +109,7 @@ impl View {
         self.header.backups.first().copied()
     }
 
-    /// The backups, the one that takes over first before the next.
+    /// The backups, in the order in which they take over.
     #[must_use]
     pub fn backups(&self) -> &[PeerId] {
         &self.header.backups
@@ -121,7 +121,7 @@ impl View {
         &self.header.electorate
     }
 
-    /// Whether members that may choose are to have direct paths with the host and its backups only.
+    /// Whether members are to open direct paths to the host and its backups only, where they have the choice.
     #[must_use]
     pub const fn is_by_host(&self) -> bool {
         self.header.by_host
@@ -134,14 +134,14 @@ impl View {
         peer == host || self.header.backups.contains(&peer)
     }
 
-    /// The host wants members to reach each other through it.
+    /// Sets that the host wants members to reach each other through the host.
     pub fn set_by_host(&mut self) {
         if !core::mem::replace(&mut self.header.by_host, true) {
             self.note_change();
         }
     }
 
-    /// The most members.
+    /// The most members that the session may have.
     #[must_use]
     pub const fn capacity(&self) -> u8 {
         self.header.capacity
@@ -214,7 +214,7 @@ impl View {
     pub fn admit(&mut self, now: Time, peer: PeerId, hello: &Hello) -> Result<Admission, CloseCode> {
         let shown = hello.resume.map(|ticket| ticket.map(|ticket| ticket.hash()));
         let mut others = self.seats.iter().flatten().filter(|record| record.peer != Some(peer));
-        // Its owner would be led to this seat.
+        // Otherwise the owner of that seat would come back to this one.
         if others.any(|record| record.ticket == hello.ticket) {
             return Err(CloseCode::BadTicket);
         }
@@ -225,7 +225,7 @@ impl View {
             self.note_change();
             return Ok(Admission { seat, yields: None });
         }
-        // Members beyond the capacity find their seats again, up to the limit of a view.
+        // Members find their seats again even beyond the capacity, up to the limit of a view.
         let is_at_limit = self.members().count() >= MEMBERS_MAX;
         let mut seats = self.seats.iter_mut().flatten();
         if let Some(record) = seats.find(|record| shown.contains(&Some(record.ticket))) {
@@ -288,14 +288,14 @@ impl View {
         })
     }
 
-    /// A member said that it leaves for good: its seat notes that.
+    /// Notes on a member's seat that the member said that it leaves for good.
     pub fn note_left(&mut self, peer: PeerId) {
         if let Some(record) = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer)) {
             record.attributes |= LEFT;
         }
     }
 
-    /// A member is gone; its seat waits for it.
+    /// Empties the seat of a member that is gone; the seat waits for it. Returns `false` if the peer is no member.
     pub fn vacate(&mut self, now: Time, peer: PeerId) -> bool {
         let Some(record) = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer)) else {
             return false;
@@ -307,7 +307,8 @@ impl View {
         true
     }
 
-    /// A member is put out: its seat gets a ticket that no peer has.
+    /// Puts a member out: empties its seat, and gives the seat a ticket that no peer has. Returns `false` if the peer
+    /// is no member.
     pub fn put_out(&mut self, now: Time, peer: PeerId, entropy: &mut Entropy) -> bool {
         let Some(record) = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer)) else {
             return false;
@@ -317,9 +318,9 @@ impl View {
         self.vacate(now, peer)
     }
 
-    /// A member moves to a new seat, from which it only watches and to which no peer has a ticket. Its own seat is
-    /// free for a peer that shows that seat's ticket. Returns its own seat, or `None` when there is no room for
-    /// another.
+    /// Moves a member to a new seat, from which it only watches and to which no peer has a ticket. The member's own
+    /// seat is then free for a peer that shows that seat's ticket. Returns the member's own seat, or `None` when
+    /// there is no room for another.
     pub fn step_aside(&mut self, now: Time, peer: PeerId, entropy: &mut Entropy) -> Option<SeatId> {
         let place = self.free_place()?;
         let own = self.member(peer)?.record.clone();
@@ -337,8 +338,8 @@ impl View {
         Some(left)
     }
 
-    /// A member that stepped aside takes its free seat again, and gives the other up. A new ticket is drawn for its
-    /// seat. `false` when the seat is not free.
+    /// Moves a member that stepped aside back to its own seat, and gives the other seat up. `draw` draws a new ticket
+    /// for its own seat. Returns `false` when that seat is not free.
     pub fn step_back(
         &mut self,
         now: Time,
@@ -358,7 +359,7 @@ impl View {
         true
     }
 
-    /// Gives up the seats that have waited for their members for this long.
+    /// Gives up the seats that have waited for their members for this long. Returns whether there were any.
     pub fn expire(&mut self, now: Time, grace: Duration) -> bool {
         let mut changed = false;
         for place in &mut self.seats {
@@ -376,7 +377,7 @@ impl View {
         changed
     }
 
-    /// A member's fitness to host changed.
+    /// Sets how fit a member is to host. Returns whether that changed.
     pub fn set_standing(&mut self, peer: PeerId, standing: Standing) -> bool {
         let record = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer));
         let Some(record) = record.filter(|record| record.standing != standing) else { return false };
@@ -385,9 +386,9 @@ impl View {
         true
     }
 
-    /// Names another backup: the next eligible member in the list of seats after the one named last, whether that is
-    /// still seated or not. So an unresponsive one is not asked again and again, as in the server of 2001
-    /// (docs/sources.md, "Teapots").
+    /// Names another backup: the next eligible member in the list of seats after `after`, the seat of the backup
+    /// named last, whether a peer still sits there or not. So an unresponsive member is not asked again and again, as
+    /// in the server of 2001 (docs/sources.md, "Teapots").
     pub fn name_backup(
         &mut self,
         host: PeerId,
@@ -418,7 +419,7 @@ impl View {
         is_dismissed
     }
 
-    /// The relay witnessed a new term: its electorate are those members for which `is_heard` says so.
+    /// Begins the electorate of a new term that the relay witnessed: the members for which `is_heard` is true.
     pub fn begin_electorate(&mut self, is_heard: impl Fn(PeerId) -> bool) {
         let mut peers: Vec<_> = self.members().map(|m| m.peer).filter(|&peer| is_heard(peer)).collect();
         sort_by_key(&mut peers, |peer| *peer);
@@ -461,7 +462,7 @@ pub struct Member<'a> {
     pub record: &'a SeatRecord,
 }
 
-/// The relay's name is shown of the relay's own peers alone.
+/// Replaces the relay's name on a seat whose peer is not one of the relay's own.
 fn unmask(record: &mut SeatRecord) {
     if record.peer.is_some_and(|peer| !peer.is_relays_own()) && name::is_relays(&record.name) {
         NOT_RELAY.clone_into(&mut record.name);

@@ -8,7 +8,8 @@ use crate::phase::{Ballot, FORKS_AFTER, VOTE_AGAIN};
 use crate::{Lives, Roster, View};
 
 impl Roster {
-    /// The electorate; where each side may go on and this one has waited, all members on this side.
+    /// The electorate. Where each side of a partition may go on and this side has waited for long enough, these are
+    /// all members on this side.
     pub(crate) fn electorate(&self, now: Time, view: &View, lives: Lives<'_>) -> Electorate {
         let mut electorate = view.electorate().clone();
         if self.may_fork(now) {
@@ -23,7 +24,7 @@ impl Roster {
         self.forks && self.phase.has_lasted(now, FORKS_AFTER)
     }
 
-    /// Counts the votes, at once when there is news.
+    /// Counts the votes. If a member has won, this peer begins its term, and returns the term and the member.
     pub(crate) fn count(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
         let counts_votes = self.knows_electorate || self.may_fork(now);
         let (term, host) =

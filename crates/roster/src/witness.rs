@@ -8,10 +8,10 @@ use crate::{Act, LEASE, Lives, Roster, View};
 
 /// A member was removed if it has missed its host for this long, and the relay says that it is no member.
 const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
-/// How often a claim is repeated while the host is missed.
+/// The time between two claims while the host is missed.
 const CLAIM_AGAIN: Duration = Duration::from_millis(250);
-/// How long the relay must say that a host lives before that ends a side. Its first answer may be older than that
-/// host's news of its successor, to which it gives way.
+/// How long the relay must say that another host lives before that ends this peer's side. The relay's first answer
+/// may be too early: that host gives way once it learns of its successor.
 const DENIED_FOR: Duration = Duration::from_millis(500);
 /// A relay that leaves claims unanswered for this long counts as away.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
@@ -20,25 +20,25 @@ const TOLD_WITHIN: Duration = Duration::from_millis(500);
 /// After the relay is back, an excluded host has this time to return before another is asked for: the members that it
 /// removed may return first.
 const HOST_RETURNS_WITHIN: Duration = Duration::from_millis(6_000);
-/// How long a resignation travels to the members before the relay is asked.
+/// How long a host that hands over lets the news travel to the members before it asks the relay.
 const RESIGNATION_TRAVELS: Duration = Duration::from_millis(60);
 
 /// The relay, as this peer knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Witness {
-    /// Whether there is a connection to it.
+    /// Whether there is a connection to the relay.
     is_connected: bool,
-    /// Since when, unless it is the first connection.
+    /// When the connection began, unless it is the first one.
     since: Option<Time>,
-    /// It leaves claims unanswered.
+    /// Whether the relay leaves claims unanswered.
     is_silent: bool,
-    /// The peer that this one claimed for last in this term.
+    /// The peer for which this peer claimed last in this term.
     claimed: Option<PeerId>,
-    /// When it may be asked next.
+    /// When the relay may be asked next.
     next: Time,
-    /// The first claim that it has not answered.
+    /// When this peer made the first claim that the relay has not answered.
     unanswered_since: Option<Time>,
-    /// The first and the last answer that a host lives other than the one that this peer follows.
+    /// The times of the first and the last answer that another host lives than the one that this peer follows.
     denied: Option<(Time, Time)>,
 }
 
@@ -55,9 +55,10 @@ impl Witness {
         }
     }
 
-    /// A term begins. A renewed term may help no more than the last: the pause stays.
+    /// Begins a term. If this host only renews its term, the pause before the next claim stays, since the new term
+    /// may help no more than the last.
     pub(crate) const fn begin(&mut self, is_witnessed: bool, is_renewal: bool) {
-        // It answers, if late.
+        // The relay does answer, though late.
         self.is_silent &= !is_witnessed;
         if !is_renewal {
             self.next = Time::ZERO;
@@ -65,37 +66,37 @@ impl Witness {
         (self.claimed, self.unanswered_since, self.denied) = (None, None, None);
     }
 
-    /// Whether it can be reached, and answers.
+    /// Whether the relay can be reached, and answers.
     pub(crate) const fn is_reached(&self) -> bool {
         self.is_connected && !self.is_silent
     }
 
-    /// Since when there is a connection to it, if there is one.
+    /// When the connection to the relay began, if there is one.
     pub(crate) fn connected_since(&self) -> Option<Time> {
         self.is_connected.then(|| self.since.unwrap_or(Time::ZERO))
     }
 
-    /// Since when it leaves claims unanswered.
+    /// When the relay began to leave claims unanswered.
     pub(crate) const fn asked_since(&self) -> Option<Time> {
         self.unanswered_since
     }
 
-    /// The peer that this one claimed for last in this term.
+    /// The peer for which this peer claimed last in this term.
     pub(crate) const fn claimed(&self) -> Option<PeerId> {
         self.claimed
     }
 
-    /// Whether it may be asked now.
+    /// Whether the relay may be asked now.
     pub(crate) fn may_claim(&self, now: Time) -> bool {
         self.is_connected && self.next <= now
     }
 
-    /// Asks it nothing before `until`.
+    /// Asks the relay nothing before `until`.
     pub(crate) const fn pause(&mut self, until: Time) {
         self.next = until;
     }
 
-    /// This peer slept, and asks anew.
+    /// Allows this peer, which slept, to ask the relay at once.
     pub(crate) const fn ask_anew(&mut self) {
         (self.next, self.claimed) = (Time::ZERO, None);
     }
@@ -105,17 +106,17 @@ impl Witness {
         self.is_silent = false;
     }
 
-    /// A silent relay is still asked, but not waited for.
+    /// Notes whether the relay is silent. A silent relay is still asked, but not waited for.
     pub(crate) fn note_silence(&mut self, now: Time) {
         self.is_silent |= self.silent_at().is_some_and(|at| at <= now);
     }
 
-    /// When it is silent, if it does not answer until then.
+    /// When the relay counts as silent, if it does not answer until then.
     fn silent_at(&self) -> Option<Time> {
         self.unanswered_since.map(|since| since + ANSWERS_WITHIN)
     }
 
-    /// The ends of its waits.
+    /// The ends of this peer's waits for the relay.
     pub(crate) fn timeouts(&self) -> impl Iterator<Item = Time> {
         [Some(self.next), self.silent_at()].into_iter().flatten()
     }
@@ -126,7 +127,8 @@ impl Witness {
         self.since.is_none_or(|since| now > since + TOLD_WITHIN)
     }
 
-    /// It says that another host lives; whether it has said so for long enough, without long gaps.
+    /// Notes the relay's word that another host lives. Returns whether the relay has said so for long enough, without
+    /// long gaps.
     fn note_denied(&mut self, now: Time) -> bool {
         let first = self.denied.filter(|&(_, last)| now.since(last) <= DENIED_FOR.times(2));
         let first = first.map_or(now, |(first, _)| first);
@@ -136,7 +138,7 @@ impl Witness {
 }
 
 impl Roster {
-    /// Whether the relay can be reached now.
+    /// Sets whether the relay can be reached now.
     pub fn set_relay(&mut self, now: Time, reached: bool) {
         self.witness.is_connected = reached;
         self.gone.forget_connections();
@@ -166,10 +168,11 @@ impl Roster {
         self.witness.is_connected && self.witness.is_silent
     }
 
-    /// The relay refused this peer's claim. If it stays with that, these peers are at their end: a side that voted
-    /// while the relay could not be reached, because the former host lives; a voter without a result, which cannot go
-    /// back; a member that its host has removed unnoticed; and an excluded peer. Denials of a term that has begun
-    /// meanwhile concern a former host. A host that resigned learns that the relay does not reach its heir.
+    /// Takes the relay's refusal of this peer's claim. If the relay keeps refusing, the session ends for these peers:
+    /// a side that voted while the relay could not be reached, because the former host lives; a voter without a
+    /// result, which cannot go back; a member that its host has removed unnoticed; and an excluded peer. A denial of
+    /// a term that has begun meanwhile concerns a former host. A host that hands over learns from a denial that the
+    /// relay does not reach its heir.
     pub fn handle_denial(&mut self, now: Time, term: Term, denial: Denial) {
         self.witness.hear();
         if term <= self.term {
@@ -224,8 +227,8 @@ impl Roster {
         self.acts.push_back(Act::Claim(self.term.next_witnessed(), candidate));
     }
 
-    /// The relay reports that a peer's connection has closed, or that it cannot make that peer host. The peer may
-    /// come back without notice.
+    /// Takes the relay's word that a peer's connection has closed, or that the relay cannot make that peer host. The
+    /// peer may come back without notice.
     ///
     /// Returns whether the connection closed just now, and not before this peer came back to the relay, which then
     /// reports the host's state.
@@ -234,7 +237,7 @@ impl Roster {
         peer != self.host || self.witness.is_settled(now)
     }
 
-    /// A peer said farewell: that peer never comes back.
+    /// Notes that a peer said farewell. That peer never comes back.
     pub fn handle_farewell(&mut self, peer: PeerId) {
         self.gone.note_farewell(peer);
     }
@@ -245,7 +248,7 @@ impl Roster {
         self.gone.has(now, peer)
     }
 
-    /// This host leaves, and all are told its heir.
+    /// Makes this host leave, and name its heir to all members.
     pub(crate) fn tell_heir(&mut self, now: Time, heir: PeerId) {
         if let Phase::Leading { leave, .. } = &mut self.phase {
             *leave = Leave::Told { heir };

@@ -1,4 +1,4 @@
-//! The way into a game: what a program says before it runs.
+//! How a program enters a game: its settings, and its attempts.
 
 use samovar_peer::{PathPolicy, PeerConfig, Purpose};
 use samovar_session::EndReason;
@@ -25,13 +25,13 @@ const TRIES: u32 = 20;
 /// relay and the host refuse those who have another secret or none, and no list shows the game. A private and a public
 /// game cannot have the same code at a time.
 ///
-/// Nothing happens before [`Entry::run`], which also tells what is wrong with the address or the code.
+/// This does not connect yet. [`Entry::run`] does, and it returns an error if the address or the code is wrong.
 pub fn join_or_create(url: &str, code: &str, name: &str) -> Entry {
     Entry::new(url, Some(code), name, Way::JoinOrCreate)
 }
 
-/// Joins the game with this code; an error if there is none, unless this player has sat there: the first player that is
-/// back when all had gone makes the game anew. See [`join_or_create`].
+/// Joins the game with this code. If there is none, that is an error, except for a player who had a seat in it: when
+/// all players had gone, the first who comes back makes the game anew. See [`join_or_create`].
 pub fn join(url: &str, code: &str, name: &str) -> Entry {
     Entry::new(url, Some(code), name, Way::Join)
 }
@@ -126,17 +126,19 @@ impl Entry {
         self
     }
 
-    /// Keeps the seat in a file, so that a program that is started again has it back, with its objects: after it was killed
-    /// or interrupted (Ctrl-C), and not after it left ([`Room::leave`](crate::Room::leave)). Each program that
-    /// runs at a time needs a file of its own. The file is secret: whoever has it is this player.
+    /// Keeps the seat in a file, so that a program that is started again gets it back, with its objects. This holds
+    /// after the program was killed or interrupted (Ctrl-C), and not after it left
+    /// ([`Room::leave`](crate::Room::leave)). Each program that runs at a time needs a file of its own. The file is
+    /// secret: anybody who has it can take the seat.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn seat_file(mut self, path: impl Into<std::path::PathBuf>) -> Self {
         self.seat_file = Some(path.into());
         self
     }
 
-    /// Calls this function when the connection changes. Without one, a native program tells it on its error output, and a
-    /// page at the browser's console. A relay that cannot be reached is such a change: the program tries again, a native one until it is interrupted.
+    /// Calls this function when the connection changes. Without one, a native program tells it on its error output,
+    /// and a page at the browser's console. A relay that cannot be reached is such a change: the program tries again,
+    /// a native one until it is interrupted.
     pub fn on_status(mut self, listener: impl FnMut(&Status) + MaybeSend + 'static) -> Self {
         self.on_status = Some(Box::new(listener));
         self
@@ -219,7 +221,7 @@ fn check_address(url: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The runs of a program: each is a peer's, and the next begins where one was not let in.
+/// The runs of a program, each with a peer of its own. A run whose peer was not let in may be followed by another.
 pub(crate) struct Attempts {
     config: PeerConfig,
     way: Way,
@@ -280,10 +282,10 @@ impl Attempts {
         matches!(self.way, Way::JoinOrCreate | Way::Match)
     }
 
-    /// A run ended. Whether another one begins, after so many milliseconds.
+    /// Handles the end of a run. Returns the pause in milliseconds before the next run, or `None` if this program left.
     ///
     /// # Errors
-    /// The reason why none does.
+    /// The reason why there is no next run.
     pub(crate) fn next(&mut self, end: End, was_member: bool) -> Result<Option<u64>, Error> {
         self.tries = if was_member { 1 } else { self.tries + 1 };
         self.has_played |= was_member;

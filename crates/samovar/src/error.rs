@@ -10,13 +10,13 @@ use samovar_wire::limits::{MEMBERS_MAX, STATE_MAX};
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program was started with other words than it takes: those that it takes.
+    /// The program was started with wrong arguments. The text names the right ones.
     Usage(String),
-    /// The relay's address is none: what it is, and what is wrong with it.
+    /// The relay's address is invalid: the address, and the reason.
     BadAddress(String, &'static str),
     /// This is no code of a game.
     BadCode(String),
-    /// A game cannot have so many players.
+    /// A game cannot have this number of players.
     BadCapacity(usize),
     /// A part of the game may take more bytes than an object has: which, and how many.
     TooLarge(String, usize),
@@ -46,9 +46,9 @@ pub enum Error {
     SeatTaken,
     /// The host is lost, and the rules of this game allow no other.
     HostLost,
-    /// This program, the host or the relay broke the rules: which, and how.
+    /// This program, the host or the relay broke the rules. The text says how.
     Misbehaved(String),
-    /// The game panicked; in a page, or the browser threw an exception through it.
+    /// The game panicked. In a page it may also be that the browser threw an exception through the game.
     Panicked,
     /// The program runs in no page, but for example in a worker.
     NoPage,
@@ -112,7 +112,7 @@ impl fmt::Debug for Error {
 
 impl core::error::Error for Error {}
 
-/// Why a call of a [`Room`](crate::Room) was refused. Then it has changed nothing, and told nobody anything.
+/// Why a call of a [`Room`](crate::Room) was refused. A refused call has changed nothing and sent nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RoomError {
@@ -216,7 +216,7 @@ pub trait OrLog<T> {
 impl<T, E: fmt::Display> OrLog<T> for Result<T, E> {
     #[track_caller]
     fn or_log(self) -> Option<T> {
-        // A closure would name its own place.
+        // Inside a closure, `caller` would return the place of the closure.
         let place = core::panic::Location::caller();
         self.map_err(|error| crate::log(&format!("samovar: {error} ({place})"))).ok()
     }

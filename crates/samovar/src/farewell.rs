@@ -8,23 +8,23 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 
 thread_local! {
-    /// Those of all runs in this page.
+    /// The last words of all runs in this page.
     static ALL: RefCell<Vec<Weak<Words>>> = const { RefCell::new(Vec::new()) };
 }
 
 struct Words {
-    /// Tells the others.
+    /// Tells the other members.
     goodbye: Box<dyn Fn()>,
     /// Tells the program.
     broken: Cell<Option<Box<dyn FnOnce()>>>,
 }
 
-/// The last words of one run. They are not said any more once it is dropped.
+/// The last words of one run. Once this is dropped, they are not said any more.
 pub(crate) struct Farewell(Rc<Words>);
 
 impl Farewell {
-    /// From now on a panic says these words, after the hook that the program has set, and shows itself at the browser's
-    /// console. All runs of a page share its code, so a panic ends them all.
+    /// Makes a panic say these words from now on. The panic first calls the hook that the program has set, and prints
+    /// itself to the browser's console. All runs of a page share its code, so a panic ends them all.
     pub(crate) fn new(goodbye: impl Fn() + 'static, broken: impl FnOnce() + 'static) -> Self {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
@@ -56,7 +56,7 @@ impl Words {
         (self.goodbye)();
         let later = Closure::once_into_js(broken);
         if let Some(window) = web_sys::window() {
-            // Without a timer the program does not hear of it, and the console does.
+            // If the browser sets no timer, the program is not told, and only the console shows the panic.
             let _ = window.set_timeout_with_callback(later.unchecked_ref());
         }
     }

@@ -41,7 +41,7 @@ pub trait Agreed: Sized + 'static {
     type State: Replicate + Pack + Default + Clone + MaybeSend;
     /// A message between members: see [`Room::tell`].
     type Message: Message + MaybeSend;
-    /// A member's wish to the host: see [`Room::ask`].
+    /// A member's request to the host: see [`Room::ask`].
     type Ask: Message + MaybeSend;
 
     /// The schemas of its objects, and how they are shared.
@@ -72,7 +72,7 @@ pub trait Game: Agreed + MaybeSend {
     }
 
     /// The host carries out what a member asked for by [`Room::ask`]. It changes [`Hosting::state`], and that change
-    /// happens exactly once for each ask, whatever host is lost meanwhile. What else it does (messages, objects) may
+    /// happens exactly once for each ask, whatever host is lost meanwhile. Its other effects (messages, objects) may
     /// happen twice or be lost in a change of host.
     fn decide(host: &mut Hosting<'_, '_, Self>, from: &Member, ask: Self::Ask) {
         let _ = (host, from, ask);
@@ -244,7 +244,7 @@ mod tests {
     const HIGH: u32 = 6;
 
     #[test]
-    fn programs_that_read_each_other_wrongly_have_other_params() {
+    fn games_that_differ_in_any_part_have_different_params() {
         let all = [
             params_of!(1, ()),
             params_of!(2, ()),
@@ -305,7 +305,7 @@ mod tests {
         }
         let told = |say: &Say| {
             let mut told = Vec::new();
-            samovar_session::objects::Pack::tell_beyond(say, &mut |field, what| told.push((field, what)));
+            Pack::tell_beyond(say, &mut |field, what| told.push((field, what)));
             told
         };
         assert_eq!(told(&Say::Word("tea!".to_owned())), []);

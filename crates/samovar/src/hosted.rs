@@ -15,12 +15,14 @@ use crate::game::Agreed;
 /// The kind of the object; a game's own kinds begin at 1.
 pub(crate) const KIND: Kind = Kind(255);
 
-/// One ask changes one field of this many, so that an update costs few bytes.
+/// Fields that hold the numbers of the seats' last asks. One ask changes one field, so its update is short.
 const GROUPS: usize = 8;
+/// Seats whose numbers one of these fields holds.
 const OF_GROUP: usize = SEATS_MAX / GROUPS;
-/// A seat in 2 bytes, a number in 7.
+/// Bytes of a seat's entry: 2 for the seat and 7 for the number.
 const ENTRY: usize = 9;
-/// Numbers stay below the session's time in microseconds, which takes 53 bits after 285 years.
+/// The greatest number of an ask. The numbers stay below the session's time in microseconds, which takes 53 bits after
+/// 285 years.
 pub(crate) const NUMBER_MAX: u64 = (1 << 56) - 1;
 
 pub(crate) const TRAITS: Traits = Traits {
@@ -37,7 +39,7 @@ pub(crate) fn schemas<G: Agreed>() -> Schemas {
     G::schemas().with(Hosted::<G::State>::schema()).with_traits(TRAITS)
 }
 
-/// The largest object, as far as one may be too large: the name of a game's part, and its bytes.
+/// The part of the game that may take the most bytes, if these are too many for an object: its name, and the bytes.
 pub(crate) fn too_large(schemas: &Schemas) -> Option<(String, usize)> {
     let bytes = |schema: &Schema| {
         let max = |field: &Field| if let Coding::Text { max } = field.coding { max.into() } else { 0 };
@@ -64,7 +66,8 @@ impl Ledger {
         self.0.iter().flatten().find(|entry| entry.0 == seat).map_or(0, |entry| entry.1)
     }
 
-    /// Notes that an ask was carried out. Entries of seats that `is_kept` denies make room.
+    /// Notes that an ask was carried out. If all entries are in use, those of seats that are not kept (`is_kept`) are
+    /// removed.
     pub(crate) fn note(&mut self, seat: SeatId, number: u64, is_kept: impl Fn(SeatId) -> bool) {
         let number = number.min(NUMBER_MAX);
         if let Some(entry) = self.0.iter_mut().flatten().find(|entry| entry.0 == seat) {

@@ -21,11 +21,12 @@ use crate::waiting::{Own, Waiting};
 const OBJECTS_WITHIN: Duration = Duration::from_millis(500);
 /// For how long a new host waits for the state that the former one kept, before it makes one.
 const STATE_WITHIN: Duration = Duration::from_millis(1_500);
-/// The time between two memories.
+/// The time between two updates of the memory.
 const REMEMBERS_EVERY: Duration = Duration::from_millis(2_000);
-/// Honest numbers of asks stay below session time in microseconds; clocks differ by less than this.
+/// How far an honest number of an ask may be ahead of session time. The numbers are below session time in microseconds,
+/// and clocks differ by less than this.
 const AHEAD_MAX: Duration = Duration::from_millis(60_000);
-/// Messages that wait for the game to begin; the oldest go.
+/// The most messages that wait for the game to begin. Beyond this the oldest are dropped.
 const UNREAD_MAX: usize = 1_024;
 
 /// Tells the program how the connection stands.
@@ -149,8 +150,8 @@ impl<G: Game> Keeper<G> {
     /// How the run ended; `None` while it goes on.
     pub(crate) fn end(&self, peer: &Peer) -> Option<End> {
         let is_final = peer.is_over() || matches!(self.end, Some(End::Unreachable(_)));
-        // A player who has left is told nothing else, whatever happened before or on the way out. A peer that is over for
-        // another reason has an event that says why, which may not have been read yet.
+        // If the player has left, no other reason counts, whatever happened before or while leaving. A peer that is over
+        // for another reason has an event that says why, which the game may not have read yet.
         let end = if self.has_left { Some(End::Left) } else { self.end.clone() };
         end.filter(|_| is_final)
     }
@@ -159,7 +160,8 @@ impl<G: Game> Keeper<G> {
         (self.on_status)(status);
     }
 
-    /// The relay did not open. An error is final before the relay was ever reached; later the program tries again.
+    /// Handles that the relay could not be opened. A final error ends the run, unless the relay was reached before:
+    /// then the program tries again.
     pub(crate) fn on_unreachable(&mut self, why: String, is_final: bool) {
         if is_final && !self.was_in {
             self.end = Some(End::Unreachable(why));
@@ -183,7 +185,7 @@ impl<G: Game> Keeper<G> {
             PeerEvent::Refused(refusal) if peer.is_over() => self.end = Some(End::Refused(refusal)),
             PeerEvent::Failed(fault) if peer.is_over() => self.end = Some(End::Failed(format!("{fault:?}"))),
             PeerEvent::NoSession(error) => self.end = Some(End::Failed(error.to_string())),
-            // Before that, the program hears why the relay cannot be reached.
+            // Before the relay has let it in, the program hears instead why the relay cannot be reached.
             PeerEvent::RelayLost if self.was_in => self.tell(&Status::RelayLost),
             PeerEvent::RelayRestored => self.tell(&Status::RelayBack),
             PeerEvent::RelayDraining(within) => {
@@ -207,7 +209,7 @@ impl<G: Game> Keeper<G> {
         }
     }
 
-    /// This program is to be a member again: its game begins anew.
+    /// Resets the game, because this program becomes a member again and its game begins anew.
     pub(crate) fn begin_anew(&mut self) {
         (self.game, self.joined, self.hosts_since, self.is_back) = (None, None, None, true);
         self.waiting = Waiting::default();
@@ -224,7 +226,7 @@ impl<G: Game> Keeper<G> {
                 self.joined = Some(now);
                 self.inner.forget_objects();
                 if session.host() != session.me() {
-                    // It belongs to another session, or comes with the objects.
+                    // The known state belongs to another session. The state of this one comes with the objects.
                     self.inner.hosted = Hosted::default();
                 }
                 let host = Member::of_peer(session, session.host()).name;
@@ -284,14 +286,14 @@ impl<G: Game> Keeper<G> {
         session: &mut Session,
         call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R,
     ) -> Option<R> {
-        // The game is no part of the room.
+        // The game is taken out, because the call borrows it and the room at the same time.
         let mut game = self.game.take()?;
         let result = call(&mut game, &mut Room { now, session, inner: &mut self.inner });
         self.game = Some(game);
         Some(result)
     }
 
-    /// A frame of the peer. It is one of the game, too, unless the program's own loop plays those.
+    /// Runs a frame of the peer. It is also a frame of the game, unless the program's own loop plays those.
     pub(crate) fn frame(&mut self, now: Time, peer: &mut Peer) {
         if !self.has_loop {
             self.with(now, peer, play_frame);
@@ -307,7 +309,7 @@ impl<G: Game> Keeper<G> {
         }
     }
 
-    /// A frame of the game, which `call` plays; `None` unless this program is a member and its game has begun.
+    /// Plays a frame of the game by `call`; `None` unless this program is a member and its game has begun.
     pub(crate) fn with<R>(
         &mut self,
         now: Time,
@@ -338,7 +340,7 @@ impl<G: Game> Keeper<G> {
         }
     }
 
-    /// A frame of the game of a member.
+    /// Plays a frame of a member's game by `call`.
     pub(crate) fn frame_of<R>(
         &mut self,
         now: Time,
@@ -376,7 +378,7 @@ impl<G: Game> Keeper<G> {
                 own(object.id()) && object.traits().kind != hosted::KIND && object.id() != ObjectId::SESSION
             })
         };
-        // Until then nobody knows the state that the host keeps, either.
+        // The state that the host keeps is not known before the objects arrive, either.
         let has_state = || self.inner.holder(session).is_some();
         let waits = (self.is_back && !has_objects()) || !has_state();
         if waits && now < joined + OBJECTS_WITHIN {
@@ -406,7 +408,7 @@ impl<G: Game> Keeper<G> {
     fn host(&mut self, now: Time, session: &mut Session) {
         if session.host() != session.me() {
             self.hosts_since = None;
-            // The next host has them, too.
+            // The next host has these asks, too.
             self.asks.clear();
         }
         if !session.is_host() {
@@ -418,7 +420,7 @@ impl<G: Game> Keeper<G> {
         let holder = self.inner.holder(session);
         let is_damaged = holder.is_some_and(|object| Hosted::<G::State>::read(&mut object.reader()).is_err());
         match holder.map(Raw::id) {
-            // A former host was a liar: the state is what this program last read.
+            // A former host wrote a damaged state, so this host writes the state that it last read.
             Some(holder) if is_damaged => {
                 let _ = session.edit(now).set_state(holder, &self.inner.hosted.write());
             }
@@ -430,7 +432,7 @@ impl<G: Game> Keeper<G> {
             }
             None => {}
             Some(holder) => {
-                // A host that was replaced made another one before it heard of that, or a liar did and has gone.
+                // A host made another holder before it heard that it was replaced, or a liar did that has gone.
                 let is_other = |object: &&Raw| {
                     object.owner() == me && object.traits().kind == hosted::KIND && object.id() != holder
                 };
@@ -452,11 +454,11 @@ impl<G: Game> Keeper<G> {
             let Some((id, Ok(mut hosted))) =
                 holder.map(|object| (object.id(), Hosted::<G::State>::read(&mut object.reader())))
             else {
-                // The state is on its way.
+                // The state has not arrived yet, so the ask waits.
                 self.asks.push_front((seat, number, bytes));
                 return;
             };
-            // A former host may have written any number: one ahead of time says nothing.
+            // A former host may have written any number. One that is far ahead of session time does not count.
             let last = hosted.ledger.last(seat);
             let is_known = last <= session.session_time(now).as_micros() + AHEAD_MAX.as_micros();
             if number > hosted::NUMBER_MAX || (is_known && number <= last) {
@@ -479,7 +481,7 @@ impl<G: Game> Keeper<G> {
         }
     }
 
-    /// Remembers what takes the seat back.
+    /// Updates the memory that takes the seat back.
     pub(crate) fn remember(&mut self, now: Time, peer: &Peer) {
         let Some(session) = peer.session().filter(|session| session.is_member()) else { return };
         let before = self.memory.clone();
@@ -519,7 +521,7 @@ impl<G: Game> Keeper<G> {
     }
 }
 
-/// A frame that the game plays itself.
+/// Plays a frame by the game's own [`Game::frame`].
 pub(crate) fn play_frame<G: Game>(game: &mut G, room: &mut Room<'_, G>) {
     let time = room.time();
     game.frame(room, time);

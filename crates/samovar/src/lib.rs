@@ -1,6 +1,6 @@
-//! A multiplayer game that survives everybody: a player who reloads, the host, its backup, the relay.
+//! Multiplayer games that survive the loss of anybody: a player who reloads, the host, its backup, the relay.
 //!
-//! A game implements [`Game`] and names what its members share in [`game!`]. [`join_or_create`] opens the door. Four
+//! A game implements [`Game`] and names what its members share in [`game!`]. [`join_or_create`] enters a game. Four
 //! sorts of things are shared:
 //!
 //! | what | how | what happens when somebody is lost |
@@ -12,8 +12,8 @@
 //!
 //! [`guide`] goes from a first room to a game that is live.
 //!
-//! What all players change together, a score or the ball's owner, is part of the state. What one player moves is an
-//! object.
+//! Data that all players change together, such as a score or the ball's owner, are part of the state. A thing that one
+//! player moves is an object.
 //!
 //! In a page the same game runs with the browser's frames. `page::relay()` is then the address of the relay that serves
 //! the page, `page::code()` the code in the page's link, and the future of [`Entry::run`] goes to
@@ -120,7 +120,7 @@ pub(crate) use samovar_peer_native::entropy;
 #[cfg(target_arch = "wasm32")]
 pub(crate) use samovar_peer_web::entropy;
 
-/// Tells the person at the terminal, or at the browser's console.
+/// Prints a line to the terminal, or to the browser's console.
 pub(crate) fn log(text: &str) {
     #[cfg(not(target_arch = "wasm32"))]
     eprintln!("{text}");

@@ -18,7 +18,7 @@ pub struct Member {
     pub is_me: bool,
     /// Whether it hosts.
     pub is_host: bool,
-    /// Whether it is connected. The seat of one that is away waits for it.
+    /// Whether it is connected. If it is away, its seat waits for it.
     pub is_here: bool,
     /// Whether it is a spectator: see [`Entry::watch`](crate::Entry::watch).
     pub watches: bool,
@@ -38,7 +38,7 @@ impl Member {
         }
     }
 
-    /// The member that a peer is; without a name if it is none any more.
+    /// The member of a peer; without a name if the peer is no member any more.
     pub(crate) fn of_peer(session: &Session, peer: PeerId) -> Self {
         session.seat_of(peer).map_or_else(|| Self::gone(SeatId(0)), |record| Self::of(session, record))
     }

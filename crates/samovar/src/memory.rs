@@ -1,5 +1,5 @@
-//! The data that take a player's seat back after a reload, or found the game anew when all have gone: kept in a file or in the
-//! browser's storage, and secret, since whoever has it is this player.
+//! The data that take a player's seat back after a reload, or found the game anew when all have gone. They are kept
+//! in a file or in the browser's storage. They are secret, since anybody who has them can take the player's seat.
 
 use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
 use bincode::{Decode, Encode};
@@ -9,9 +9,9 @@ use samovar_wire::{GameCode, PeerId, PeerPass, SessionId, Signature, Ticket};
 
 use crate::hosted::Hosted;
 
-/// The layout of the kept bytes.
+/// The version of the layout of the kept bytes.
 const VERSION: u8 = 2;
-/// No honest memory is larger.
+/// The most bytes of a memory. An honest memory is never larger.
 pub(crate) const BYTES_MAX: usize = 64 * 1024;
 
 const CONFIG: Configuration<LittleEndian, Fixint, Limit<BYTES_MAX>> =
@@ -20,11 +20,11 @@ const CONFIG: Configuration<LittleEndian, Fixint, Limit<BYTES_MAX>> =
 /// A player's memory of a game.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Memory {
-    /// Takes the seat back.
+    /// The ticket that takes the seat back.
     pub(crate) ticket: Option<Ticket>,
-    /// Shows to the relay that this player was a member.
+    /// The pass that shows to the relay that this player was a member.
     pub(crate) pass: Option<PeerPass>,
-    /// The seats.
+    /// The seats, which are restored if this player founds the game anew.
     pub(crate) kept: Option<Kept>,
     /// The state that the host kept for all: its numbers and texts.
     pub(crate) state: Option<(Vec<i32>, Vec<Vec<u8>>)>,
@@ -53,7 +53,7 @@ impl Memory {
             kept: self.kept.as_ref().map(Kept::to_bytes),
             state: self.state.clone(),
         };
-        // A memory that is too large is none.
+        // A memory that is too large is written as no bytes at all.
         bincode::encode_to_vec(stored, CONFIG).unwrap_or_default()
     }
 
@@ -61,7 +61,7 @@ impl Memory {
     /// another version of it.
     ///
     /// # Errors
-    /// The bytes are damaged, or of another version.
+    /// The bytes are damaged, or of another version of Samovar.
     pub(crate) fn from_bytes(
         bytes: &[u8],
         code: &GameCode,
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_survives_its_encoding_and_is_of_one_game() {
+    fn memory_survives_its_encoding_and_fits_one_game_only() {
         let bytes = memory().to_bytes("TEA-4", 7);
         let (same, other) = (GameCode::parse("TEA-4").unwrap(), GameCode::parse("TEA-5").unwrap());
         let back = Memory::from_bytes(&bytes, &same, 7).unwrap().unwrap();

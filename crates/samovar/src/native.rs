@@ -22,13 +22,14 @@ use crate::room::Room;
 use crate::status::Status;
 
 impl Entry {
-    /// Runs the game until it is over: until it leaves, is refused, or the program is interrupted (Ctrl-C). An interrupted
-    /// program leaves the game, or with a [`seat_file`](Entry::seat_file) goes away from its seat. The caller must be within a tokio runtime. A future that is dropped leaves the game. After `run` an
-    /// interrupt no longer ends the program by itself, since tokio has taken it over.
+    /// Runs the game until this program leaves it, is refused, or is interrupted (Ctrl-C). An interrupted program
+    /// leaves the game; with a [`seat_file`](Entry::seat_file) it only goes away and keeps its seat. A future that is
+    /// dropped leaves the game. The caller must be within a tokio runtime. Tokio takes over Ctrl-C, so after `run` an
+    /// interrupt no longer ends the program by itself.
     ///
-    /// `begin` makes the game when this program is a member. The program calls it again, for a game that begins anew, when
-    /// it has lost its seat and taken it back: [`Room::own_or`](crate::Room::own_or) then finds the object that the
-    /// player had.
+    /// `begin` makes the game when this program becomes a member. When this program has lost its seat and taken it
+    /// back, the game begins anew: `begin` is called again, and [`Room::own_or`](crate::Room::own_or) finds the
+    /// object that the player had.
     ///
     /// # Errors
     /// See [`Error`].
@@ -37,7 +38,7 @@ impl Entry {
         begin: impl FnMut(&mut Room<'_, G>) -> G + Send + 'static,
     ) -> Result<(), Error> {
         let program = self.program(Box::new(begin), false)?;
-        // Without signals it is interrupted by nobody.
+        // If Ctrl-C cannot be received, this future waits forever.
         let interrupt = async || {
             if tokio::signal::ctrl_c().await.is_err() {
                 pending().await
@@ -71,8 +72,8 @@ struct Program<G: Game> {
 }
 
 impl<G: Game> Program<G> {
-    /// Plays until the game is over, or until the first interrupt has been obeyed; the second waits for nobody. Tells of
-    /// each peer that starts.
+    /// Plays until the game is over, or until this program has left it after an interrupt. A second interrupt does not
+    /// wait for that. Calls `on_start` for each peer that starts.
     ///
     /// # Errors
     /// See [`Error`].
@@ -149,7 +150,7 @@ pub(crate) struct Seat<G: Game> {
 }
 
 impl<G: Game> Seat<G> {
-    /// Plays on a thread of its own, and tells how that ended.
+    /// Plays on a thread of its own, and calls `on_end` with the result.
     ///
     /// # Errors
     /// The settings cannot work, or the system gives no thread.
@@ -162,7 +163,7 @@ impl<G: Game> Seat<G> {
         let (interrupt, mut interrupts) = unbounded_channel();
         let lender = Arc::new(Mutex::new(None));
         let lending = Arc::clone(&lender);
-        // The game's thread beside those of the network's: packets are read while the program borrows the game.
+        // One thread is for the game and one for the network, so packets are read while the program borrows the game.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -186,7 +187,7 @@ impl<G: Game> Seat<G> {
         Ok(Self { lender, interrupt, thread: Some(thread) })
     }
 
-    /// A frame of the game, which `call` plays.
+    /// Plays a frame of the game by `call`; `None` while there is no game to play.
     pub(crate) fn with<R>(&mut self, call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R) -> Option<R> {
         let mut loan = {
             let lender = self.lender.lock().unwrap_or_else(PoisonError::into_inner);
@@ -201,7 +202,7 @@ impl<G: Game> Seat<G> {
 
 impl<G: Game> Drop for Seat<G> {
     fn drop(&mut self) {
-        // It may be over already.
+        // The program may be over already.
         let _ = self.interrupt.send(());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -209,7 +210,7 @@ impl<G: Game> Drop for Seat<G> {
     }
 }
 
-/// The words behind the program's name, as many as there are names for them.
+/// The arguments of the program: as many as there are `names`.
 ///
 /// # Errors
 /// `Usage` when there are more or fewer; it names them all.
@@ -270,7 +271,7 @@ impl<G: Game> driver::Game for Runner<G> {
 }
 
 /// # Errors
-/// The file is there and cannot be read, or holds no seat.
+/// The file exists, but cannot be read or holds no seat.
 fn read(path: &Path, code: &GameCode, params: u64) -> Result<Memory, Error> {
     let wrong = |why: &dyn core::fmt::Display| {
         Error::SeatFile(format!(
@@ -291,7 +292,7 @@ fn read(path: &Path, code: &GameCode, params: u64) -> Result<Memory, Error> {
 }
 
 /// # Errors
-/// Nothing can be written there.
+/// The file cannot be written.
 fn check(path: &Path) -> Result<(), Error> {
     let aside = aside(path);
     let _ = std::fs::remove_file(&aside);
@@ -315,11 +316,11 @@ fn private() -> std::fs::OpenOptions {
     options
 }
 
-/// Replaces the file as a whole, so that a program which is killed meanwhile leaves the former one. Only the file's
+/// Replaces the file as a whole, so that a program that is killed meanwhile leaves the previous file. Only the file's
 /// owner may read it.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let aside = aside(path);
-    // One that was left behind may be readable by others.
+    // A file that an earlier run left behind may be readable by others.
     let _ = std::fs::remove_file(&aside);
     private().open(&aside)?.write_all(bytes)?;
     std::fs::rename(&aside, path)
@@ -330,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn damaged_seat_file_is_an_error_and_none_is_no_seat() {
+    fn damaged_seat_file_is_an_error_and_a_missing_one_is_not() {
         let path = std::env::temp_dir().join(format!("samovar-seat-{}", std::process::id()));
         let code = GameCode::parse("TEA-4").unwrap();
         assert_eq!(read(&path, &code, 7), Ok(Memory::default()), "no file is no seat");

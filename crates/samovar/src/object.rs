@@ -15,8 +15,8 @@ use crate::member::Member;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Orphaned {
-    /// It stays as it is and waits for its player, who has it back after a reload. It ends when the player has left for
-    /// good, or when the player's seat is given up.
+    /// It stays as it is and waits for its player, who gets it back after a reload. It ends when the player has left
+    /// for good, or when the player's seat is given up.
     #[default]
     WithSeat,
     /// The host takes it over.
@@ -34,7 +34,7 @@ pub struct Sharing {
     pub orphan: Orphaned,
     /// Which members may ask for it.
     pub access: Access,
-    /// Whether all its changes arrive, in order. Otherwise the newest does, which costs fewer bytes.
+    /// Whether all its changes arrive, in order. Otherwise only the newest is sure to arrive, which costs fewer bytes.
     pub reliable: bool,
 }
 
@@ -67,7 +67,7 @@ pub trait ObjectOf<G>: Object {
     const KIND: u8;
 }
 
-/// Names an object of type `T`.
+/// The name of an object of type `T`.
 pub struct Id<T>(pub(crate) ObjectId, pub(crate) PhantomData<fn() -> T>);
 
 impl<T> Id<T> {
@@ -116,17 +116,18 @@ impl<T> core::fmt::Debug for Id<T> {
     }
 }
 
-/// An object as this program sees it now. It stands for its value: `cursor.position` is the field.
+/// An object as this program sees it now. It dereferences to its value, so `cursor.position` is the field.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Seen<T> {
-    /// Its name.
+    /// The object's name.
     pub id: Id<T>,
-    /// The member that owns it. If it waits for a player who is away, that player.
+    /// The member that owns it; if it waits for a player who is away, that player.
     pub owner: Member,
-    /// The seat of the player that made it, who has it back after a reload.
+    /// The seat of the player that made it, who gets it back after a reload.
     pub seat: SeatId,
-    /// Its value. Fields of another member's object that are `smooth` or have a `rate` are shown for the present frame.
+    /// Its value. If another member owns the object, fields that are `smooth` or have a `rate` are computed for the
+    /// present frame.
     pub value: T,
 }
 
@@ -138,7 +139,7 @@ impl<T> core::ops::Deref for Seen<T> {
     }
 }
 
-/// The schema of a type's objects: the seat of the player that made it, and the fields.
+/// The schema of a type's objects: the seat of the player that made the object, and the type's fields.
 #[must_use]
 pub fn schema_of<G, T: ObjectOf<G>>() -> Schema {
     let mut fields = SchemaBuilder::default();
@@ -147,7 +148,7 @@ pub fn schema_of<G, T: ObjectOf<G>>() -> Schema {
     fields.build(Kind(T::KIND))
 }
 
-/// How a game's objects of a type are shared, as the wire says it.
+/// How a game's objects of a type are shared, as the wire protocol encodes it.
 #[doc(hidden)]
 #[must_use]
 pub fn traits_of<G, T: ObjectOf<G>>() -> Traits {

@@ -26,7 +26,7 @@ pub fn set_code(code: &str) {
     let (path, query) = (window.location().pathname(), window.location().search());
     if let (Ok(history), Ok(path), Ok(query)) = (window.history(), path, query) {
         let state = history.state().unwrap_or_default();
-        // In a browser that forbids it the player loses only the convenience.
+        // If the browser forbids this, the player loses only the convenience.
         let _ = history.replace_state_with_url(&state, "", Some(&format!("{path}{query}#{code}")));
     }
 }

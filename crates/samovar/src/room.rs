@@ -45,10 +45,10 @@ pub struct Hosting<'a, 'b, G: Agreed> {
     pub state: &'b mut G::State,
 }
 
-/// Messages to itself that wait for a program.
+/// The most messages of a program to itself that may wait.
 const TO_SELF_MAX: usize = 1_024;
 
-/// The facade's knowledge beside the session.
+/// This crate's knowledge of the game, beside the session's.
 pub(crate) struct Inner<G: Agreed> {
     pub(crate) schemas: Schemas,
     pub(crate) name: String,
@@ -90,7 +90,7 @@ impl<G: Agreed> Inner<G> {
         }
     }
 
-    /// A frame begins: takes what arrived.
+    /// Begins a frame: takes the time, the state, and the objects' samples that have arrived.
     pub(crate) fn look(&mut self, session: &Session, now: Time) {
         self.before = self.time;
         let shown_at = session.session_time(now);
@@ -135,7 +135,7 @@ impl<G: Agreed> Inner<G> {
         Ok(())
     }
 
-    /// Another session begins: ids and revisions of the former one mean nothing there.
+    /// Forgets ids and revisions of objects, because another session begins, in which they mean nothing.
     pub(crate) fn forget_objects(&mut self) {
         self.held_by = None;
         self.tracks.clear();
@@ -152,8 +152,8 @@ impl<G: Agreed> Inner<G> {
         self.held_by
     }
 
-    /// The object that holds the state: the host's. Another member's is a lie, and a host that has two keeps the one that
-    /// this program knows.
+    /// The object that holds the state, which the host owns. One that another member owns is a lie. If the host has
+    /// two, the one that this program knows counts.
     pub(crate) fn holder<'s>(&self, session: &'s Session) -> Option<&'s Raw> {
         let of_host =
             |object: &&Raw| object.traits().kind == hosted::KIND && object.owner() == session.host();
@@ -191,7 +191,7 @@ impl<G: Agreed> Inner<G> {
             None => read(&mut object.reader()),
         }
         .ok()?;
-        // Only the host holds objects for players: any other member would pass its own off as theirs.
+        // Only the host holds objects for players. Otherwise any member could pass its own objects off as theirs.
         let waiting = waits_for(session, object).filter(|_| object.owner() == session.host());
         let owner = match waiting {
             Some(away) => Member::of_seat(session, away),
@@ -220,8 +220,8 @@ impl<G: Agreed> Room<'_, G> {
         self.inner.time
     }
 
-    /// Whether the session's time has passed a multiple of so many seconds since the last frame. It does so at all members
-    /// at about the same time.
+    /// Whether the session's time has passed a multiple of `seconds` since the last frame. It does so at all members at
+    /// about the same time.
     #[must_use]
     pub fn every(&self, seconds: f64) -> bool {
         (self.inner.time / seconds).floor() > (self.inner.before / seconds).floor()
@@ -322,8 +322,9 @@ impl<G: Agreed> Room<'_, G> {
 
     /// The object of this type that this player had before a reload, or else the one that `make` describes.
     ///
-    /// It is for types of which a player has one: another one that the player had before ends when it is found. It returns
-    /// a name in any case. If the object could not be made, each change of it is an error.
+    /// Use it for types of which a player has one object. If another object of the player from before is found later,
+    /// that one ends. The function always returns a name. If the object could not be made, each change of it is an
+    /// error.
     pub fn own_or<T: ObjectOf<G>>(&mut self, make: impl FnOnce(&Self) -> T) -> Id<T> {
         let seat = self.me().map(|me| me.seat);
         let had = self.mine::<T>().into_iter().find(|own| Some(own.seat) == seat).map(|own| own.id);
@@ -444,9 +445,9 @@ impl<G: Agreed> Room<'_, G> {
         Ok(self.session_mut()?.ownership(now).transfer(id.0, to)?)
     }
 
-    /// Tells others something. The messages of a member arrive in order, none twice; those under way are lost with a
-    /// member. Some hundreds may wait to be sent at a time. A message takes at most 255 bytes: a type that may take more
-    /// does not compile.
+    /// Tells others something. The messages of a member arrive in order, none twice. Those under way are lost with
+    /// their sender. Some hundreds may wait to be sent at a time. A message takes at most 255 bytes: a type that may
+    /// take more does not compile.
     ///
     /// # Errors
     /// `NotJoined`, `NoSuchMember`, `WouldBlock`.
@@ -478,9 +479,9 @@ impl<G: Agreed> Room<'_, G> {
         Ok(self.session_mut()?.send(target, lane, &bytes)?)
     }
 
-    /// Asks the host for something: the game of whichever host carries it out, exactly once
-    /// ([`Game::decide`](crate::Game::decide)). Asks of one player are carried out in order. 256 asks in ten seconds are
-    /// taken.
+    /// Asks the host for something. The host's game carries it out exactly once, even if the host changes
+    /// ([`Game::decide`](crate::Game::decide)). Asks of one player are carried out in order. At most 256 asks in ten
+    /// seconds are taken.
     ///
     /// # Errors
     /// `NotJoined`, `Watching`; `WouldBlock` when there are too many.
@@ -554,7 +555,7 @@ impl<G: Agreed> Room<'_, G> {
 }
 
 pub(crate) fn pack<T: Pack>(value: &T) -> Vec<u8> {
-    // The buffer of the bits holds no more.
+    // The buffer of the bits holds no more bytes than this.
     const { assert!(T::BITS_MAX.div_ceil(8) <= FIELD_MAX, "a message takes at most 255 bytes: lower its bounds") };
     let mut bits = BitWriter::default();
     value.pack(&mut bits);

@@ -19,14 +19,14 @@ use crate::web::Seat;
 /// The library serves the network in between, natively on a thread of its own: this program answers the others however
 /// long the loop draws. A host whose loop plays no frame for two seconds hands its office to another member.
 ///
-/// When it is dropped, this program leaves the game, or with a `seat_file` goes away from its seat.
-/// A native program then waits until the others know, at most for some seconds.
+/// When it is dropped, this program leaves the game; with a `seat_file` it only goes away and keeps its seat. A native
+/// program then waits until the others know, at most for some seconds.
 pub struct Running<G: Game> {
     seat: Seat<G>,
     told: Arc<Mutex<Told>>,
 }
 
-/// The last words of a running game to its program.
+/// The last status of a running game, and how it ended.
 struct Told {
     status: Status,
     end: Option<Result<(), Error>>,
@@ -34,8 +34,8 @@ struct Told {
 }
 
 impl Entry {
-    /// Starts the game for a program that has a loop of its own, for example that of an engine or a window. Natively the
-    /// program needs no tokio. The [`Game`] may leave out [`frame`](Game::frame): it is not called.
+    /// Starts the game for a program that has a loop of its own, for example that of an engine or a window. Natively
+    /// the program needs no tokio. The [`Game`] may leave out [`frame`](Game::frame): it is not called.
     ///
     /// `begin` makes the game when this program is a member, as in [`Entry::run`].
     ///
@@ -71,7 +71,7 @@ impl Entry {
     /// ```
     ///
     /// # Errors
-    /// The settings cannot work: see [`Error`]. What goes wrong later is told by [`Running::end`].
+    /// The settings cannot work: see [`Error`]. [`Running::end`] tells of later errors.
     pub fn start<G: Game>(
         mut self,
         begin: impl FnMut(&mut Room<'_, G>) -> G + MaybeSend + 'static,
@@ -91,15 +91,15 @@ impl Entry {
 }
 
 impl<G: Game> Running<G> {
-    /// Plays a frame: `call` has the game and the room. Before that the game hears what has arrived. `None` while this
-    /// program is no member: before it has joined, while it takes a lost seat back, and in the end.
+    /// Plays a frame: `call` gets the game and the room. Before that the game gets the messages that have arrived.
+    /// `None` while this program is no member: before it has joined, while it takes a lost seat back, and in the end.
     ///
     /// During the call this program sends nothing, so it should be short, as [`Game`] says.
     pub fn with<R>(&mut self, call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R) -> Option<R> {
         self.seat.with(call)
     }
 
-    /// How the connection stands: the last change of it.
+    /// The last change of the connection's state.
     #[must_use]
     pub fn status(&self) -> Status {
         lock(&self.told).status.clone()
@@ -136,7 +136,7 @@ impl<G: Game> core::fmt::Debug for Running<G> {
     }
 }
 
-/// The duty to tell how the game ended. One that is dropped without a word was unwound by a panic.
+/// Tells how the game ended. If it is dropped before it has told that, a panic has unwound the game.
 struct Ending(Arc<Mutex<Told>>);
 
 impl Ending {
@@ -156,6 +156,6 @@ impl Drop for Ending {
 }
 
 fn lock(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
-    // A listener that panicked has changed nothing by half.
+    // No thread leaves a change half done when it panics, so the data are valid.
     told.lock().unwrap_or_else(PoisonError::into_inner)
 }

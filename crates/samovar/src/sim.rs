@@ -39,11 +39,11 @@ impl<G: Game> Settled<'_, G> {
     }
 }
 
-/// Plays the game in each seed of a scenario of the simulator. `samovar-sim soak --help` names them; `host-crash` and
-/// `chaos` are two. `begin` makes each player's game, as in [`Entry::run`](crate::Entry::run).
+/// Plays the game in each seed of a scenario of the simulator. `samovar-sim soak --help` names the scenarios;
+/// `host-crash` and `chaos` are two. `begin` makes each player's game, as in [`Entry::run`](crate::Entry::run).
 ///
 /// # Errors
-/// The first promise that was broken, with the seed. A scenario that does not exist, with those that do.
+/// The first promise that was broken, with the seed. Or the scenario does not exist; the text names those that do.
 pub fn play<G: Game>(
     scenario: &str,
     seeds: Range<u64>,
@@ -55,7 +55,7 @@ pub fn play<G: Game>(
         .ok_or_else(|| format!("there is no scenario {scenario:?}; there are {}", known()))?;
     for seed in seeds {
         let mut plan = scenario.plan(seed);
-        // It is measured by an object that each host keeps moving, which not every game has.
+        // The simulator measures recovery by an object that each host keeps moving, which not every game has.
         plan.recovers_within = None;
         let outcome = run(plan, Trial { keepers: BTreeMap::new(), begin, check: &check }, false);
         if let Some(violation) = outcome.violation {
@@ -147,7 +147,7 @@ mod tests {
     use crate::{Id, Object, Value};
 
     thread_local! {
-        /// All that the players of each seat have asked for, over all their programs.
+        /// How many asks the players of each seat have made, over all their programs.
         static ASKED: RefCell<BTreeMap<u16, u32>> = RefCell::default();
     }
 
@@ -199,8 +199,8 @@ mod tests {
         state.points.iter().find(|each| each.0 == seat.0).map_or(0, |each| u32::from(each.1))
     }
 
-    /// Each player has one cursor, whatever became of the host that held it. No player has more points than asks. With
-    /// `all`, a player whose program has run all the time has as many.
+    /// Checks that each player has one cursor, whatever became of the host that held it, and that no player has more
+    /// points than asks. With `all`, a player whose program has run all the time must have as many points as asks.
     fn judge(players: &[Settled<'_, Player>], all: bool) -> Result<(), String> {
         ASKED.with_borrow(|asked| {
             for player in players {
@@ -253,7 +253,7 @@ mod tests {
         worth: u8,
     }
 
-    /// The last to come labels coins with the seat of another player, and gives them to it.
+    /// The last player to come labels coins with the seat of another player, and gives them to that player.
     struct Forger {
         forged: Vec<ObjectId>,
         has_hosted: bool,
@@ -281,12 +281,12 @@ mod tests {
     }
 
     #[test]
-    fn no_player_is_given_what_another_has_labelled() {
+    fn no_player_receives_objects_that_another_labelled() {
         let begin = |_: &mut Room<'_, Forger>| Forger { forged: Vec::new(), has_hosted: false };
         let coins = core::cell::Cell::new(0);
         for scenario in ["hand-over", "host-crash", "rolling-joins"] {
             let played = play(scenario, 0..8, begin, |players| {
-                // A host may hold objects for others: whoever lies and hosts is believed.
+                // A host may hold objects for others, so the others believe a liar that hosts.
                 if players.iter().any(|player| player.game.has_hosted && !player.game.forged.is_empty()) {
                     return Ok(());
                 }

@@ -1,16 +1,16 @@
 //! How objects of others are shown between two updates (docs/sources.md, "Teapots"): the newest sample is extrapolated
-//! by its rates for a moment, and what the last sample got wrong shrinks away instead of jumping.
+//! by its rates for a moment, and the error of what was shown before shrinks away instead of jumping.
 
 use samovar_session::Object;
 use samovar_session::objects::{Coding, Field, Motion, Schema};
 use samovar_wire::Kind;
 
-/// How long what was shown wrongly takes to shrink to 37 %, in seconds.
+/// The time in which the error of what was shown shrinks to 37 %, in seconds.
 const TIME_CONSTANT: f64 = 0.1;
-/// For how long a sample is extrapolated, in seconds. Owners that move something tell more often.
+/// For how long a sample is extrapolated, in seconds. Owners send samples of moving objects more often.
 const FULL: f64 = 0.3;
-/// How long what is shown then takes to go back to the sample, in seconds: nothing is told of what has come to rest, and
-/// of a lost player's object all members show the same.
+/// The time in which the shown numbers then go back to the sample, in seconds. An owner sends no samples of an object
+/// at rest, which is therefore shown where it is. All members show a lost player's object at the same place.
 const BACK: f64 = 0.4;
 /// How far back a sample from the future is extrapolated, in seconds: the members' clocks differ a little.
 const LEAD: f64 = 0.25;
@@ -24,9 +24,9 @@ pub(crate) struct Track {
     revision: u64,
     sampled: f64,
     numbers: Vec<f64>,
-    /// Steps a second.
+    /// The speeds of the numbers, in steps a second.
     rates: Vec<f64>,
-    /// The shown numbers less the extrapolated ones, at `shown`.
+    /// The shown numbers minus the extrapolated ones, at the time `shown`.
     offsets: Vec<f64>,
     shown: f64,
 }
@@ -40,19 +40,19 @@ const fn is_moving(field: &Field) -> bool {
     !matches!(field.coding.motion(), Motion::Held) && !matches!(field.coding, Coding::Rotation { .. })
 }
 
-/// For how many seconds of its speed something goes on that was sampled so long ago.
+/// For how many seconds a number moves on at its speed, if its sample is `age` seconds old.
 fn carried(age: f64) -> f64 {
     let back = (age - FULL).clamp(0.0, BACK) / BACK;
     age.clamp(-LEAD, FULL) * (1.0 - back)
 }
 
-/// The steps beyond which a number jumps.
+/// A number that was shown wrongly by more than this many steps jumps.
 fn jump(field: &Field) -> f64 {
     let (least, most) = field.coding.range(0);
     JUMP * (f64::from(most) - f64::from(least))
 }
 
-/// The shorter way around for an angle; the difference itself for others.
+/// The difference of two numbers; for an angle, the shorter way around.
 fn difference(field: &Field, from: f64, to: f64) -> f64 {
     let plain = to - from;
     match field.coding {
@@ -81,12 +81,12 @@ impl Track {
         track
     }
 
-    /// Whether it follows this object. A liar may announce an object under another kind than before.
+    /// Whether this track follows `object`. A liar may announce an object under another kind than before.
     pub(crate) fn is_of(&self, object: &Object) -> bool {
         self.kind == object.traits().kind && self.numbers.len() == object.numbers().len()
     }
 
-    /// Takes a newer sample of an object that it [is of](Self::is_of). Whether there was one.
+    /// Takes a newer sample of the object that this track follows ([`Self::is_of`]), if there is one. Returns whether there was.
     pub(crate) fn accept(&mut self, schema: &Schema, object: &Object, now: f64) -> bool {
         if self.revision == object.revision() {
             return false;
@@ -135,7 +135,7 @@ impl Track {
     pub(crate) fn steps(&self, schema: &Schema, now: f64) -> impl Iterator<Item = i32> {
         let mut steps: Vec<_> = self.show(schema, now).into_iter().map(|step| step.round() as i32).collect();
         for field in schema.fields() {
-            // A whole turn is none.
+            // A whole turn is the same as no turn.
             if let Coding::Angle { turn, .. } = field.coding {
                 steps[field.at] = steps[field.at].rem_euclid(turn);
             }
@@ -143,7 +143,7 @@ impl Track {
         steps.into_iter()
     }
 
-    /// The same in parts of a step.
+    /// The numbers to show at session time `now`, in fractions of a step.
     fn show(&self, schema: &Schema, now: f64) -> Vec<f64> {
         let mut shown = self.numbers.clone();
         let ahead = carried(now - self.sampled);
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nothing_is_told_of_is_shown_where_it_was_last() {
+    fn object_without_new_samples_returns_to_its_last_one() {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
         assert!(close(carried(0.1), 0.1) && close(carried(FULL), FULL));
         assert!(close(carried(FULL + BACK / 2.0), FULL / 2.0));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn angle_just_below_a_whole_turn_is_none() {
+    fn angle_that_rounds_to_a_whole_turn_is_shown_as_zero() {
         let mut fields = samovar_session::objects::SchemaBuilder::default();
         fields.field("heading", Coding::Angle { turn: 100, motion: Motion::Smooth });
         let schema = fields.build(Kind(1));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn angles_go_the_shorter_way() {
+    fn angles_turn_the_shorter_way() {
         let coding = Coding::Angle { turn: 100, motion: Motion::Smooth };
         let mut fields = samovar_session::objects::SchemaBuilder::default();
         fields.field("heading", coding);

@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Status {
-    /// The relay is asked to let this program in.
+    /// This program asks the relay to let it in.
     Connecting,
     /// The relay cannot be reached; the program tries again by itself. The text says why.
     Unreachable(String),
@@ -20,11 +20,11 @@ pub enum Status {
     RelayLost,
     /// The relay is back.
     RelayBack,
-    /// The relay stops in so many seconds.
+    /// The relay stops in this number of seconds.
     RelayStops(f64),
     /// The others went on without this program. It takes its seat back by itself.
     Away {
-        /// The changes that were made here meanwhile are lost.
+        /// Whether changes were made here meanwhile. Such changes are lost.
         has_diverged: bool,
     },
 }

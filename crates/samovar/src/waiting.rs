@@ -1,8 +1,8 @@
 //! Objects that wait for their players (`orphan = "seat"`). Each is labelled with the seat of the player that made it.
 //! While the player is away, the host holds it.
 //!
-//! The session gives such an object back if its host saw the player go. This part does the rest, for hosts that did not:
-//! it goes by the labels.
+//! The session gives such an object back if its host saw the player go. For a host that did not, this module gives it
+//! back by the label.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,26 +15,26 @@ const TENDS_EVERY: Duration = Duration::from_millis(500);
 /// The objects of this player that would wait for it.
 #[derive(Default)]
 pub(crate) struct Own {
-    /// Those that the present game has made.
+    /// The objects that the present game has made.
     pub(crate) made: BTreeSet<ObjectId>,
-    /// Those of types of which a player has one: see [`Room::own_or`](crate::Room::own_or).
+    /// The objects of types of which a player has one: see [`Room::own_or`](crate::Room::own_or).
     pub(crate) singles: BTreeMap<Kind, ObjectId>,
 }
 
-/// What this program knows of the labels of others.
+/// This program's knowledge about the labels of other members' objects.
 #[derive(Default)]
 pub(crate) struct Waiting {
     /// Members that have hosted: a former host may still hold objects for players.
     hosts: BTreeSet<PeerId>,
     /// The seats of all members that this program has seen.
     seats: BTreeMap<PeerId, SeatId>,
-    /// Objects with the label of another player than the one that made them.
+    /// Objects whose label names another player than the one that made them.
     mislabelled: BTreeSet<ObjectId>,
     tended: Time,
 }
 
 impl Waiting {
-    /// Notes who has come, and looks at the label of an object that a member lets go.
+    /// Notes the members, and judges the label of an object that a member has given away.
     pub(crate) fn note(&mut self, session: &Session, event: &Event) {
         self.hosts.insert(session.host());
         for member in session.view().members() {
@@ -47,7 +47,8 @@ impl Waiting {
         }
     }
 
-    /// Looks at all labels, ends objects that came back too late, and looks now and then at those that this program holds for others.
+    /// Judges all labels, and ends objects that came back too late. From time to time it also looks at the objects that
+    /// this program holds for others.
     pub(crate) fn tend(&mut self, now: Time, session: &mut Session, player: &mut Own) {
         self.judge(session);
         let own = |(object, _): &(&Object, SeatId)| object.owner() == session.me();
@@ -59,7 +60,7 @@ impl Waiting {
         for (id, kind, _) in mine {
             let is_another = player.singles.get(&kind).is_some_and(|&single| single != id);
             let is_late = is_another && !player.made.contains(&id);
-            // It came back after the game had made another one; or another player has planted it.
+            // The object came back after the game had made another one, or another player has labelled it falsely.
             if is_late || self.mislabelled.contains(&id) {
                 let _ = session.edit(now).destroy(id);
             }
@@ -73,7 +74,7 @@ impl Waiting {
             let is_void = record.is_none() || self.mislabelled.contains(&id);
             match record.and_then(|record| record.peer) {
                 _ if is_void => drop(session.edit(now).destroy(id)),
-                // The host knows better who is there.
+                // This program does not host. The host knows better which players are there, so it gets the object.
                 _ if session.host() != session.me() => drop(session.ownership(now).release(id)),
                 Some(player) => drop(session.ownership(now).transfer(id, player)),
                 None => {}
@@ -88,7 +89,7 @@ impl Waiting {
         self.mislabelled.retain(|&id| session.object(id).is_some());
         session.objects().filter(|object| object.owner() != session.me()).for_each(|object| {
             if object.owner() == session.host() {
-                // Another host that holds the object has judged it.
+                // The host that holds the object has judged it.
                 self.mislabelled.remove(&object.id());
             } else {
                 self.judge_one(object, object.owner());
@@ -96,7 +97,8 @@ impl Waiting {
         });
     }
 
-    /// A member that never hosted holds nothing for others: a foreign label on an object of its own is a lie.
+    /// Marks an object as mislabelled if its owner never hosted and its label names another player. Only hosts hold
+    /// objects for others, so such a label is a lie.
     fn judge_one(&mut self, object: &Object, owner: PeerId) {
         if let (Some(label), Some(&seat)) = (label(object), self.seats.get(&owner))
             && label != seat
@@ -107,13 +109,14 @@ impl Waiting {
     }
 }
 
-/// The label of an object that would wait for its player. What no seat could be is one that nobody has.
+/// The label of an object that would wait for its player. A number that no seat can have counts as a seat without a
+/// player.
 fn label(object: &Object) -> Option<SeatId> {
     let label = *object.numbers().first().filter(|_| object.traits().orphan == Orphan::Freeze)?;
     Some(SeatId(u16::try_from(label).unwrap_or(u16::MAX)))
 }
 
-/// All objects with labels.
+/// All objects that have labels, with the labels.
 fn labelled(session: &Session) -> impl Iterator<Item = (&Object, SeatId)> {
     session.objects().filter_map(|object| Some((object, label(object)?)))
 }

@@ -23,24 +23,25 @@ use crate::memory::{BYTES_MAX, Memory};
 use crate::room::Room;
 use crate::status::Status;
 
-/// The browser withholds frames when none came for so long. The game goes on without them.
+/// If no frame came for this long, the browser withholds frames, and the game goes on without them.
 const WITHHELD_AFTER: Duration = Duration::from_millis(100);
-/// For how long the relay does not answer before the program hears of it.
+/// If the relay has not answered for this long, the program is told.
 const UNANSWERED_AFTER: Duration = Duration::from_millis(3_000);
 /// The time between two signs of life to other tabs.
 const LIVES_EVERY: Duration = Duration::from_millis(tab::LIVES_EVERY as u64);
 
 impl Entry {
-    /// Runs the game until it is over: until it leaves or is refused. The game has the browser's frames, and while the
-    /// browser withholds them, some frames a second. A future that is dropped leaves the game.
+    /// Runs the game until this program leaves it or is refused. The game gets the browser's frames, or some frames a
+    /// second while the browser withholds its own. A future that is dropped leaves the game.
     ///
-    /// The tab keeps the seat: a page that is loaded again and joins by the game's code has it back, with its objects,
-    /// and so has a new tab after this one was closed. A page that is hidden lets another member host. After a panic, or an exception that the browser throws
-    /// through the game, the others are told that this player is away, and a reload brings the player back.
+    /// The tab keeps the seat. A page that is loaded again and joins by the game's code gets it back, with its
+    /// objects, and so does a new tab after this one was closed. A page that is hidden lets another member host.
+    /// After a panic, or an exception that the browser throws through the game, the others are told that this player
+    /// is away. A reload brings the player back.
     ///
-    /// `begin` makes the game when this program is a member. The program calls it again, for a game that begins anew, when
-    /// it has lost its seat and taken it back: [`Room::own_or`](crate::Room::own_or) then finds the object that the
-    /// player had.
+    /// `begin` makes the game when this program becomes a member. When this program has lost its seat and taken it
+    /// back, the game begins anew: `begin` is called again, and [`Room::own_or`](crate::Room::own_or) finds the
+    /// object that the player had.
     ///
     /// # Errors
     /// See [`Error`].
@@ -78,7 +79,7 @@ struct Program<G: Game> {
 }
 
 impl<G: Game> Program<G> {
-    /// Plays until the game is over. Tells of each peer that starts.
+    /// Plays until the game is over. Calls `on_start` for each peer that starts.
     ///
     /// # Errors
     /// See [`Error`].
@@ -125,7 +126,7 @@ struct Stop {
 }
 
 impl<G: Game> Seat<G> {
-    /// Plays in a task of its own, and tells how that ended.
+    /// Plays in a task of its own, and calls `on_end` with the result.
     ///
     /// # Errors
     /// The settings cannot work.
@@ -152,7 +153,7 @@ impl<G: Game> Seat<G> {
         Ok(Self { page, stop })
     }
 
-    /// A frame of the game, which `call` plays.
+    /// Plays a frame of the game by `call`; `None` while there is no game to play.
     pub(crate) fn with<R>(&mut self, call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R) -> Option<R> {
         let page = self.page.borrow().upgrade()?;
         let mut result = None;
@@ -215,7 +216,7 @@ impl<G: Game> Run<G> {
                 page.break_off();
             }
         });
-        // Both were empty.
+        // Both cells were empty, so this cannot fail.
         let _ = page.farewell.set(farewell);
         let _ = page.peer.set(peer);
         page.listen(&window).map_err(|error| Error::Misbehaved(format!("the browser: {error:?}")))?;
@@ -245,7 +246,7 @@ impl<G: Game> Run<G> {
 impl<G: Game> Drop for Run<G> {
     fn drop(&mut self) {
         self.0.listeners.borrow_mut().clear();
-        // The browser must not call what is gone.
+        // The browser must not call the closure of a page that is gone.
         if let (Some(window), Some(next)) = (web_sys::window(), self.0.next.take()) {
             let _ = window.cancel_animation_frame(next);
         }
@@ -256,7 +257,7 @@ impl<G: Game> Drop for Run<G> {
     }
 }
 
-/// Waits for so many milliseconds.
+/// Waits for `millis` milliseconds.
 async fn sleep(millis: u64) {
     let over = js_sys::Promise::new(&mut |resolve, _| {
         let millis = i32::try_from(millis).unwrap_or(i32::MAX);
@@ -272,21 +273,23 @@ pub(crate) struct Page<G: Game> {
     url: String,
     params: u64,
     began: Time,
-    /// Whether the game is being called. After a panic it is for ever.
+    /// Whether a call of the game is running. After a panic this stays true.
     is_busy: Cell<bool>,
     was_member: Cell<bool>,
-    /// What the program was told last of a relay that lets nobody in.
+    /// The last message to the program about a relay that lets nobody in.
     told: RefCell<String>,
     /// Whether the page went away.
     went: Cell<bool>,
     /// Whether a panic or an exception ended the game.
     is_broken: Cell<bool>,
     farewell: OnceCell<farewell::Farewell>,
-    /// The browser's call for each frame, and the number of the next one.
+    /// The closure that the browser calls for each frame.
     frame: OnceCell<Closure<dyn FnMut()>>,
+    /// The browser's number of the next frame.
     next: Cell<Option<i32>>,
-    /// When the game had its last frame, and other tabs their last sign of life.
+    /// When the game had its last frame.
     framed: Cell<Time>,
+    /// When other tabs had their last sign of life from this one.
     lived: Cell<Time>,
     end: RefCell<Option<End>>,
     waker: RefCell<Option<Waker>>,
@@ -294,7 +297,8 @@ pub(crate) struct Page<G: Game> {
 }
 
 impl<G: Game> Page<G> {
-    /// Takes what arrived. A frame of the game follows when the browser gives one, and when it withholds them.
+    /// Handles the events that arrived. Then plays a frame of the game, if the browser gives one (`is_frame`) or
+    /// withholds frames.
     fn turn(&self, is_frame: bool) {
         self.play(|keeper, now, peer| {
             while let Some(event) = peer.poll_event() {
@@ -315,17 +319,17 @@ impl<G: Game> Page<G> {
         let frame = Closure::<dyn FnMut()>::new(move || {
             let Some(page) = page.upgrade().filter(|page| !page.is_broken.get()) else { return };
             if page.is_busy.get() {
-                // A frame interrupts nothing: the last call was ended by an exception of the browser's.
+                // A frame cannot interrupt a call, so an exception of the browser has ended the last call.
                 if let Some(farewell) = page.farewell.get() {
                     farewell.say();
                 }
                 return;
             }
-            // The next frame first: an exception must not end them without a word.
+            // The next frame is requested first, so that it notices an exception in this one.
             page.next_frame(&window);
             page.turn(true);
         });
-        // It was empty.
+        // The cell was empty, so this cannot fail.
         let _ = self.frame.set(frame);
         if let Some(window) = web_sys::window() {
             self.next_frame(&window);
@@ -352,7 +356,7 @@ impl<G: Game> Page<G> {
         }
     }
 
-    /// Calls the keeper, unless it is being called: the game may do what the browser reports at once.
+    /// Calls the keeper, unless a call of it is running: the game may do something that the browser reports at once.
     fn play(&self, call: impl FnOnce(&mut Keeper<G>, Time, &mut Peer)) {
         let Some(peer) = self.peer.get().filter(|_| !self.is_busy.replace(true)) else { return };
         peer.with(|peer, now| {
@@ -382,10 +386,10 @@ impl<G: Game> Page<G> {
         }
     }
 
-    /// Tells why the relay lets nobody in. A server that answers in its place does so for good, unless it is a gateway
-    /// whose relay is starting.
+    /// Tells the program why the relay lets nobody in. If another server answers in the relay's place, that is final,
+    /// unless the server is a gateway whose relay is starting.
     fn watch_relay(&self, now: Time, peer: &Peer, keeper: &mut Keeper<G>) {
-        // A relay that answers may let newcomers wait.
+        // A relay that is connected may make newcomers wait, which is no fault.
         if keeper.was_let_in() || peer.is_relay_connected() || now < self.began + UNANSWERED_AFTER {
             return;
         }
@@ -406,7 +410,8 @@ impl<G: Game> Page<G> {
         }
     }
 
-    /// Ends the office of a hidden page as soon as a visible member can host: one that was hidden while it was alone.
+    /// Hands over the office of a hidden page as soon as a visible member can host. When the page was hidden, it may
+    /// have been alone, without a member to hand over to.
     fn tend_office(&self, now: Time, peer: &mut Peer) {
         if !is_hidden() {
             return;
@@ -419,7 +424,7 @@ impl<G: Game> Page<G> {
         }
     }
 
-    /// Listens for the life of the page.
+    /// Listens to the events of the page's life cycle.
     ///
     /// # Errors
     /// The browser refuses a listener.
@@ -447,12 +452,12 @@ impl<G: Game> Page<G> {
         self.play(|_, now, peer| peer.set_visible(now, !is_hidden()));
     }
 
-    /// The browser stops the page in a moment.
+    /// Hands over, because the browser stops the page in a moment.
     fn on_freeze(&self) {
         self.play(|_, now, peer| _ = peer.session_mut().map(|session| session.hand_over(now)));
     }
 
-    /// The page goes, and may come back. The others need not wait for its silence.
+    /// Goes away from the seat, because the page goes and may come back. So the others need not notice its silence.
     fn on_page_hide(&self) {
         self.went.set(true);
         self.play(|keeper, now, peer| {
@@ -462,7 +467,7 @@ impl<G: Game> Page<G> {
         tab::end();
     }
 
-    /// The browser kept the page in its cache and shows it again: the page comes back to its seat.
+    /// Reloads a page that the browser kept in its cache and shows again, so that it comes back to its seat.
     fn on_page_show(&self) {
         if self.went.get()
             && let Some(window) = web_sys::window()

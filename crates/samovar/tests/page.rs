@@ -1,4 +1,4 @@
-//! A game beside the page's own loop. The example `whiteboard` plays with others.
+//! A game beside the page's own loop, without other players. The example `whiteboard` plays with others.
 
 #![cfg(target_arch = "wasm32")]
 
@@ -14,7 +14,7 @@ samovar::game! { Idle: name = "idle", version = 1 }
 
 impl Game for Idle {}
 
-/// An address without a relay: this port is closed.
+/// An address where there is no relay, because the port is closed.
 const NOBODY: &str = "ws://127.0.0.1:9/ws";
 
 async fn next_frame() {

@@ -11,7 +11,7 @@ use crate::desk::Desk;
 use crate::settle::News;
 use crate::{EndReason, Event, Kept, Session};
 
-/// A host ends the link of a stranger that is not admitted for so long.
+/// A host ends a stranger's link if it has not admitted the stranger within this time.
 const HELLO_WITHIN: Duration = Duration::from_millis(5_000);
 /// How long a host that does not know session time waits for a member that does.
 const TIME_WITHIN: Duration = Duration::from_millis(1_000);
@@ -57,13 +57,14 @@ impl Session {
     pub(crate) fn on_hello(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
         if let Some(link) = self.core.net.link_mut(from) {
             link.greeted = true;
-            // The host has answered on this link already; the member asked again under a new term meanwhile.
+            // A repeated HELLO: this host has welcomed the member on this link, and the member asked again under a
+            // new term.
             if link.welcomed {
                 return Ok(());
             }
         }
         if !self.core.roster.is_host() || self.core.phase != Phase::Member {
-            // The sender took this peer for the host, which it was then.
+            // The sender took this peer for the host. This peer was the host then, and is the host no longer.
             return Ok(());
         }
         if hello.version != PROTOCOL_VERSION {
@@ -103,15 +104,15 @@ impl Session {
         Ok(())
     }
 
-    /// A member says how fit it is to host. Changes that come while a view settles are published together in the next
-    /// view.
+    /// Notes how fit a member says that it is to host. Changes that come while a view settles are published together
+    /// in the next view.
     pub(crate) fn note_standing(&mut self, now: Time, peer: PeerId, standing: Standing) {
         if self.core.members.view.set_standing(peer, standing) && self.is_settled(now) {
             self.next_view(now);
         }
     }
 
-    /// Removes a member that is gone: its seat is kept, and the host takes its objects.
+    /// Removes a member that is gone. The host keeps the member's seat for it and takes over its objects.
     pub(crate) fn remove_member(&mut self, now: Time, peer: PeerId) {
         let time = self.core.known_time(now);
         // While a view settles, the member stays. The next view removes it, since it has no link.
@@ -137,7 +138,7 @@ impl Session {
         self.desk.welcome(&mut self.core, &self.objects);
     }
 
-    /// The host takes the objects of peers that are no members any more, and those that go with the host.
+    /// The host takes over the objects of peers that are no longer members, and all objects that go with the host.
     pub(crate) fn adopt_objects(&mut self) {
         let view = self.core.view();
         self.objects.adopt(|peer| !view.has(peer));
@@ -162,8 +163,8 @@ impl Session {
         strangers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Silent));
     }
 
-    /// Ends the session of a former host that has given its seat away, once its successor owns all that goes with the
-    /// host.
+    /// Ends the session of a former host that has given its seat away, once its successor owns all objects that go
+    /// with the host.
     pub(crate) fn yield_seat(&mut self) {
         if self.desk.aside.is_some() && !self.core.roster.is_host() && self.is_succeeded() {
             self.end(EndReason::SeatTaken);
@@ -183,8 +184,8 @@ impl Session {
         }
         self.core.members.view.expire(time, self.core.config.rules.grace);
         if self.desk.tend_own_seat(&mut self.core, now) && self.core.roster.heir().is_none() {
-            // A host that stepped aside hands over as soon as it can. Where the rules allow no successor, it hosts on
-            // from a spectator's seat.
+            // A host that stepped aside hands over as soon as it can. Where the rules allow no successor, it keeps
+            // hosting from a spectator's seat.
             self.hand_over(now);
         }
         self.admit_who_asks(now);
@@ -207,7 +208,8 @@ impl Session {
                     self.desk.join_requests.push_back((peer, hello));
                     continue;
                 }
-                // No other member can host, so this host makes room for the newcomer, which will.
+                // No other member can host yet. This host frees its seat for the newcomer, and hands over to it
+                // later.
                 if self.desk.aside.is_none() {
                     let (me, view) = (self.core.me(), &mut self.core.members.view);
                     self.desk.aside = view.step_aside(time, me, &mut self.desk.entropy);
@@ -216,7 +218,7 @@ impl Session {
                     hello.resume = Default::default();
                 }
             }
-            // An entrant that asked on a former link asks again on the present one.
+            // Skip a request that came by a former link: its entrant asks again on the present link.
             if self.core.net.link(peer).is_some_and(|link| link.greeted)
                 && let Err(code) = self.admit(now, peer, &hello)
             {

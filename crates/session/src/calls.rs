@@ -1,8 +1,8 @@
 //! Calls: questions to another peer's game, with an answer, a refusal, or a reason why there is none (PROTOCOL §4.8).
 //!
-//! A call travels by any lane, and its answer by the same lane. In a sequenced lane newer messages displace older ones,
-//! so the answer to a call by it comes by [`Lane::Unreliable`]. On a lane that loses messages a call is carried out at
-//! most once, and ends by its time-out when it or its answer is lost.
+//! A call travels by any lane, and its answer by the same lane, except that a call on a sequenced lane is answered by
+//! [`Lane::Unreliable`]: in a sequenced lane newer messages displace older ones. On a lane that loses messages a call
+//! is carried out at most once, and ends by its time-out when the call or its answer is lost.
 
 use samovar_objects::StateError;
 use samovar_objects::pack::{BitReader, BitWriter, Pack};
@@ -89,11 +89,11 @@ impl IncomingCall {
 
 /// A method with a typed request and reply, each packed into at most 255 bytes.
 pub trait Procedure {
-    /// Its number.
+    /// The method's number.
     const METHOD: u16;
-    /// Its request.
+    /// The arguments of the method.
     type Request: Pack;
-    /// Its reply.
+    /// The result of the method.
     type Reply: Pack;
 }
 
@@ -169,7 +169,7 @@ struct Made {
 pub(crate) struct CallsState {
     last: u64,
     made: SortedMap<CallId, Made>,
-    /// The calls of this peer by their deadlines.
+    /// This peer's open calls, ordered by deadline.
     deadlines: SortedSet<(Time, CallId)>,
     /// Calls of other peers that wait for an answer, and the lane for the answer.
     open: SortedMap<CallKey, Lane>,
@@ -302,7 +302,7 @@ impl CallsState {
         core.push_event(Event::Reply { call: id, from, outcome });
     }
 
-    /// The caller does not wait for an answer any more.
+    /// Drops a call that its caller has cancelled.
     fn drop_call(&mut self, key: CallKey) {
         if self.open.remove(&key).is_some() {
             self.queue.retain(|call| call.key != key);
@@ -312,8 +312,8 @@ impl CallsState {
     /// Ends a call without an answer, and tells the other side that none is wanted.
     pub(crate) fn give_up(&mut self, core: &mut Core, id: CallId, outcome: CallOutcome) {
         let Some(Made { to, lane, .. }) = self.take(id) else { return };
-        // CANCEL never goes by a lane that loses messages: if it were lost, the call would stay open at the other peer
-        // until this one is gone. By the call's own reliable lane it comes behind the call.
+        // CANCEL never goes by a lane that loses messages: if CANCEL were lost, the call would stay open at the other
+        // peer until this peer is gone. By the call's own reliable lane, CANCEL arrives after the call.
         let lane = if let Lane::Reliable(_) | Lane::Bulk = lane { lane } else { Lane::SESSION };
         let _ = core.net.send(to, lane, MessageKind::Cancel, |out| out.varint(id.0));
         core.push_event(Event::Reply { call: id, from: to, outcome });

@@ -2,13 +2,13 @@
 
 use samovar_wire::{Duration, Time};
 
-/// How many of the latest answers count.
+/// The estimate uses this many of the latest answers.
 const WINDOW: usize = 8;
 /// The estimate moves by at most a twentieth of the time that passes, so that session time never goes backwards.
 const SLEW: i64 = 20;
-/// In microseconds. A first estimate, or a correction of more than this, is made at once, and forwards only.
+/// In microseconds. The clock takes its first estimate, and any later correction forwards by more than this, at once.
 const STEP: i64 = 250_000;
-/// How many steps are remembered.
+/// How many past steps the clock remembers.
 const STEPS: usize = 8;
 
 /// Session time minus local time, as an estimate that follows its target slowly.
@@ -17,11 +17,11 @@ pub(crate) struct SessionClock {
     base: i64,
     since: Time,
     target: i64,
-    /// The most that the offset can be, by the answers.
+    /// The upper bound that the answers set for the offset.
     latest: i64,
     known: bool,
     samples: Vec<Span>,
-    /// When the clock was set forwards, and the offset before that.
+    /// The latest steps forwards: when each happened, and the offset before it.
     steps: Vec<(Time, i64)>,
 }
 
@@ -40,21 +40,22 @@ impl SessionClock {
         }
     }
 
-    /// The session is founded: its time begins now, unless it is known already.
+    /// Starts session time at zero, since the session is founded. Does nothing if the time is known already.
     pub(crate) fn begin(&mut self, now: Time) {
         if !self.known {
             *self = Self { known: true, ..Self::unknown(now) };
         }
     }
 
-    /// The session is founded anew; `time` is the session time at its end.
+    /// Starts session time at `time`, at which the earlier session ended, since the session is founded anew.
     pub(crate) fn begin_at(&mut self, now: Time, time: Time) {
         let offset = (time.as_micros() as i64).saturating_sub(now.as_micros() as i64);
         *self = Self { known: true, base: offset, target: offset, latest: offset, ..Self::unknown(now) };
     }
 
-    /// No other member knows the time, so this host goes on from `heard`, the time of the last view that it has read.
-    /// It read that view after it began to ask. So the true time is at most `heard` and the time since then.
+    /// Continues session time from `heard`, the time of the last view that this host has read, since no other member
+    /// knows the time. The host read that view after it began to ask for the time. So the true time is at most
+    /// `heard` plus the time since it began to ask.
     pub(crate) fn resume(&mut self, now: Time, heard: Time) {
         if !self.known {
             let asked = now.since(self.since).as_micros() as i64;
@@ -65,8 +66,8 @@ impl SessionClock {
         }
     }
 
-    /// From now on the clock is shown, so it never goes backwards again. Until now it may be set back: a newcomer may
-    /// have waited for longer than the session is old.
+    /// Begins to show the clock to the game, after which it never goes backwards. At this moment it may still be set
+    /// back, since a newcomer may have waited for longer than the session is old.
     pub(crate) fn show(&mut self, now: Time) {
         let latest = if self.known { self.target } else { -(now.as_micros() as i64) };
         self.base = self.offset(now).min(latest);
@@ -93,16 +94,17 @@ impl SessionClock {
         self.base.saturating_add(self.target.saturating_sub(self.base).clamp(-reach, reach))
     }
 
-    /// The host answered a ping. `session` is the session time in the answer; `received` is when it came.
+    /// Takes the host's answer to a ping. `session` is the session time in the answer; `received` is when the answer
+    /// came.
     pub(crate) fn on_sample(&mut self, session: Time, received: Time, round_trip: Duration) {
         let Some(sample) = Span::of(session, received, round_trip) else { return };
         self.samples.push(sample);
         if self.samples.len() > WINDOW {
             self.samples.remove(0);
         }
-        // The estimate is what all answers agree on. Where paths are slow one way, now this and now the other, that is
-        // closer than the answer with the shortest round trip. An answer from before the host set its clock contradicts
-        // the newer ones; it is left out, with all that are older.
+        // The estimate is the range that all answers agree on. Where one direction of a path is slow, and not always
+        // the same one, this range is more exact than the answer with the shortest round trip. An answer from before
+        // the host set its clock contradicts the newer ones. That answer and all older ones are left out.
         let all = self.samples.iter().rev().try_fold(sample, |all, older| all.with(*older));
         let span = match all {
             Ok(span) | Err(span) => span,
@@ -117,10 +119,11 @@ impl SessionClock {
         }
     }
 
-    /// A member answered a ping of this peer, which is the host. A host learns the time from members if it had no
-    /// answer from the former host, or only one that may have waited for seconds. It sets its clock forwards only, and
-    /// no further than its own answers allow. If it had none, the bound is `heard` and the time since it began to ask;
-    /// a `heard` of zero sets no bound. So a member that lies cannot set the clock of a host that knows the time.
+    /// Takes a member's answer to a ping of this peer, which is the host. A host learns the time from members if it
+    /// had no answer from the former host, or only one that may have been seconds on its way. It sets its clock
+    /// forwards only, and no further than its own answers allow. If it had no answer, the bound is `heard` plus the
+    /// time since it began to ask; a `heard` of zero sets no bound. So a member that lies cannot set the clock of a
+    /// host that knows the time.
     pub(crate) fn on_word(&mut self, session: Time, received: Time, round_trip: Duration, heard: Time) {
         if !self.known {
             let most = if heard == Time::ZERO { Time::FAR } else { heard + received.since(self.since) };
@@ -154,9 +157,9 @@ impl SessionClock {
         self.known = true;
     }
 
-    /// The host changed: the former host's samples say nothing about the new host, whose own estimate is now session
-    /// time. For the new host itself nothing moves, so time is continuous. A peer that does not know the time yet goes
-    /// on asking.
+    /// Drops the former host's samples, which say nothing about the new host: the new host's own estimate is now
+    /// session time. On the new host the estimate stays as it is, so time is continuous. A peer that does not know
+    /// the time yet keeps asking.
     pub(crate) fn on_host_changed(&mut self, now: Time) {
         if !self.known {
             return;
@@ -168,8 +171,8 @@ impl SessionClock {
     }
 }
 
-/// The bounds that an answer sets for session time minus local time: the answer was on its way for no time, or for the
-/// whole round trip.
+/// The bounds that an answer sets for session time minus local time. At one bound the answer took no time to arrive,
+/// at the other it took the whole round trip.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     earliest: i64,
@@ -185,8 +188,8 @@ impl Span {
         (session != Time::ZERO).then_some(Self { earliest, latest })
     }
 
-    /// The bounds that two answers set together (Marzullo 1984). The error is this one alone, when they contradict each
-    /// other.
+    /// The bounds that two answers set together (Marzullo 1984). If the two contradict each other, the error holds
+    /// the bounds of `self` alone.
     fn with(self, other: Self) -> Result<Self, Self> {
         let (earliest, latest) = (self.earliest.max(other.earliest), self.latest.min(other.latest));
         if earliest <= latest { Ok(Self { earliest, latest }) } else { Err(self) }
@@ -196,8 +199,8 @@ impl Span {
         self.earliest.midpoint(self.latest)
     }
 
-    /// The offset to which the clock may be set at once. An answer that waited for a broken path took its time one way,
-    /// so it is trusted for half a step above the lower bound at most.
+    /// The offset to which the clock may be set at once. An answer that a broken path delayed was slow in one
+    /// direction only. So this offset is at most half a step above the lower bound.
     fn certain(self) -> i64 {
         self.middle().min(self.earliest.saturating_add(STEP / 2))
     }
@@ -211,7 +214,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn time_never_goes_backwards_and_finds_the_host_through_jitter() {
+    fn clock_follows_the_host_despite_jitter_and_never_goes_back() {
         let mut dice = Entropy::new([1; 32]);
         let ahead = 7_000_000i64;
         let mut clock = SessionClock::unknown(Time::ZERO);
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn newcomer_older_than_the_session_shows_its_time() {
+    fn newcomer_that_waited_long_shows_the_session_time() {
         let now = Time::from_micros(3_000_000);
         let mut clock = SessionClock::unknown(Time::from_micros(100_000));
         clock.on_sample(Time::from_micros(200_000), now, Duration::from_micros(40_000));
@@ -251,8 +254,9 @@ mod tests {
     }
 
     #[test]
-    fn answers_over_lopsided_paths_tell_the_time_together() {
-        // A ping goes by a quick path and its answer by a slow one, or the other way round: each alone is 100 ms off.
+    fn clock_is_exact_over_paths_that_are_slow_one_way() {
+        // A ping goes by a quick path and its answer by a slow one, or the other way round, so each answer alone is
+        // 100 ms off.
         let mut clock = SessionClock::unknown(Time::ZERO);
         let mut now = Time::from_micros(1_000_000);
         for (out, back) in
@@ -266,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_names_absurd_times_breaks_nothing() {
+    fn absurd_times_of_a_host_never_move_the_clock_back() {
         let mut clock = SessionClock::unknown(Time::ZERO);
         let mut last = Time::ZERO;
         for (n, session) in [u64::MAX, 1, u64::MAX, i64::MAX as u64, 2].into_iter().enumerate() {
@@ -299,12 +303,13 @@ mod tests {
         let trip = Duration::from_micros(3_500_000);
         clock.on_sample(now, now, trip);
         assert!(clock.time(now) <= now + Duration::from_micros(STEP as u64));
-        // The first good sample corrects a clock that is behind at once.
+        // The first good sample corrects at once a clock that is behind.
         clock.on_sample(now + trip, now, Duration::from_micros(60_000));
         assert!(clock.time(now) >= now + trip);
     }
 
-    /// A host whose only answer took three seconds: the true time is three seconds ahead of what is certain.
+    /// A host whose only answer took three seconds, so that the true time may be three seconds ahead of the certain
+    /// time.
     fn in_doubt(now: Time) -> SessionClock {
         let mut clock = SessionClock::unknown(now);
         clock.on_sample(now - Duration::from_micros(3_000_000), now, Duration::from_micros(3_000_000));
@@ -332,20 +337,20 @@ mod tests {
     }
 
     #[test]
-    fn lying_member_sets_time_within_the_hosts_own_bounds() {
+    fn lying_member_cannot_set_time_beyond_the_hosts_bounds() {
         let now = Time::from_micros(10_000_000);
         let mut clock = in_doubt(now);
         for session in [u64::MAX, 1, i64::MAX as u64] {
             clock.on_word(Time::from_micros(session), now, Duration::from_micros(1), Time::ZERO);
         }
         assert_eq!(clock.time(now), now);
-        // A lying member cannot mislead a host without an answer that has read a time since it began to ask, either.
+        // A host that has no answer, but has read a view's time since it began to ask, is not misled either.
         let mut clock = SessionClock::unknown(Time::from_micros(6_000_000));
         for _ in 0..2 {
             clock.on_word(Time::FAR, now, Duration::from_micros(1_000), Time::from_micros(2_000_000));
             assert!((6_000_000..6_001_000).contains(&clock.time(now).as_micros()), "{:?}", clock.time(now));
         }
-        // It cannot mislead a host that has resumed from such a time, either.
+        // A host that has resumed from such a time is not misled either.
         let mut clock = SessionClock::unknown(Time::from_micros(6_000_000));
         clock.resume(now, Time::from_micros(7_000_000));
         assert_eq!(clock.time(now), Time::from_micros(7_000_000));
@@ -389,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_before_a_step_has_the_time_that_it_had() {
+    fn clock_keeps_the_times_of_moments_before_a_step() {
         let mut clock = SessionClock::unknown(Time::ZERO);
         clock.begin(Time::ZERO);
         let (noted, trip) = (Time::from_micros(1_000_000), Duration::from_micros(40_000));

@@ -6,7 +6,7 @@ use samovar_wire::{Duration, PeerId, Ticket, Warrant};
 
 use crate::Orders;
 
-/// A host hands over when its game has made no step for so long, unless the game says otherwise (docs/recovery.md,
+/// A host hands over when its game has made no step for this long, unless the game says otherwise (docs/recovery.md,
 /// promise 12).
 const STEPS_WITHIN: Duration = Duration::from_millis(2_000);
 
@@ -28,15 +28,16 @@ pub struct SessionConfig {
     pub name: String,
     /// The application's own bits, shown to every member.
     pub attributes: u32,
-    /// Tickets of which one may take a seat back: see [`Session::tickets`](crate::Session::tickets).
+    /// This player's earlier tickets, one of which may take a seat back: see
+    /// [`Session::tickets`](crate::Session::tickets).
     pub tickets: Vec<Ticket>,
     /// The most members that the session may have; only a founder uses it.
     pub capacity: u8,
     /// Seed of the tickets that this peer draws; secret.
     pub entropy: [u8; 32],
-    /// Agreed: the schemas of the game's objects. Their hash belongs into `params`.
+    /// Agreed: the schemas of the game's objects. `params` must cover their hash.
     pub schemas: Schemas,
-    /// Agreed: the rules of the session. They belong into `params`.
+    /// Agreed: the rules of the session. `params` must cover them.
     pub rules: Rules,
 }
 
@@ -78,29 +79,29 @@ pub struct Rules {
     /// carry the packets of the other members to each other (PROTOCOL §2.6). This changes nothing but the paths.
     /// Members need not agree on it beforehand, since the view states it.
     pub by_host: bool,
-    /// Whether each side of a partition plays on, until the sides meet again and one of them is kept. This suits games
-    /// where play counts for more than its outcome, such as a duel. A member that hears neither the relay nor a
-    /// majority goes on when it has missed its host for three seconds. If the other side is kept,
-    /// [`crate::Event::Diverged`] tells what this side did alone, and the ticket takes the seat back. Off unless set:
-    /// then the side without the relay and without a majority waits.
+    /// Whether each side of a partition plays on, until the sides meet again and the session keeps one of them. This
+    /// suits games where play counts for more than its outcome, such as a duel. A member that hears neither the relay
+    /// nor a majority goes on when it has missed its host for three seconds. If the session keeps the other side,
+    /// [`crate::Event::Diverged`] tells what this side did alone, and the ticket takes the seat back. Without this
+    /// rule, which is the default, a side that has neither the relay nor a majority waits.
     pub forks: bool,
     /// The grace time: how long a lost member's seat is kept for it, with score and objects; 10 minutes unless set. A
     /// longer time keeps the seat for a member that comes back late, until a newcomer needs it and no other seat has
     /// waited longer. A shorter time gives the member's objects up sooner.
     pub grace: Duration,
-    /// Within what time a game makes its next step ([`crate::Session::stepped`]); 2 seconds unless set. A host whose
-    /// game makes no step for so long hands over, if another member can host. A member whose game makes no step for
-    /// three quarters of it hosts only when no other member can. A longer time lets all members wait longer for a host
-    /// that stands still. A shorter one takes a host that is merely slow for one that stands still. `None`: steps are
-    /// not judged.
+    /// The time within which a game makes its next step ([`crate::Session::stepped`]); 2 seconds unless set. A host
+    /// whose game makes no step in this time hands over, if another member can host. A member whose game makes no
+    /// step in three quarters of this time hosts only when no other member can. With a longer time, all members wait
+    /// longer for a host that stands still. With a shorter time, a host that is merely slow is taken for one that
+    /// stands still. With `None`, steps are not judged.
     pub steps_within: Option<Duration>,
     /// The orders that messages may have, besides the order of their lane.
     pub orders: Orders,
 }
 
 impl Default for Rules {
-    /// A lost host is succeeded, and has one backup. Paths are between all members. One side of a partition goes on.
-    /// The grace time is 10 minutes. A game makes a step within 2 seconds.
+    /// Another member succeeds a lost host, and the host has one backup. Paths are between all members. Only one side
+    /// of a partition goes on. The grace time is 10 minutes. A game makes a step within 2 seconds.
     fn default() -> Self {
         Self {
             migrates: true,

@@ -67,7 +67,8 @@ impl Session {
         Ok(())
     }
 
-    /// Notes the term and host under which a member speaks; `None` when this peer lives under them, too.
+    /// Notes the term and host under which a member speaks. `ahead` is `None` when this peer lives under the same
+    /// ones.
     fn listen(&mut self, now: Time, from: PeerId, ahead: Option<(Term, PeerId)>) {
         let Some(link) = self.core.net.link_mut(from) else { return };
         let was = link.ahead;
@@ -77,7 +78,7 @@ impl Session {
         }
     }
 
-    /// The other end closed the link.
+    /// Handles that the other end closed the link.
     pub(crate) fn on_closed(&mut self, now: Time, peer: PeerId, code: CloseCode) {
         let is_farewell = code.is_farewell();
         if is_farewell {
@@ -87,7 +88,7 @@ impl Session {
             self.core.members.view.note_left(peer);
         }
         if peer == self.host() && self.core.phase == Phase::Joining && is_farewell {
-            // The host goes while this peer asks to join. Its successor will be asked.
+            // The host goes while this peer asks to join. This peer will ask its successor.
             self.core.net.take(peer);
             return;
         }
@@ -102,7 +103,8 @@ impl Session {
                 self.desk.leavers.insert(peer);
             }
         }
-        // A member may close a link because it has not read the view that names this peer yet; then it is linked again.
+        // A member may close a link because it has not read the view that names this peer yet. Such a member may be
+        // linked again.
         let is_by_view = matches!(code, CloseCode::NotAMember | CloseCode::SeatTaken);
         if !is_by_view || self.is_host() || !self.core.view().has(peer) {
             self.core.net.close_to(peer, CloseCode::NotAMember);

@@ -1,7 +1,7 @@
 //! The core of a session: this peer's identity, the clock, the failure detector, and the links to the other peers.
 //!
-//! A service sees its session as a [`Core`]. Its functions take one, and return [`News`](crate::settle::News) for other
-//! services to act on.
+//! A service reaches its session through a [`Core`]. The service's functions take a `Core`, and return
+//! [`News`](crate::settle::News) for other services to act on.
 
 pub(crate) mod events;
 pub(crate) mod linking;
@@ -124,13 +124,13 @@ impl Core {
         self.out.events.push(event);
     }
 
-    /// Notes that something happened that other peers may have to be told.
+    /// Notes that something happened that this peer may have to tell other peers.
     pub(crate) fn stir(&mut self) {
         self.stirs += 1;
         self.net.wake();
     }
 
-    /// Whether another peer takes part in the session: a member does, and to an entrant its host.
+    /// Whether another peer takes part in the session. Members do, and for an entrant its host does, too.
     pub(crate) fn takes_part(&self, peer: PeerId) -> bool {
         self.net.is_admitted(peer) || (self.phase == Phase::Joining && peer == self.host())
     }
@@ -172,7 +172,8 @@ impl Core {
         }
     }
 
-    /// Sends a peer the warrant and this peer's opinion, before any message under the present term (PROTOCOL §4.3).
+    /// Sends a peer the warrant and this peer's opinion. They come before any message under the present term
+    /// (PROTOCOL §4.3).
     pub(crate) fn greet(&mut self, peer: PeerId) {
         self.send_control(peer, &PeerControl::Warrant(*self.roster.warrant()));
         if let Some(opinion) = self.roster.greeting() {
@@ -193,7 +194,7 @@ impl Core {
     }
 
     /// Asks the host for a ticket, once in a term. A member does so while the host has not confirmed its ticket, or
-    /// another ticket opens its seat.
+    /// while another ticket opens its seat.
     pub(crate) fn ask_for_ticket(&mut self) {
         let hash = self.members.tickets.hash();
         let opens = self.seat_of(self.me()).is_some_and(|record| record.ticket == hash);
@@ -204,9 +205,9 @@ impl Core {
         }
     }
 
-    /// The host says that the ticket with this hash opens this peer's seat.
+    /// Takes the host's word that the ticket with this hash opens this peer's seat.
     pub(crate) fn take_ticket(&mut self, hash: TicketHash) {
-        // An entrant tells its game of the ticket once the view admits it; that may arrive later.
+        // An entrant reports the ticket to its game once the view admits the entrant, which may be later.
         if self.members.tickets.confirm(hash) && self.phase == Phase::Member {
             self.push_ticket();
         }
@@ -218,7 +219,7 @@ impl Core {
         }
     }
 
-    /// Tells the game of a change of host, once the new host's session object is here.
+    /// Tells the game of a change of host, once the new host's session object has arrived.
     pub(crate) fn on_resumed(&mut self, now: Time) {
         if let Some(mut migration) = self.out.migration.take() {
             migration.resumed = self.clock.time(now);
@@ -227,7 +228,7 @@ impl Core {
     }
 
     /// Whether a member under this voted term and host is ahead of this peer, or on another side of a partition. Its
-    /// messages wait until both live under the same host.
+    /// messages wait until it and this peer live under the same host.
     pub(crate) fn is_elsewhere(&self, from: PeerId, (term, host): (Term, PeerId)) -> bool {
         let is_other = ![from, host].contains(&self.host());
         term > self.term() || self.config.rules.forks && is_other
@@ -240,7 +241,7 @@ impl Core {
         }
     }
 
-    /// The view names this peer, so it is a member.
+    /// Makes this peer a member, since the view names it.
     pub(crate) fn become_member(&mut self, now: Time) {
         if self.phase == Phase::Joining {
             self.phase = Phase::Member;
@@ -250,8 +251,8 @@ impl Core {
         }
     }
 
-    /// Takes a message of the game. By a lane of its own it may overtake the view that admits this peer; then it waits
-    /// for that view.
+    /// Takes a message of the game. The message may overtake the view that admits this peer, since it comes by a lane
+    /// of its own. Such a message waits for that view, unless it is unreliable.
     pub(crate) fn on_app(&mut self, from: PeerId, lane: Lane, bytes: &[u8]) -> Result<(), CloseCode> {
         if bytes.len() > APP_MESSAGE_MAX {
             return Err(CloseCode::TooLarge);

@@ -1,5 +1,5 @@
-//! The host's desk: join requests, tickets that wait for the backups, and changes for the next view. It is empty at
-//! members.
+//! The host's desk: join requests, tickets that wait for the backups, and changes for the next view. On other members
+//! the desk is empty.
 
 use std::collections::VecDeque;
 
@@ -10,11 +10,11 @@ use samovar_wire::{Duration, Entropy, PeerId, Receipt, SeatId, SortedSet, Time};
 use crate::core::Core;
 use crate::core::peer_link::PeerLink;
 
-/// A member that has been silent for so long is removed; its seat is kept.
+/// A member that has been silent for this long is removed; its seat is kept.
 pub(crate) const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
 /// The same for a member whose connection has closed, as the relay says.
 const REMOVED_AFTER_HINT: Duration = Duration::from_millis(1_000);
-/// How long the next view waits at most until all members that answer have the last one.
+/// The longest time for which the next view waits until all members that answer have the last one.
 const SETTLES_WITHIN: Duration = Duration::from_millis(250);
 /// The same while a ticket waits until a backup has the last view.
 const BACKED_UP_WITHIN: Duration = Duration::from_millis(1_000);
@@ -22,7 +22,7 @@ const BACKED_UP_WITHIN: Duration = Duration::from_millis(1_000);
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Desk {
-    /// The seat behind which the search for the next backup begins.
+    /// The seat after which the search for the next backup begins.
     pub(crate) last_backup: Option<SeatId>,
     pub(crate) entropy: Entropy,
     /// Join requests, which wait for the view to settle.
@@ -121,8 +121,8 @@ impl Desk {
         }
     }
 
-    /// Changes the electorate by one peer, so that it follows the members. A host that has resigned changes no
-    /// electorate, since members that voted still listen to it.
+    /// Changes the electorate by one peer, so that it follows the members. A host that has named an heir does not
+    /// change the electorate, since members that have voted still listen to it.
     pub(crate) fn step_electorate(&mut self, core: &mut Core, objects: &Objects) {
         if core.roster.heir().is_some() {
             return;
@@ -150,7 +150,7 @@ impl Desk {
         let Some(seat) = self.aside else { return false };
         let (me, time) = (core.me(), core.known_time(now));
         let (view, tickets) = (&mut core.members.view, &mut core.members.tickets);
-        // The newcomer has shown the former ticket, so that is void.
+        // The newcomer has shown the seat's former ticket, so that ticket is void.
         let draw = || {
             tickets.draw(&mut self.entropy);
             tickets.hash()
@@ -163,7 +163,7 @@ impl Desk {
         true
     }
 
-    /// Whether the heir of this host has received the message that it is the heir; `true` once.
+    /// Whether the heir of this host has received the message that it is the heir. Returns `true` once.
     pub(crate) fn takes_appointment(&mut self, core: &Core) -> bool {
         let is_delivered = |&mut (heir, receipt): &mut (PeerId, Receipt)| {
             core.net.link(heir).is_some_and(|link| link.transport.is_delivered(receipt))
@@ -171,8 +171,8 @@ impl Desk {
         self.appointment.take_if(is_delivered).is_some()
     }
 
-    /// Members that left, have been silent for too long, or have no link. A member may have closed its link to this
-    /// peer, while the former host did not hear that it left.
+    /// Members that left, have been silent for too long, or have no link. A member without a link may have closed it
+    /// to leave, while the former host did not hear that it left.
     pub(crate) fn gone(core: &Core, now: Time) -> Vec<PeerId> {
         let is_gone = |link: &PeerLink| {
             let patience = if link.is_hinted() { REMOVED_AFTER_HINT } else { REMOVED_AFTER };

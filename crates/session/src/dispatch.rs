@@ -78,8 +78,8 @@ impl Session {
         Ok(())
     }
 
-    /// Holds back what a peer says under a voted term whose votes this peer has not counted to the end (PROTOCOL §4.10
-    /// rule 7). Control messages are not held back, since they bring the votes.
+    /// Holds back messages that a peer sends under a voted term, while this peer has not counted all votes of that
+    /// term (PROTOCOL §4.10 rule 7). Control messages are not held back, since they bring the votes.
     fn hold(&mut self, from: PeerId, event: LinkEvent) -> Result<Option<LinkEvent>, CloseCode> {
         let host = self.host();
         let Some(link) = self.core.net.link_mut(from) else { return Ok(Some(event)) };
@@ -96,8 +96,8 @@ impl Session {
         }
         if link.held.len() >= HELD_MAX {
             if from == host {
-                // The host may be honest, and the votes that this peer lacks may be, too. So this peer ends its
-                // session; its ticket leads back to the session.
+                // The host may be honest, and so may the members whose votes this peer lacks. So this peer ends its
+                // session, and its ticket leads back to the session.
                 self.end(EndReason::Removed);
                 return Ok(None);
             }
@@ -107,7 +107,7 @@ impl Session {
         Ok(None)
     }
 
-    /// The present term is a new one: handles what was held back until then.
+    /// Handles the messages that were held back, since the term has changed.
     pub(crate) fn release_held(&mut self, now: Time) {
         for peer in self.core.net.peers() {
             let ahead = self.core.net.link(peer).and_then(|link| link.ahead);
@@ -151,7 +151,7 @@ impl Session {
                 if from == self.host() {
                     self.core.clock.on_sample(session, received, round_trip);
                 } else if self.core.roster.is_host() && self.core.view().has(from) {
-                    // A newcomer that had to take over at once learns session time from the other members.
+                    // A newcomer that had to become the host at once learns session time from the other members.
                     self.core.clock.on_word(session, received, round_trip, self.core.members.heard);
                 }
             }
@@ -203,7 +203,7 @@ impl Session {
                 Err(CloseCode::Unexpected)
             }
             Control => self.handle_control(now, from, body).map(|()| News::NONE),
-            // As with datagrams: such a message may overtake the view.
+            // As with datagrams, such a message may overtake the view.
             _ if matches!(lane, Lane::Sequenced(_)) && !core.takes_part(from) => Ok(News::NONE),
             _ if !core.takes_part(from) => self.refuse(from).map(|()| News::NONE),
             App => core.on_app(from, lane, body).map(|()| News::NONE),
@@ -223,7 +223,8 @@ impl Session {
     }
 }
 
-/// Whether an event gives this peer nothing to tell to others: object states, clock samples, and fates of packets.
+/// Whether an event gives this peer nothing to tell to other peers: object states, clock samples, and fates of
+/// packets.
 fn is_theirs_alone(event: &LinkEvent) -> bool {
     match event {
         LinkEvent::Fate(..) | LinkEvent::Clock { .. } => true,
@@ -232,7 +233,7 @@ fn is_theirs_alone(event: &LinkEvent) -> bool {
     }
 }
 
-/// Whether a message of this kind may come by any lane. All others keep the order of the session's lane.
+/// Whether a message of this kind may come by any lane. All other kinds rely on the order of the session's lane.
 const fn has_any_lane(kind: MessageKind) -> bool {
     use MessageKind::{App, Call, Cancel, Reply};
     matches!(kind, App | Call | Reply | Cancel)

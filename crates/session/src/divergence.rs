@@ -1,5 +1,5 @@
-//! Divergence: what this peer did while others, unheard by it, went on under another host (docs/recovery.md, "In
-//! short").
+//! Divergence: what this peer did while others went on under another host and this peer did not hear them
+//! (docs/recovery.md, "In short").
 
 use samovar_objects::{Object, Objects};
 use samovar_wire::{Duration, ObjectId, PeerId, SortedMap, SortedSet, Time};
@@ -11,9 +11,9 @@ use crate::desk::REMOVED_AFTER;
 
 /// A member did not diverge if all that it sent in this time after it lost its host has reached all members.
 const TOGETHER_AFTER: Duration = Duration::from_millis(5_000);
-/// After so long, a host has surely removed a member that it does not hear.
+/// After this time, a host has surely removed a member that it does not hear.
 const UNHEARD_FOR: Duration = REMOVED_AFTER.times(2);
-/// How many ends and changes of owner are remembered.
+/// How many ends and changes of owner of objects are remembered.
 const FATES_MAX: usize = 512;
 /// How many peers without a link are remembered.
 const PARTED_MAX: usize = 128;
@@ -26,14 +26,15 @@ pub(crate) struct Divergence {
     split_at: Option<Time>,
     /// The latest objects that ended or changed owners, and when, in session time.
     fates: Vec<(Time, ObjectId)>,
-    /// This peer's own objects whose newest state another peer lacked when their link ended, and that session time.
+    /// This peer's own objects whose newest state another peer lacked when their link ended, and the session time of
+    /// that end.
     lacked: Vec<(Time, ObjectId)>,
     /// For each peer without a link: the local time up to which this peer's messages had reached it.
     parted: SortedMap<PeerId, Time>,
 }
 
 impl Divergence {
-    /// Notes that an object ended or has another owner, since the objects do not tell when that was.
+    /// Notes that an object ended or has another owner. The objects themselves do not record when that was.
     pub(crate) fn note_fate(&mut self, core: &Core, now: Time, id: ObjectId) {
         if self.fates.len() == FATES_MAX {
             self.fates.remove(0);
@@ -41,7 +42,7 @@ impl Divergence {
         self.fates.push((core.time(now), id));
     }
 
-    /// Notes for a peer without a link up to when this peer's messages had reached it.
+    /// Notes, for a peer without a link, the time up to which this peer's messages had reached it.
     fn note_parted(&mut self, peer: PeerId, reached: Time) {
         if self.parted.len() == PARTED_MAX
             && let Some((&oldest, _)) = self.parted.iter().min_by_key(|(_, at)| **at)
@@ -51,7 +52,7 @@ impl Divergence {
         self.parted.insert(peer, reached);
     }
 
-    /// The state of a link to a peer is gone.
+    /// Notes what a peer may lack, since the link to it has ended. `link` is the former state of that link.
     pub(crate) fn on_unlinked(&mut self, core: &Core, objects: &Objects, peer: PeerId, link: &PeerLink) {
         if link.is_lasting() {
             self.note_parted(peer, link.shared());
@@ -59,15 +60,15 @@ impl Divergence {
         }
     }
 
-    /// A member is no longer in the view. If this peer had no link to it, it counts as not having heard this peer for
-    /// twice the silence after which a host removes a member.
+    /// Handles that a member is no longer in the view. If this peer had no link to that member, the member counts as
+    /// not having heard this peer for twice the silence after which a host removes a member.
     pub(crate) fn on_removed(&mut self, now: Time, peer: PeerId) {
         if !self.parted.contains_key(&peer) {
             self.note_parted(peer, now - UNHEARD_FOR);
         }
     }
 
-    /// A peer left of its own will, so it does not play on elsewhere.
+    /// Forgets a peer that left of its own will, since it does not play on elsewhere.
     pub(crate) fn on_farewell(&mut self, peer: PeerId) {
         self.parted.remove(&peer);
     }
@@ -85,15 +86,17 @@ impl Divergence {
         self.split_at = Some(self.split_at.map_or(since, |at| at.min(since)));
     }
 
-    /// The same, since this peer's messages last reached its host, if their link has ended.
+    /// Notes the same from the time when this peer's messages last reached its host, if the link to the host has
+    /// ended.
     pub(crate) fn note_split_from_host(&mut self, core: &Core) {
         if let Some(&at) = self.parted.get(&core.host()).filter(|_| !core.takes_part(core.host())) {
             self.note_split(core, at);
         }
     }
 
-    /// While this peer misses its host, others may go on without it. They have not if this peer lives under a witnessed
-    /// term and its messages have reached all members for a while again: a member under a later term says so.
+    /// Notes or clears a possible split. While this peer misses its host, others may go on without it. The split is
+    /// cleared when this peer lives under a witnessed term and its messages have again reached all members for a
+    /// while: a member under a later term would have said so.
     pub(crate) fn review(&mut self, core: &Core, now: Time) {
         if core.roster.missed_since().is_some() {
             self.note_split(core, unreached_since(core, now));
@@ -107,13 +110,13 @@ impl Divergence {
 
     /// The local time up to which this peer's messages had reached another, before a link to it begins.
     pub(crate) fn reached_before(&self, core: &Core, now: Time, peer: PeerId) -> Time {
-        // Nothing is known about a member that this peer had no link to.
+        // This peer knows nothing about a member that it had no link to.
         let unknown = if core.view().has(peer) { Time::ZERO } else { now };
         self.parted.get(&peer).copied().unwrap_or(unknown)
     }
 
     /// The event for what changed here since this peer's messages last reached the others. `accepted_since` finds the
-    /// first of its inputs that was accepted since a session time.
+    /// first of this peer's inputs that was accepted since a session time.
     pub(crate) fn report(
         &mut self,
         core: &Core,
@@ -131,11 +134,12 @@ impl Divergence {
             }
         }
         let since = self.split_at?;
-        // These count whenever they changed, since a state may have been lost again and again.
+        // An object that a linked peer may lack counts whenever it changed, since its state may have been lost again
+        // and again.
         let lasting = core.net.links().filter(|(_, link)| link.is_lasting());
         let mut ids: SortedSet<_> =
             lasting.flat_map(|(peer, link)| lacked_by(core, objects, peer, link)).collect();
-        // Only this peer can tell of its own objects, and it has never met the host.
+        // If this peer has never met the host, all of its own objects count, since only this peer can tell of them.
         let is_new = |object: &&Object| object.sampled() >= since || is_stranger && object.owner() == me;
         ids.extend(objects.iter().filter(is_new).map(Object::id));
         let noted = self.fates.iter().chain(&self.lacked).filter(|(at, _)| *at >= since);

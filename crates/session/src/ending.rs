@@ -10,8 +10,8 @@ impl Session {
     /// Ends the link to a peer and tells it why.
     pub(crate) fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
         if let Some(link) = self.remove_link(peer) {
-            // A peer that goes may send a CLOSE that names no link. Any other may be linked again before its CLOSE
-            // arrives.
+            // A CLOSE of a peer that goes away need not name a link. In all other cases it must, since the two peers
+            // may be linked again before the CLOSE arrives.
             let packet = if code.is_farewell() {
                 samovar_link::close_packet(code)
             } else {
@@ -29,7 +29,7 @@ impl Session {
         Some(link)
     }
 
-    /// A peer broke the rules: ends its link with the reason. If it is the host, this peer's session ends.
+    /// Ends the link of a peer that broke the rules, with the reason. If it is the host, this peer's session ends.
     pub(crate) fn expel(&mut self, now: Time, peer: PeerId, code: CloseCode) {
         self.core.stir();
         let was_admitted = self.core.net.is_admitted(peer);
@@ -61,9 +61,10 @@ impl Session {
         true
     }
 
-    /// As [`Session::put_out`], and asks the relay to keep out the peer, and newcomers from its address, until the game
-    /// ends. The relay can only keep out peers that it recognises: from another address the player comes back as a
-    /// newcomer. A relay that is out of reach is told when it is back, if this peer still hosts then.
+    /// Does the same as [`Session::put_out`], and asks the relay to keep out the peer, and newcomers from its
+    /// address, until the game ends. The relay can only keep out peers that it recognises: from another address the
+    /// player comes back as a newcomer. A relay that is out of reach is told when it is back, if this peer still
+    /// hosts then.
     pub fn bar(&mut self, now: Time, peer: PeerId) -> bool {
         let is_out = self.put_out(now, peer);
         if is_out {
@@ -72,13 +73,13 @@ impl Session {
         is_out
     }
 
-    /// Leaves for good. All members are told, so a host's successor need not wait for silence.
+    /// Leaves for good. This peer tells all members, so if it hosts, its successor need not wait for silence.
     pub fn leave(&mut self) {
         self.core.stir();
         self.close_all(CloseCode::Left);
     }
 
-    /// As [`Session::leave`], but the player may come back as another peer with its ticket.
+    /// Leaves as [`Session::leave`] does, but the player may come back as another peer with its ticket.
     pub fn go_away(&mut self) {
         self.core.stir();
         self.close_all(CloseCode::Away);

@@ -81,7 +81,7 @@ pub struct Migration {
     pub cause: Cause,
     /// When this peer first missed the former host, or heard of the new one.
     pub detected: Time,
-    /// When the new host's session object was here.
+    /// When the new host's session object arrived here.
     pub resumed: Time,
 }
 
@@ -126,7 +126,7 @@ pub enum CallOutcome {
 /// How an ownership request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// This peer owns the object, as it has changed it meanwhile.
+    /// This peer owns the object, with the changes that it has made meanwhile.
     Granted,
     /// The object that this peer gave away has this new owner.
     Moved(PeerId),
@@ -163,7 +163,7 @@ pub enum Event {
     HostChanged(Migration),
     /// The view names another backup.
     BackupChanged(Option<PeerId>),
-    /// An object of another peer is here.
+    /// This peer has received an object of another peer.
     ObjectCreated(ObjectId),
     /// An object has another owner.
     OwnerChanged {
@@ -189,8 +189,9 @@ pub enum Event {
         wish: Wish,
         /// How it ended.
         outcome: Outcome,
-        /// If the request was in vain: the object as this peer had changed it, if it had. [`crate::Session::object`]
-        /// now shows the owner's state. A game can lead from the one to the other instead of jumping.
+        /// If the request failed: the object as this peer had changed it, if this peer had changed it.
+        /// [`crate::Session::object`] now shows the owner's state. A game can move smoothly from the one to the other
+        /// instead of jumping.
         last: Option<Box<Object>>,
     },
     /// An object has come within this peer's interest: its owner tells of changes from now on.
@@ -231,7 +232,8 @@ pub enum Event {
         /// Whether it is late now.
         is_late: bool,
     },
-    /// The others went on in this order without this peer, which missed messages. Later messages are in order again.
+    /// This peer missed messages of this order, since the others went on without it. Later messages are in order
+    /// again.
     Behind(Delivery),
     /// The host and all backups hold an input of this peer, so it survives the loss of any one of them. Its effect may
     /// come before this event or after it.
@@ -256,17 +258,18 @@ pub enum Event {
         /// The reason.
         code: CloseCode,
     },
-    /// Other members went on without this peer, and perhaps without some others, while it did not hear of that. What
-    /// changed here since then differs from what they have. The session ends after this event with
-    /// [`EndReason::Removed`]. When the ticket takes the seat back, this peer gets their state.
+    /// Other members went on without this peer, and perhaps without some others, while this peer did not hear of it.
+    /// The state here has since differed from theirs. The session ends after this event with [`EndReason::Removed`].
+    /// When the ticket takes the seat back, this peer gets the state of the other members.
     Diverged {
-        /// All objects that were created, changed, destroyed or given to another owner here since this peer's messages
-        /// last reached the members that went on. Some of these changes they may know, since this peer cannot tell
-        /// which members went on, or what arrived last. All of this peer's own objects, if it has never met their host.
-        /// The latest 512 ends and changes of owner are remembered; earlier ones may be missing.
+        /// All objects that were created, changed, destroyed or given to another owner here since this peer's
+        /// messages last reached the members that went on. These members may know some of the changes, since this
+        /// peer cannot tell which members went on, or what arrived last. If this peer has never met their host, all
+        /// of its own objects are listed. The latest 512 ends and changes of owner are remembered; earlier ones may
+        /// be missing.
         objects: Vec<ObjectId>,
-        /// The first of this peer's inputs that was accepted here since then, within the last ten seconds. The members
-        /// that went on may not have it, nor any later one.
+        /// The first of this peer's inputs that was accepted here since its messages last reached those members,
+        /// within the last ten seconds. Those members may not have this input, nor any later one.
         accepted: Option<u64>,
     },
     /// This peer's session is over.

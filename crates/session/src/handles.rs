@@ -40,12 +40,12 @@ impl Session {
         self.orders.lockstep(now)
     }
 
-    /// Takes messages from the relay, and gives those for it.
+    /// Exchanges messages with the relay.
     pub const fn witness(&mut self, now: Time) -> Witness<'_> {
         Witness { session: self, now }
     }
 
-    /// Takes what a driver knows of the path to a peer. Without a link to that peer it has no effect.
+    /// Takes what a driver knows of the path to a peer. The call has no effect without a link to that peer.
     pub fn path(&mut self, now: Time, peer: PeerId) -> PathTo<'_> {
         PathTo { link: self.core.net.link_mut(peer), now }
     }

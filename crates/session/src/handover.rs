@@ -7,8 +7,8 @@ use samovar_wire::{Duration, PeerId, Time};
 
 use crate::Session;
 
-/// A new host sends updates four times as often for so long, since all members wait for its first. A host that hands
-/// over does so for twice as long, so that its last updates arrive.
+/// A new host sends updates four times as often for this long, since all members wait for its first update. A host
+/// that hands over does so for twice as long, so that its last updates arrive.
 pub(crate) const HURRY: Duration = Duration::from_millis(120);
 
 impl Session {
@@ -19,7 +19,8 @@ impl Session {
         self.hand_over_to(now, |_, _| true)
     }
 
-    /// As [`Session::hand_over`], for a host that need not go: only to a member whose game makes steps.
+    /// Hands over as [`Session::hand_over`] does, but only to a member whose game makes steps. For a host that need
+    /// not go.
     pub fn hand_over_to_player(&mut self, now: Time) -> bool {
         self.hand_over_to(now, |view, peer| !view.is_still(peer))
     }
@@ -33,19 +34,19 @@ impl Session {
         let (_, doubted) = core.lives(now);
         let line = view.succession(core.me());
         let is_there = |peer: &&PeerId| !doubted.contains(peer) && fits(view, **peer);
-        // The relay cannot make a peer host that it does not reach.
+        // The relay cannot make a peer the host while it does not reach that peer.
         let reached = line.iter().find(|peer| is_there(peer) && !core.roster.is_gone(now, **peer));
         let Some(&heir) = reached.or_else(|| line.iter().find(is_there)) else { return false };
         self.core.stir();
         self.core.net.hurries_until = now + HURRY.times(2);
         self.core.roster.resign(now, heir);
-        // The page may be closed in the next moment.
+        // Acts at once, since the page may be closed in the next moment.
         self.look(now);
         true
     }
 
     /// Whether another peer hosts, and owns all objects that go with the host. Until then a former host still owns
-    /// them, and may go on moving them.
+    /// them, and may keep moving them.
     #[must_use]
     pub fn is_succeeded(&self) -> bool {
         let is_left =
@@ -70,8 +71,8 @@ impl Session {
     }
 
     /// Tells the session how fit this peer is to host: whether its page is visible, and how many members it reaches
-    /// directly. The host publishes it, and all members rank candidates by it. The session knows by itself whether the
-    /// game makes steps.
+    /// directly. The host publishes this standing, and all members rank candidates by it. The session knows by itself
+    /// whether the game makes steps.
     pub fn set_standing(&mut self, now: Time, standing: Standing) {
         let is_other_presence = self.steps.set(standing);
         self.tell_standing(now);

@@ -59,11 +59,12 @@ impl core::error::Error for SubmitError {}
 /// A new host's collection of the inputs that others hold.
 #[derive(Clone, Debug)]
 struct Collection {
-    /// The host's game still waits for them. Afterwards the host takes late inputs as long as they are of use.
+    /// Whether the host's game still waits for the inputs. Afterwards the host takes late inputs as long as they are
+    /// of use.
     is_open: bool,
-    /// Members that have not told everything yet.
+    /// Members that have not passed on all their inputs yet.
     awaited: SortedSet<PeerId>,
-    /// Members that have.
+    /// Members that have passed on all their inputs.
     told: SortedSet<PeerId>,
     /// Peers that may hold inputs of others: the former host and its backups.
     sources: SortedSet<PeerId>,
@@ -77,9 +78,9 @@ struct Collection {
 pub(crate) struct Inputs {
     own: OwnInputs,
     store: Store,
-    /// For each holder of this peer's inputs: what it was sent, and what it has said.
+    /// For each holder of this peer's inputs: what this peer has sent it, and what it says that it holds.
     feeds: SortedMap<PeerId, Feed>,
-    /// The last input that each member sent of its own under this term.
+    /// The number of the last input of its own that each member sent under this term.
     received: SortedMap<PeerId, u64>,
     /// Members that must be told that this peer holds their inputs.
     owed: SortedSet<PeerId>,
@@ -92,7 +93,7 @@ impl Inputs {
         self.collection.as_ref().is_some_and(|collection| collection.is_open)
     }
 
-    /// A link begins anew: messages under way on the former one may be lost.
+    /// Ends the feed of a peer whose link begins anew, since messages under way on the former link may be lost.
     pub(crate) fn on_linked(&mut self, peer: PeerId) {
         self.feeds.remove(&peer);
     }
@@ -112,7 +113,8 @@ impl Inputs {
         if !self.own.has_room(bytes.len()) {
             return Err(SubmitError::WouldBlock);
         }
-        // Above all numbers of the seat's former member, which submitted less than one input per microsecond.
+        // This number is above all numbers of the seat's former member, which submitted less than one input per
+        // microsecond.
         let number = self.own.last.max(since).saturating_add(1);
         if core.roster.is_host() {
             let kept = self.store.keep((seat, number), bytes, now + INPUT_KEPT_FOR);
@@ -131,7 +133,8 @@ impl Inputs {
         Some(Event::Input { seat, number, bytes })
     }
 
-    /// A new term begins, and the view is still the former term's. What was said about inputs before does not count.
+    /// Begins a new term, while the view is still the former term's. Earlier statements about held inputs do not
+    /// count any more.
     pub(crate) fn begin_term(&mut self, core: &Core, now: Time, former: PeerId) {
         self.feeds.clear();
         self.received.clear();
@@ -160,7 +163,8 @@ impl Inputs {
         let Some(seat) = core.view().member(me).map(|m| m.record.seat) else { return };
         for input in self.own.behind(0) {
             let until = now + Duration::from_millis(input.left(now).into());
-            // There is room: of this seat's inputs, others may have passed on less than three times as much.
+            // This fits: a seat has room for four times the inputs of one member, and others may have passed on less
+            // than three times as much.
             let _ = self.store.keep((seat, input.number), &input.bytes, until);
         }
     }
@@ -222,7 +226,7 @@ impl Inputs {
         Ok(News::INPUTS)
     }
 
-    /// Acts on what is known now: accepts inputs, and gives the host's game those that it may see.
+    /// Accepts the inputs that all holders have confirmed, and gives the host's game the inputs that it may see.
     pub(crate) fn settle(&mut self, core: &mut Core, now: Time) {
         if core.phase != Phase::Member {
             return;
@@ -257,7 +261,7 @@ impl Inputs {
         by_backups.min().unwrap_or(u64::MAX).min(by_host)
     }
 
-    /// Takes what others passed on, once all members that live have done so or have taken too long.
+    /// Takes the inputs that others passed on, once all members that live have told theirs or have taken too long.
     fn collect(&mut self, core: &Core, now: Time) {
         let Some(mut collection) = self.collection.take() else { return };
         let was_open = collection.is_open;
@@ -269,7 +273,7 @@ impl Inputs {
         if !collection.is_open {
             let passed = core::mem::take(&mut collection.passed);
             let is_news = self.take_passed(core, now, &collection, &passed);
-            // This host counts as backed up only when the backups hold all of it, too.
+            // This host counts as backed up only when the backups hold all these inputs, too.
             if was_open || is_news {
                 let keys: Vec<_> = self.store.keys().collect();
                 let backups = core.view().backups();
@@ -281,7 +285,7 @@ impl Inputs {
         self.collection = Some(collection);
     }
 
-    /// Takes those of the passed inputs that may be true. Returns whether there were any.
+    /// Takes those of the passed inputs that may be genuine. Returns whether there were any.
     fn take_passed(&mut self, core: &Core, now: Time, collection: &Collection, passed: &Store) -> bool {
         let latest = (core.time(now) + AHEAD_MAX).as_micros();
         let mut is_any = false;
@@ -321,8 +325,8 @@ impl Inputs {
     }
 }
 
-/// Whether the member on a seat has itself told all its inputs, so that an input from others does not count. So no peer
-/// speaks for a member that lives. Nor does an input count whose seat is gone.
+/// Whether an input that others passed on does not count. It does not if the member on its seat has itself told all
+/// its inputs, so no peer speaks for a member that lives. It does not either if its seat is gone.
 fn has_told(core: &Core, collection: &Collection, (seat, number): (SeatId, u64)) -> bool {
     let record = core.view().seats().find(|record| record.seat == seat);
     record.is_none_or(|record| {

@@ -6,8 +6,8 @@ use samovar_wire::{PeerId, SortedSet};
 
 use crate::core::Core;
 
-/// How far the focus may move, as a part of its radius, before the others are told. They are told a focus that is
-/// larger by as much, so it contains the true one until then.
+/// How far the focus may move, as a part of its radius, before this peer tells the others. It tells them a focus that
+/// is larger by this part. So the told focus contains the true one until it is told again.
 const SLACK: f32 = 0.125;
 
 /// This peer's focus, and which members know it.
@@ -39,7 +39,7 @@ impl InterestState {
         }
     }
 
-    /// A link to a member begins: the member must be told the focus.
+    /// Notes that a link to a member begins, so this peer must tell that member the focus.
     pub(crate) fn on_linked(&mut self, peer: PeerId) {
         if self.told.is_some() {
             self.untold.insert(peer);
@@ -59,7 +59,7 @@ impl InterestState {
     }
 }
 
-/// Whether the told focus contains this one, and is not much larger.
+/// Whether the told focus contains the present one, and is not much larger.
 fn is_within(focus: &Focus, told: &Focus) -> bool {
     let moved = focus.center.iter().zip(told.center).map(|(a, b)| (a - b).powi(2)).sum::<f32>().sqrt();
     moved + focus.radius <= told.radius && told.radius <= focus.radius * (1.0 + SLACK) * (1.0 + SLACK)

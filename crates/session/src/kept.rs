@@ -15,7 +15,8 @@ const TIME_MAX: u64 = 1 << 53;
 /// The seats of a session and its time, as a member knew them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The session that this is from. In a session with another id, members show the hashes of their tickets only.
+    /// The session that this state is from. In a session with another id, members show the hashes of their tickets
+    /// only.
     pub(crate) session: SessionId,
     pub(crate) view: View,
     pub(crate) time: Time,
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_sits_on_a_kept_seat_and_a_ticket_takes_it_back() {
+    fn kept_seat_is_empty_and_a_ticket_takes_it_back() {
         let mut view = View::founding(8);
         let first = view.admit(Time::ZERO, PeerId(7), &hello("Ann", 7, None)).unwrap();
         view.admit(Time::ZERO, PeerId(8), &hello("Ann", 8, None)).unwrap();

@@ -6,10 +6,10 @@ use samovar_wire::{CloseCode, Duration, PeerId, Time};
 use crate::core::Phase;
 use crate::{Departure, Event, Session};
 
-/// Strangers that may wait for admission at a host at a time.
+/// How many strangers may wait at a host for admission at a time.
 const STRANGERS_MAX: usize = 16;
-/// An entrant that is not admitted for so long claims the next term for itself: members would have found a host long
-/// before.
+/// An entrant that is not admitted within this time claims the next term for itself. If there were members, they
+/// would have found a host long before.
 const ABANDONED_AFTER: Duration = Duration::from_millis(10_000);
 
 impl Session {
@@ -44,7 +44,7 @@ impl Session {
         self.interest.on_linked(peer);
     }
 
-    /// The other end of a link began anew, so this end does, too. A member stays a member.
+    /// Begins this end of a link anew, since the other end did. A member stays a member.
     pub(crate) fn on_restarted(&mut self, now: Time, peer: PeerId) {
         if !self.core.net.may_restart(now, peer) {
             return;
@@ -62,8 +62,8 @@ impl Session {
         }
     }
 
-    /// Whether to listen to a peer without a link. A host listens to any, for its HELLO; all others listen to members
-    /// only.
+    /// Whether to listen to a peer without a link. A host listens to any peer, to get its HELLO; all others listen to
+    /// members only.
     pub(crate) fn admits_stranger(&mut self, now: Time, from: PeerId) -> bool {
         if let Some(code) = self.core.net.closed_to(from) {
             self.core.net.rebuff(now, from, code);
@@ -80,8 +80,8 @@ impl Session {
         true
     }
 
-    /// Whether there is room for another stranger. If there is none, the oldest stranger that has sent no HELLO gives
-    /// way.
+    /// Whether there is room for another stranger. If there is none, the oldest stranger that has sent no HELLO loses
+    /// its link.
     fn has_room_for_stranger(&mut self) -> bool {
         let strangers = || self.core.net.links().filter(|(_, link)| !link.admitted);
         if strangers().count() < STRANGERS_MAX {
@@ -92,7 +92,7 @@ impl Session {
         oldest.is_some_and(|peer| self.remove_link(peer).is_some())
     }
 
-    /// Asks for admission: sends the highest warrant, then HELLO, to the host that it names.
+    /// Asks for admission: sends the highest warrant, then HELLO, to the host that the warrant names.
     pub(crate) fn ask_to_join(&mut self, now: Time) {
         let host = self.host();
         self.core.members.abandoned_at = now + ABANDONED_AFTER;
@@ -105,7 +105,8 @@ impl Session {
         self.core.send_control(host, &PeerControl::Hello(hello));
     }
 
-    /// Expels a peer that lives but does not take what it must be told, since it could never agree with the others.
+    /// Expels a peer that lives but takes its messages so slowly that too many ends of objects wait for it. Such a
+    /// peer could never agree with the others.
     pub(crate) fn close_to_overdue(&mut self, now: Time) {
         let overdue = self.core.net.peers().into_iter().find(|&peer| self.objects.is_overdue(peer));
         if let Some(peer) = overdue {

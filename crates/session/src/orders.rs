@@ -1,5 +1,5 @@
-//! The orders of a session (PROTOCOL §4.13 to §4.15). This module takes views, links, time and bytes to the orders that
-//! the rules name, and their deliveries to the game. It makes no decision itself.
+//! The orders of a session (PROTOCOL §4.13 to §4.15). This module passes views, links, time and bytes to the orders
+//! that the rules name, and passes their deliveries to the game. It makes no decision itself.
 
 mod early;
 mod lockstep;
@@ -26,12 +26,13 @@ pub use machines::Delivery;
 use machines::Happened;
 pub(crate) use machines::{Machines, time_of};
 
-/// How many bytes may wait for room in the lanes to one member: as much as an honest member can lack of an order when
-/// an epoch ends. Without a bound, everything would be kept for a member that answers and takes nothing.
+/// How many bytes may wait for room in the lanes to one member. An honest member can lack this much of an order when
+/// an epoch ends. Without this bound, this peer would keep everything for a member that answers but takes nothing.
 const WAITING_BYTES_MAX: usize = UNSTABLE_BYTES_MAX * MEMBERS_MAX;
 
-/// The host removes a member that the others have waited for so long: so many round trips to it, within these bounds.
-/// An answer takes a few round trips. Where a path is a stream, each may have to wait for lost data.
+/// The host removes a member when the others have waited for it for this many round trips, within the two bounds
+/// below. An answer takes a few round trips. Where a path is a stream, each round trip may have to wait for lost
+/// data.
 const ANSWER_TRIPS: u64 = 20;
 const ANSWERS_WITHIN: Duration = Duration::from_millis(5_000);
 const FAR_ANSWERS_WITHIN: Duration = Duration::from_millis(20_000);
@@ -65,18 +66,17 @@ impl Orders {
     }
 }
 
-/// The state of what goes to a member beside ordered messages.
+/// Other news for a member that goes beside ordered messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beside {
-    /// All that there is to tell about objects is in the lanes.
+    /// Whether all news about objects is in the lanes.
     pub(crate) is_all_said: bool,
-    /// An update of objects is due.
+    /// Whether an update of objects is due.
     pub(crate) has_update: bool,
 }
 
 impl Machines {
-    /// The machine of lockstep, which may have something to send afterwards; `None` when the rules do not name
-    /// lockstep.
+    /// Lockstep, for the game; `None` when the rules do not name it. Afterwards lockstep may have something to send.
     pub(crate) fn lockstep(&mut self, now: Time) -> Option<Lockstep<'_>> {
         let machine = self.lockstep.as_mut()?;
         self.is_touched = true;
@@ -98,8 +98,8 @@ impl Machines {
         Ok(())
     }
 
-    /// Sends a message in one of the orders. All members get it, so that it has its place among the others. The game of
-    /// a member that it is not for never sees it.
+    /// Sends a message in one of the orders. All members get it, so that it has its place among the others. If it is
+    /// for one member only, the games of the others never see it.
     pub(crate) fn say(
         &mut self,
         core: &Core,
@@ -149,7 +149,7 @@ impl Machines {
         Ok(News::ORDERS)
     }
 
-    /// Tells the orders the view. They depend on its members, backups and host only.
+    /// Passes the view to the orders, which depend only on its members, backups and host.
     pub(crate) fn tell(&mut self, core: &Core, now: Time) {
         if core.phase != Phase::Member || !self.is_any() {
             return;
@@ -215,7 +215,7 @@ impl Machines {
         }
     }
 
-    /// Takes to the game the messages whose turn has come.
+    /// Delivers to the game the messages that are next in their orders, and reports other events of the orders.
     pub(crate) fn deliver(&mut self, core: &mut Core, now: Time) {
         let time = core.time(now);
         while let Some(happened) = self.poll_event(time) {
@@ -239,8 +239,7 @@ impl Machines {
         }
     }
 
-    /// Moves ordered messages for a member into its lanes, behind all that there is to tell about objects, as far as
-    /// there is room.
+    /// Moves ordered messages for a member into its lanes, after all news about objects, as far as there is room.
     pub(crate) fn pump(
         &mut self,
         core: &mut Core,
@@ -278,7 +277,7 @@ impl Machines {
         }
     }
 
-    /// At the host: members that hold up all others.
+    /// The members that hold up all others. Only a host asks for them.
     pub(crate) fn stalling_members(&mut self, core: &Core, now: Time) -> Vec<PeerId> {
         self.stalling(now, |peer| {
             let trip = core.net.link(peer).and_then(|link| link.transport.round_trip()).unwrap_or_default();

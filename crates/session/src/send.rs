@@ -74,13 +74,13 @@ impl Session {
     /// Sends a message of the game by a lane, or in one of the orders that the session's rules name.
     ///
     /// By a lane, each receiver gets messages in the order of that lane, and none twice. Messages under way are lost
-    /// with the link. Lanes do not wait for each other, nor for objects: a message in [`Lane::GAME`] may arrive before
-    /// an object that it names. A message in [`Lane::SESSION`] comes behind all that this peer told about its objects
-    /// before.
+    /// with the link. Lanes do not wait for each other, nor for objects: a message in [`Lane::GAME`] may arrive
+    /// before an object that it names. A message in [`Lane::SESSION`] arrives after all that this peer told about its
+    /// objects before.
     ///
     /// In an order, a message survives the loss of links and hosts, and each receiver gets it in its place. In the
-    /// total and time-stamp orders this peer gets it, too. It has at most [`APP_MESSAGE_MAX`] bytes less 5, in
-    /// time-stamp order `TIMED_MAX` less 5.
+    /// total and time-stamp orders this peer gets its own message, too. A message has at most [`APP_MESSAGE_MAX`]
+    /// bytes less 5, in time-stamp order `TIMED_MAX` less 5.
     ///
     /// # Errors
     /// See [`SendError`]. If the queue of one receiver is full in a lane, the receivers after it did not get the

@@ -50,8 +50,8 @@ impl Session {
         Self::with_kept(now, config, None)
     }
 
-    /// As [`Session::new`], with the seats and the time of an earlier session. They count only if this peer founds the
-    /// session, or begins it anew because no member is left.
+    /// Does the same as [`Session::new`], with the seats and the time of an earlier session. They count only if this
+    /// peer founds the session, or begins it anew because no member is left.
     ///
     /// # Errors
     /// See [`ConfigError`].
@@ -113,7 +113,7 @@ impl Session {
         self.core.roster.warrant()
     }
 
-    /// How the session is kept alive, as its members agreed.
+    /// The rules of the session, as its members agreed on them.
     #[must_use]
     pub const fn rules(&self) -> &Rules {
         &self.core.config.rules
@@ -125,8 +125,8 @@ impl Session {
         self.core.is_host()
     }
 
-    /// Why no host decides anything here now, or `None`. While suspended, a session admits no peer, grants no object
-    /// and accepts no input.
+    /// The reason why no host decides anything here now; `None` if a host does. While suspended, a session admits no
+    /// peer, grants no object and accepts no input.
     #[must_use]
     pub fn suspension(&self, now: Time) -> Option<Suspension> {
         self.core.roster.suspension(now).filter(|_| self.core.phase == Phase::Member)
@@ -157,8 +157,8 @@ impl Session {
     }
 
     /// The tickets to give to this program's next session; one of them takes this peer's seat back. If there is a
-    /// [`Session::ticket`], it is the only one. Otherwise they are the ticket of the session before, and those drawn
-    /// since that no host has confirmed.
+    /// [`Session::ticket`], it is the only one. Otherwise they are the ticket of the previous session, and the
+    /// tickets drawn since then, none of which a host has confirmed.
     #[must_use]
     pub fn tickets(&self) -> Vec<Ticket> {
         self.core.members.tickets.candidates()
@@ -196,8 +196,8 @@ impl Session {
             && self.inputs.are_backed_up(&self.core)
     }
 
-    /// Session time: the host's clock, as this peer estimates it. At a member it never goes backwards. Before this peer
-    /// is a member, the value means nothing.
+    /// Session time: the host's clock, as this peer estimates it. On a member it never goes backwards. Before this
+    /// peer is a member, the value means nothing.
     #[must_use]
     pub fn session_time(&self, now: Time) -> Time {
         self.core.time(now)
@@ -236,10 +236,10 @@ impl Session {
 
     /// The next event. The inputs for a host's game come after all other events.
     ///
-    /// Each peer may fill a share of the queue: 1,024 events or a mebibyte of messages. This peer reads nothing more of
-    /// a peer whose share is full until this has returned `None`. Reliable messages of that peer are not lost
-    /// meanwhile, and other peers are read. Of its unreliable messages the latest 256 wait. If a game never polls, the
-    /// others go on without this peer.
+    /// Each peer may fill a share of the queue: 1,024 events or a mebibyte of messages. This peer reads nothing more
+    /// of a peer whose share is full until this method has returned `None`. Reliable messages of that peer are not
+    /// lost meanwhile, and other peers are read. Of its unreliable messages the latest 256 wait. If a game never
+    /// polls, the others go on without this peer.
     pub fn poll_event(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.core.out.events.poll() {
@@ -260,8 +260,8 @@ impl Session {
         self.core.stirs
     }
 
-    /// Whether this peer's own network seems to be cut. It is when the connection to the relay is open and silent, and
-    /// so is every member. It stays `true` until one of them is heard again.
+    /// Whether this peer's own network seems to be cut. It seems so when the connection to the relay is open but
+    /// silent, and every member is silent, too. This stays `true` until the relay or a member is heard again.
     #[must_use]
     pub const fn is_cut_off(&self) -> bool {
         self.core.watch.reach.is_cut_off()

@@ -14,13 +14,13 @@ use crate::{Event, Session};
 pub(crate) struct News(u8);
 
 impl News {
-    /// Nothing that concerns another service.
+    /// No news for other services.
     pub(crate) const NONE: Self = Self(0);
     /// There may be something to tell to other peers.
     pub(crate) const SAID: Self = Self(1);
     /// Objects came, went or changed owners.
     pub(crate) const OBJECTS: Self = Self(2);
-    /// Something new is known of inputs.
+    /// There is news about inputs.
     pub(crate) const INPUTS: Self = Self(4);
     /// Ordered messages may be ready for delivery.
     pub(crate) const ORDERS: Self = Self(8);
@@ -71,7 +71,7 @@ impl Session {
         }
     }
 
-    /// Objects changed: tells the game, and reads the session object when it is a newer one.
+    /// Tells the game about changed objects, and reads the session object when it is a newer one.
     fn hear_objects(&mut self, now: Time) {
         while let Some(event) = self.objects.poll_event() {
             let (ObjectEvent::Created(id)

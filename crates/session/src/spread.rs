@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn recent_spread_forgets_within_ten_seconds() {
-        let at = |n| Time::from_micros(n * 1_000_000);
+        let at = |n: u64| Time::from_micros(n * 1_000_000);
         let mut recent = RecentSpread::default();
         recent.note(at(101), millis(1));
         assert_eq!(recent.over(at(105)).samples(), 1);

@@ -1,8 +1,9 @@
 //! Whether the game of this peer makes steps (docs/recovery.md, promise 12). Its steps count, not its packets.
 //!
-//! A page whose frames the browser withholds, or whose game waits for something, still answers the others, so no member
-//! misses it. If it hosts, all that only a host decides stands still. So its session counts the time since the game's
-//! last step, as far as the driver ran meanwhile. A process that does not run at all is silent, and is missed for that.
+//! A page whose frames the browser withholds, or whose game waits for something, still answers the other members, so
+//! no member misses it. But if such a page hosts, everything that only a host decides stands still. So its session
+//! counts the time since the game's last step, as far as the driver ran meanwhile. A process that does not run at all
+//! is silent, and is missed for its silence.
 
 use samovar_wire::control::{Presence, Standing};
 use samovar_wire::limits::MEMBERS_MAX;
@@ -53,8 +54,8 @@ impl Steps {
         self.standing.presence == Presence::Hidden
     }
 
-    /// Takes the driver's word on how fit this peer is to host. Returns whether its page was shown or hidden since the
-    /// last.
+    /// Takes the driver's word on how fit this peer is to host. Returns whether its page was shown or hidden since
+    /// the last call.
     pub(crate) fn set(&mut self, standing: Standing) -> bool {
         let reach = standing.reach.min(MEMBERS_MAX as u8 - 1);
         let former = core::mem::replace(&mut self.standing, Standing { reach, ..standing });
@@ -74,7 +75,7 @@ impl Steps {
         is_still && !core::mem::replace(&mut self.is_still, true)
     }
 
-    /// Whether the game has made no step for so long.
+    /// Whether the game has made no step within this time.
     pub(crate) fn stands(&self, within: Duration) -> bool {
         self.since.is_some_and(|since| since >= within)
     }

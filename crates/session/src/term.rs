@@ -103,8 +103,8 @@ impl Session {
             if self.core.phase == Phase::Over {
                 return;
             }
-            // The former host may still go on. The split began when this peer's messages no longer reached all members,
-            // even if it has not missed that host.
+            // The former host may still go on. The split began when this peer's messages no longer reached all
+            // members, even if this peer has not missed that host.
             let unreached = unreached_since(&self.core, now);
             self.divergence.note_split(&self.core, missed_since.min(unreached));
         }
@@ -114,7 +114,7 @@ impl Session {
         }
     }
 
-    /// A newcomer turns to the host of the new term, or begins the session anew.
+    /// Makes a newcomer ask the host of the new term, or begin the session anew if the newcomer is that host.
     fn ask_to_join_under(&mut self, now: Time, former: PeerId) {
         let host = self.host();
         if host == self.me() {
@@ -123,8 +123,8 @@ impl Session {
             self.objects = crate::objects_of(&self.core);
             return self.found(now);
         }
-        // A seat from the former host may be lost with it, so this peer asks the new host. The former host is told
-        // nothing: it may be a member, and this peer may soon be another.
+        // A seat from the former host may be lost with it, so this peer asks the new host. The former host gets no
+        // CLOSE, since it may be a member, and this peer may soon be one, too.
         if host != former {
             self.remove_link(former);
             self.objects.remove_peer(former);

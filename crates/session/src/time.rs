@@ -11,9 +11,10 @@ use crate::settle::News;
 use crate::term::Former;
 use crate::{EndReason, Session};
 
-/// A peer whose driver has not called it for so long has slept, and may have been replaced (PROTOCOL §4.10 rule 11).
+/// A peer whose driver has not called it for this long has slept, and may have been replaced (PROTOCOL §4.10 rule
+/// 11).
 const SLEPT: Duration = Duration::from_millis(2_000);
-/// Where the rules allow no successor, the session ends when the host has been missed for so long.
+/// Where the rules allow no successor, the session ends when the host has been missed for this long.
 const ENDS_AFTER: Duration = Duration::from_millis(5_000);
 
 impl Session {
@@ -23,7 +24,7 @@ impl Session {
         if self.core.phase == Phase::Over {
             return;
         }
-        // A link finds out what its path can take when it is called now and then; it has no timer for that.
+        // A link has no timer for measuring what its path can take, so it has to be called now and then.
         let looks = self.core.watch_at() <= now;
         for (peer, link) in self.core.net.links_mut() {
             if !looks && link.idle.is_some_and(|idle| idle.due > now) {
@@ -32,7 +33,7 @@ impl Session {
             if link.transport.handle_timeout(now) {
                 link.idle = None;
             }
-            // While a peer is stalled, its messages wait in the link, and the events of time wait behind them.
+            // While a peer is stalled, its messages wait in the link, and the events of its timers wait behind them.
             while !self.core.out.events.is_stalled(peer)
                 && let Some(event) = link.transport.poll_event()
             {
@@ -113,7 +114,7 @@ impl Session {
         act(&mut self.ownership, &mut ctx)
     }
 
-    /// Checks which members live, as soon as their silence says anything.
+    /// Checks which members live. Right after this peer was away, the check waits until silence counts.
     pub(crate) fn watch(&mut self, now: Time) {
         if self.core.watch.judges(now) {
             self.look(now);

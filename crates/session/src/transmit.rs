@@ -23,15 +23,16 @@ impl Session {
         Some(Transmit { to, mode, bytes })
     }
 
-    /// As [`Session::poll_transmit`], into a buffer that the caller reuses; its former content is cleared.
+    /// Does the same as [`Session::poll_transmit`], into a buffer that the caller reuses; its former content is
+    /// cleared.
     pub fn poll_transmit_into(&mut self, now: Time, out: &mut Vec<u8>) -> Option<(PeerId, Mode)> {
         out.clear();
         if let Some((to, bytes)) = self.core.net.poll_farewell() {
             out.extend_from_slice(&bytes);
             return Some((to, Mode::Unreliable));
         }
-        // Begins with the peer that was served last, since there may be more for it. Ends when there is nothing for any
-        // peer.
+        // The loop begins with the peer that was served last, since there may be more for it. It ends when there is
+        // nothing for any peer.
         for _ in 0..=self.core.net.links().count() {
             if let Some(peer) = self.core.net.serving()
                 && let Some(mode) = self.transmit_to(now, peer, out)
@@ -40,13 +41,13 @@ impl Session {
             }
             self.core.net.serve_next();
         }
-        // Ends the links of peers that do not take what they must be told.
+        // Ends the links of peers that do not take the messages that they must get.
         self.settle_accused(now);
         None
     }
 
     fn transmit_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
-        // A debug build tries to send all the same, to check that the link is idle.
+        // A debug build tries to send nevertheless, to check that the link is idle.
         if self.core.net.link(to)?.is_idle(now) && !cfg!(debug_assertions) {
             return None;
         }

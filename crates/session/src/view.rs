@@ -13,7 +13,7 @@ impl Session {
     pub(crate) fn read_session_object(&mut self, now: Time) {
         let Some(object) = self.objects.get(ObjectId::SESSION) else { return };
         let revision = (object.stamp(), object.revision());
-        // A former host's last view may arrive behind the next host's warrant, and name other members than the next
+        // A former host's last view may arrive after the next host's warrant, and name other members than the next
         // host's view.
         let is_former = object.stamp().term != self.term();
         let members = &mut self.core.members;
@@ -31,7 +31,7 @@ impl Session {
         self.core.roster.handle_view();
         self.core.on_resumed(now);
         self.live_by_view(now);
-        // Not earlier: before its first view is here, a new host may not know yet that it hosts.
+        // This peer asks only now: before the first view of a new host arrives, that host may not know that it hosts.
         self.core.ask_for_ticket();
     }
 
@@ -67,7 +67,7 @@ impl Session {
             news |= self.ownership.unfreeze_for(&mut ctx, peer, seat);
         }
         self.settle(now, news);
-        // These messages come behind the events that name their senders.
+        // These messages come after the events that name their senders.
         for Early { from, delivery, bytes } in self.core.members.take_early() {
             let former = self.core.out.events.set_speaker(Some(from));
             self.core.push_event(Event::Message { from, delivery, bytes });
@@ -87,7 +87,7 @@ impl Session {
         self.orders.deliver(&mut self.core, now);
     }
 
-    /// A member is no longer in the view.
+    /// Handles that a member is no longer in the view.
     fn on_gone(&mut self, now: Time, member: MemberInfo, is_replaced: bool) {
         let code = if is_replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
         self.drop_link(member.peer, code);

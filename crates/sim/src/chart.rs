@@ -1,4 +1,4 @@
-//! A message sequence chart in characters: a column for each place, time downwards.
+//! A message sequence chart in characters. Each place has a column, and time runs downwards.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The checkers of the promises (docs/recovery.md, "Promises"), which run beside the world.
+//! The checkers of the promises (docs/recovery.md, "Promises"). They run while the world runs.
 
 mod agreement;
 mod clocks;
@@ -30,7 +30,7 @@ pub(crate) use reigns::{News, Reigns};
 pub(crate) use stale::StaleHosts;
 pub(crate) use standstill::Standstills;
 
-/// The checkers that look at every process.
+/// The checkers that run for every process.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     pub(crate) forks: bool,
@@ -49,8 +49,8 @@ impl Checks {
         self.owners.look(process, session, self.side(session))
     }
 
-    /// The side of the session that a process is on, named by its host; `None` where sides may not fork. Each side has
-    /// its own host, voted terms and owners.
+    /// The side of a partition that a process is on, named by its host. `None` if the rules do not let both sides
+    /// play on. Each side has its own host, owners, and terms that votes gave.
     pub(crate) fn side(&self, session: &Session) -> Option<PeerId> {
         self.forks.then(|| session.host())
     }

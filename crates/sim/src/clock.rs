@@ -2,7 +2,7 @@
 
 use samovar_wire::{Duration, Time};
 
-/// Drift is counted in parts of this.
+/// Drift is counted in millionths.
 const MILLION: i64 = 1_000_000;
 
 /// A clock that never goes backwards, like the clocks of drivers.
@@ -10,7 +10,7 @@ const MILLION: i64 = 1_000_000;
 pub(crate) struct LocalClock {
     world: Time,
     local: Time,
-    /// How many millionths it is fast.
+    /// How fast the clock runs: the millionths that it gains. Negative if it runs slow.
     drift: i64,
 }
 
@@ -19,14 +19,14 @@ impl LocalClock {
         Self { world: now, local, drift: drift.clamp(-500_000, 500_000) }
     }
 
-    /// The local time that it shows at a moment of the world.
+    /// The local time that the clock shows at a moment of the world.
     pub(crate) fn local(&self, now: Time) -> Time {
         let passed = now.since(self.world).as_micros();
         let gained = share(passed, self.drift, MILLION);
         self.local + Duration::from_micros((i128::from(passed) + gained) as u64)
     }
 
-    /// The first moment of the world at which it shows `local` or more.
+    /// The first moment of the world at which the clock shows `local` or more.
     pub(crate) fn world(&self, local: Time) -> Time {
         if local == Time::FAR {
             return Time::FAR;
@@ -52,8 +52,8 @@ impl LocalClock {
     }
 }
 
-/// `micros` times `times`, divided by `divisor`. Spans of months fit into one machine word, which is faster; every
-/// event computes this.
+/// `micros` times `times`, divided by `divisor`. Every event computes this, so spans of up to months use one machine
+/// word, which is faster.
 fn share(micros: u64, times: i64, divisor: i64) -> i128 {
     let product = i64::try_from(micros).ok().and_then(|micros| micros.checked_mul(times));
     match product {
@@ -69,7 +69,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn the_moment_of_a_local_time_is_the_first_that_shows_it() {
+    fn world_gives_the_first_moment_that_shows_a_local_time() {
         for drift in [-50_000, -137, 0, 1, 250, 50_000] {
             let start = Time::from_micros(9_000_000);
             let clock = LocalClock::new(start, Time::from_micros(123_456), drift);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn jumps_and_standstills_never_go_back() {
+    fn clock_never_goes_back_at_a_jump_or_a_standstill() {
         let mut clock = LocalClock::new(Time::ZERO, Time::from_micros(5), 100);
         let at = |ms: u64| Time::from_micros(ms * 1_000);
         clock.jump(at(10), Duration::from_millis(3_000));

@@ -1,8 +1,8 @@
-//! Random numbers that can be replayed: one seed, and a stream for each thing that rolls dice.
+//! Random numbers that can be replayed. One seed gives a stream of its own to each part that rolls dice.
 //!
-//! [`Entropy`] spreads the seeds. The rolls are xoroshiro128++ (Blackman and Vigna 2018), because a packet may cost ten
-//! rolls, and a hash for each would cost more than the packet. Of floating point only sums, products and comparisons of
-//! IEEE 754 are used, so that all machines roll the same.
+//! [`Entropy`] makes the seeds of the streams. The rolls are xoroshiro128++ (Blackman and Vigna 2018), because a
+//! packet may cost ten rolls, and a hash for each would cost more than the packet. Floating point is limited to sums,
+//! products and comparisons of IEEE 754, so that all machines roll the same.
 
 use samovar_wire::{Duration, Entropy};
 
@@ -51,7 +51,7 @@ impl Dice {
         (self.number() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Whether something of this probability happens. Rolls nothing if the probability is zero.
+    /// Whether an event of this probability happens. Rolls no number if the probability is zero.
     pub fn chance(&mut self, probability: f64) -> bool {
         probability > 0.0 && self.fraction() < probability
     }
@@ -66,12 +66,12 @@ impl Dice {
         least + self.below(most.saturating_sub(least).saturating_add(1))
     }
 
-    /// A span below `most`.
+    /// A random span below `most`.
     pub const fn span(&mut self, most: Duration) -> Duration {
         Duration::from_micros(self.below(most.as_micros()))
     }
 
-    /// A span of whole milliseconds from `least` to `most`.
+    /// A random span of whole milliseconds from `least` to `most`, both included.
     pub const fn millis(&mut self, least: u64, most: u64) -> Duration {
         Duration::from_millis(self.range(least, most))
     }
@@ -89,7 +89,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_seed_rolls_the_same_and_another_seed_something_else() {
+    fn seed_repeats_its_rolls_and_another_seed_differs() {
         let rolls = |seed| -> Vec<u64> {
             let mut dice = Dice::new(seed);
             (0..100).map(|_| dice.below(6)).collect()
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn dice_are_fair_enough() {
+    fn rolls_are_as_frequent_as_their_probabilities() {
         let mut dice = Dice::new(7);
         let mut counts = [0u32; 6];
         (0..60_000).for_each(|_| counts[dice.below(6) as usize] += 1);

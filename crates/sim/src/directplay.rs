@@ -1,10 +1,10 @@
 //! DirectPlay 4's host migration (docs/sources.md, "DirectPlay"), for comparison: the lowest id that answers is host.
 //!
-//! Peers ping the host, which is unreachable after eight pings without an answer. Then they ping the lowest id that is
-//! left, one after another, until it announces itself or is unreachable, too. A peer that is itself the lowest id left
-//! announces itself, and all others accept that. There are no terms, warrants or votes. Paths have the weather of our
-//! own recovery times. DirectPlay's specification names no interval of pings. This one is generous: with less time each
-//! burst of losses would count as a death.
+//! Peers ping the host, which is unreachable after eight pings without an answer. Then they ping the lowest id that
+//! is left, one after another, until a peer announces itself as host. A peer that is itself the lowest id left
+//! announces itself, and all others accept that. There are no terms, warrants or votes. Paths have the same weather
+//! as in the measurements of Samovar's recovery times. DirectPlay's specification gives no interval of pings. The
+//! interval here is generous: with a shorter one, each burst of losses would count as a death.
 
 use samovar_wire::{Duration, Time};
 
@@ -18,7 +18,7 @@ const PING_EVERY: Duration = Duration::from_millis(50);
 const PINGS: u32 = 8;
 /// The time between two updates of a host.
 const UPDATE_EVERY: Duration = Duration::from_micros(16_667);
-/// When trouble strikes at the earliest: the session has begun by then.
+/// The earliest time at which trouble strikes. The session has begun by then.
 const STRIKES_AT: Time = Time::from_micros(1_000_000);
 /// How long a partition lasts.
 const CUT_FOR: Duration = Duration::from_millis(3_000);
@@ -44,13 +44,13 @@ pub struct Fate {
     /// The time from the old host's last packet until all living peers follow one host and have heard from it; `None`
     /// if they never do.
     pub recovery: Option<Duration>,
-    /// Two living peers were host at the same time.
+    /// Whether two living peers were host at the same time.
     pub has_split: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// It is a member's turn to ping.
+    /// A member sends its next ping.
     Turn(usize),
     /// Hosts send updates.
     Update,
@@ -80,7 +80,7 @@ struct Member {
     /// The peer that it pinged last, and the number of pings without an answer.
     asked: usize,
     unanswered: u32,
-    /// The host whose update came last.
+    /// The host that sent the last update that arrived.
     follows: Option<usize>,
 }
 
@@ -92,11 +92,11 @@ struct World {
     dice: Dice,
     queue: Queue<Event>,
     members: Vec<Member>,
-    /// For each ordered pair a pipe, and a stream for what must arrive.
+    /// For each ordered pair of members, a pipe for datagrams and a stream for messages that must arrive.
     pipes: Vec<(Pipe, Stream<()>)>,
     cuts: Cuts,
     has_split: bool,
-    /// When the first host sent an update last.
+    /// The time of the first host's last update.
     last_update: Time,
 }
 
@@ -202,7 +202,8 @@ impl World {
         }
     }
 
-    /// Sends a member's next ping. When the pinged peer is unreachable it pings the next id, or announces itself.
+    /// Sends a member's next ping. If the pinged peer is unreachable, the member pings the next id, or announces
+    /// itself.
     fn ping(&mut self, who: usize) {
         let players = self.members.len();
         let member = &mut self.members[who];
@@ -270,7 +271,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn one_death_is_survived_and_each_further_one_costs_a_time_out() {
+    fn each_dead_candidate_costs_a_time_out() {
         let slowest = |trouble| (0..20).map(|seed| directplay(seed, 16, trouble).recovery).max().flatten();
         let time_out = PING_EVERY.times(u64::from(PINGS));
         let one = slowest(Trouble::HostDies).expect("somebody is host");
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_makes_two_hosts_for_good() {
+    fn partition_leaves_two_hosts_for_good() {
         let fate = directplay(1, 5, Trouble::Partition);
         assert_eq!(fate, Fate { recovery: None, has_split: true });
     }

@@ -5,7 +5,7 @@ use samovar_wire::Duration;
 
 use crate::network::Weather;
 
-/// The processes that a fault strikes, found out when it strikes.
+/// The processes that a fault strikes. They are determined when it strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// One player.
@@ -61,15 +61,16 @@ pub enum Fault {
     Join,
     /// Players leave for good and say so.
     Leave(Who),
-    /// Players leave for good and say so, even when no member that runs is left.
+    /// Players leave for good and say so, even if no running member is left.
     Abandon(Who),
     /// Players close their pages: each peer says that it leaves, and its process ends at once.
     ClosePage(Who),
-    /// Players reload their pages: each peer says that it goes away, and is back soon with what it kept of the session.
+    /// Players reload their pages: each peer says that it goes away, and soon comes back with what its page kept of
+    /// the session.
     Reload(Who),
     /// The host hands over to another member and stays.
     HandOver,
-    /// Nothing happens. Standstills are measured as if the host had been lost.
+    /// No fault: standstills are measured as if the host had been lost.
     Watch {
         /// How long it lasts.
         lasts: Duration,
@@ -79,7 +80,7 @@ pub enum Fault {
     Crash {
         /// The players that it strikes.
         who: Who,
-        /// How long until they start again; `None`: not before everything heals.
+        /// How long until they start again. `None`: they start when everything heals.
         back: Option<Duration>,
     },
     /// The processes end without a sign, as when power fails or a cable is cut. The relay keeps their sockets open
@@ -87,10 +88,10 @@ pub enum Fault {
     Death {
         /// The players that it strikes.
         who: Who,
-        /// How long until they start again; `None`: not before everything heals.
+        /// How long until they start again. `None`: they start when everything heals.
         back: Option<Duration>,
     },
-    /// The machine sleeps, as when a laptop's lid is closed. Datagrams to it are lost, streams wait.
+    /// The machine sleeps, as when a laptop's lid is closed. Datagrams to it are lost, and data in streams waits.
     Sleep {
         /// The players that it strikes.
         who: Who,
@@ -99,7 +100,8 @@ pub enum Fault {
         /// Whether its clock stops meanwhile, as some clocks do.
         clock_stops: bool,
     },
-    /// A process does not run for a while, and what arrives waits. Causes are a debugger, a full disk, a frozen tab.
+    /// A process does not run for a while, and what arrives waits. Possible causes: a debugger, a full disk, a frozen
+    /// tab.
     Stall {
         /// The players that it strikes.
         who: Who,
@@ -113,8 +115,8 @@ pub enum Fault {
         /// How long it lasts.
         lasts: Duration,
     },
-    /// Games make no steps, while the rest of their processes runs. Causes are a browser that withholds frames, a game
-    /// that waits.
+    /// Games make no steps, but the rest of their processes runs. Possible causes: a browser that withholds frames, a
+    /// game that waits.
     StandStill {
         /// The players that it strikes.
         who: Who,
@@ -125,7 +127,7 @@ pub enum Fault {
     ClockJump {
         /// The players that it strikes.
         who: Who,
-        /// How far.
+        /// How far it jumps.
         by: Duration,
     },
     /// The relay's process ends, and starts again from what its disk holds.
@@ -138,7 +140,7 @@ pub enum Fault {
         /// How long until the relay starts again.
         lasts: Duration,
     },
-    /// The relay does not run for a while, and what arrives waits. Causes are a debugger, a machine that swaps.
+    /// The relay does not run for a while, and what arrives waits. Possible causes: a debugger, a machine that swaps.
     RelayStall {
         /// How long it lasts.
         lasts: Duration,
@@ -147,7 +149,7 @@ pub enum Fault {
     RelayDrain {
         /// How long after the announcement it stops.
         within: Duration,
-        /// How long after that it starts again.
+        /// How long the relay then stays stopped.
         lasts: Duration,
     },
     /// The relay's disk is slow.
@@ -172,7 +174,7 @@ pub enum Fault {
     Flap {
         /// The players that it strikes.
         who: Who,
-        /// How many times.
+        /// The number of cuts.
         times: u32,
         /// How long each cut lasts, and each pause between two cuts.
         period: Duration,
@@ -203,12 +205,12 @@ pub enum Fault {
         /// How long it lasts.
         lasts: Duration,
     },
-    /// The network addresses of players change. Connections that they opened before carry nothing any more.
+    /// The network addresses of players change. Connections that they opened before carry no data any more.
     Move {
         /// The players that it strikes.
         who: Who,
-        /// Whether their machines notice. A machine notices another network, but not a router (NAT) that gave it
-        /// another port.
+        /// Whether their machines notice. A machine notices that it is in another network. It does not notice that a
+        /// router (NAT) gave it another port.
         is_told: bool,
     },
     /// Machines report a change of network that did not happen.
@@ -237,7 +239,7 @@ pub enum Fault {
     /// A member lies: beside its peer's honest messages it sends the relay and other members messages that may do harm.
     /// It ends when everything heals.
     Lie {
-        /// The player. The messages of its game are not checked, from the beginning of the run on.
+        /// The player. The checkers ignore the messages of its game from the beginning of the run on.
         player: usize,
         /// How long it lasts.
         lasts: Duration,
@@ -245,7 +247,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The name of the kind, by which reports count faults.
+    /// The name of the fault's kind, by which reports count faults.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {

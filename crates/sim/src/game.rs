@@ -10,7 +10,7 @@ use crate::promise::Broken;
 /// The number of a process, in the order in which processes start. A player who reloads the page gets a new process.
 pub type ProcessId = usize;
 
-/// One turn of a process, in which its game may act.
+/// A run of a process's driver in which its game may act.
 pub struct Turn<'a> {
     /// The process.
     pub process: ProcessId,
@@ -18,7 +18,7 @@ pub struct Turn<'a> {
     pub now: Time,
     /// Its session.
     pub session: &'a mut Session,
-    /// Whether the game must make no changes, because the world waits for all members to agree.
+    /// Whether the game must stop making changes, because the world waits for all members to agree.
     pub resting: bool,
     /// The game's own random numbers.
     pub dice: &'a mut Dice,
@@ -26,19 +26,19 @@ pub struct Turn<'a> {
 
 /// The game that members play, with its own checks beside the promises of every game.
 ///
-/// One value plays for all processes of a world, so it can compare what one process did with what another sees.
+/// One value of this type plays for all processes of a world, so it can compare what different processes see.
 pub trait Game {
     /// Called once, before a world runs this plan.
     fn begin(&mut self, _plan: &Plan) {}
 
-    /// From now on this peer is a liar: it may write any value into what it owns.
+    /// Tells the game that this peer is a liar: from now on it may write any value into the objects that it owns.
     fn distrust(&mut self, _peer: PeerId) {}
 
     /// The schemas of the game's objects.
     fn schemas(&self) -> Schemas;
 
-    /// The kind of the *beacon*: the object that each host keeps moving. Recovery is measured by its motion. `None`:
-    /// recovery is not measured.
+    /// The kind of the *beacon*: the object that each host keeps moving. Its motion is the measure of recovery.
+    /// `None`: recovery is not measured.
     fn beacon(&self) -> Option<Kind> {
         None
     }

@@ -2,7 +2,8 @@
 //!
 //! Everything above the sockets is real: `samovar_peer::Peer` with its session, links and objects, and the relay's
 //! directory. Everything below is simulated and can fail: clocks, disks, streams, datagrams, processes. One seed
-//! decides all of it, so that a run can be repeated, read ([`Trace`]), and shrunk ([`shrink`]).
+//! decides all of it, so that a run can be repeated, read ([`Trace`]), and reduced to the faults that matter
+//! ([`shrink`]).
 //!
 //! During a run, checkers test every promise of docs/recovery.md, "Promises". At the end all faults heal and all
 //! members must agree. Another game can replace the [`Toy`] by implementing [`Game`]:

@@ -35,8 +35,9 @@ pub struct Plan {
     /// The longest usual silence of a running member, as another member hears it. One run of fifty may exceed it
     /// ([`Summary::excesses`](crate::Summary::excesses)); no run may exceed four times this. `None`: not checked.
     pub usual_silence: Option<Duration>,
-    /// When the measurement of standstills begins, counted like [`Plan::faults`]: how long the beacon
-    /// ([`Game::beacon`](crate::Game::beacon)) stands still at members that do not own it. `None`: not measured.
+    /// When the measurement of standstills begins, counted like [`Plan::faults`]. A standstill is a time in which the
+    /// beacon ([`Game::beacon`](crate::Game::beacon)) stands still at a member that does not own it. `None`: not
+    /// measured.
     pub standstills_from: Option<Time>,
     /// Whether standstills are measured only for 500 ms after a member's path to the host becomes direct (a *rise*).
     pub standstills_at_rises: bool,
@@ -46,14 +47,14 @@ pub struct Plan {
     pub is_single: bool,
     /// Whether a majority hears the host all the time. Then no member may replace it, and no member's session may end.
     pub keeps_host: bool,
-    /// How long survivors may take to go on after the last loss of a host, checked before everything heals. `None`: not
-    /// checked.
+    /// How long survivors may take to go on after the last loss of a host. This is checked before everything heals.
+    /// `None`: not checked.
     pub recovers_within: Option<Duration>,
     /// The rules of the session.
     pub rules: Rules,
     /// Which paths members use.
     pub paths: PathPolicy,
-    /// When all faults heal, counted from the moment at which all players are members.
+    /// The time at which all faults heal, counted from the moment at which all players are members.
     pub lasts: Duration,
     /// The faults and their times, counted from the same moment, in any order.
     pub faults: Vec<(Time, Fault)>,

@@ -2,7 +2,7 @@
 
 use samovar_wire::Time;
 
-/// What Samovar promises to a game.
+/// A promise of Samovar to a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Promise {
@@ -37,22 +37,23 @@ pub enum Promise {
     Clock,
     /// Memory is bounded by live members and objects.
     Memory,
-    /// No honest peer is taken for a cheat.
+    /// No honest peer is blamed for misbehaviour.
     NoBlame,
     /// A state machine that was driven up to now has no timer due.
     Timers,
     /// A ticket opens its seat once, and a player keeps its seat.
     Tickets,
-    /// No change of path leaves a long hole. In the end every pair of members is on the best path.
+    /// No change of path makes a running member silent for long. In the end every pair of members is on the best
+    /// path.
     Paths,
-    /// Nothing panics.
+    /// The session, the relay and the game run without a panic.
     Panic,
     /// A promise of the game itself.
     Game,
 }
 
 impl Promise {
-    /// Its name in reports.
+    /// The promise's name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -91,7 +92,7 @@ pub struct Broken {
 }
 
 impl Broken {
-    /// A promise that is broken like this.
+    /// Describes how a promise was broken.
     #[must_use]
     pub fn new(promise: Promise, what: impl Into<String>) -> Self {
         Self { promise, what: what.into() }

@@ -1,4 +1,4 @@
-//! The events to come, in the order in which they happen.
+//! The events that are still to happen, in the order of their times.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,7 +6,7 @@ use std::collections::binary_heap::PeekMut;
 
 use samovar_wire::Time;
 
-/// Events by time; those of one time in the order in which they were put in.
+/// Events in the order of their times. Events of the same time come in the order in which they were pushed.
 #[derive(Debug)]
 pub(crate) struct Queue<E> {
     /// Time, number and place of each event. The events themselves stay in `events`: a heap moves its entries about,
@@ -53,7 +53,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn events_come_by_time_and_then_by_age() {
+    fn events_come_by_time_and_then_in_order_of_insertion() {
         let mut queue = Queue::new();
         for (at, name) in [(5, 'c'), (1, 'a'), (5, 'd'), (2, 'b')] {
             queue.push(Time::from_micros(at), name);

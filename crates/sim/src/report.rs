@@ -35,20 +35,20 @@ impl Spans {
         self.is_sorted = false;
     }
 
-    /// How many there are.
+    /// The number of spans.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.micros.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no spans.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.micros.is_empty()
     }
 
-    /// The least span that this share of all spans does not exceed (nearest rank), in milliseconds; zero if there are
-    /// none.
+    /// The least span that this share of all spans does not exceed (nearest rank), in milliseconds. Zero if there are
+    /// no spans.
     pub fn percentile(&mut self, share: f64) -> f64 {
         if !self.is_sorted {
             self.micros.sort_unstable();
@@ -58,7 +58,7 @@ impl Spans {
         self.micros.get(rank.saturating_sub(1)).map_or(0.0, |&micros| micros as f64 / 1_000.0)
     }
 
-    /// A histogram, one row a line.
+    /// A histogram, with one row on each line.
     #[must_use]
     pub fn histogram(&self) -> String {
         let mut counts = [0usize; ROWS.len()];
@@ -93,7 +93,7 @@ pub struct Failure {
 }
 
 impl core::fmt::Display for Failure {
-    /// Writes the run as the arguments of `replay` and `shrink`.
+    /// Writes the arguments of `replay` and `shrink` that repeat the run.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{} --scenario {}{}", self.seed, self.scenario, self.shape.flag())
     }
@@ -126,16 +126,17 @@ pub struct Summary {
     pub standstills: Spans,
     /// The longest silence of a running member in each run that bounds it.
     pub silences: Spans,
-    /// By scenario, the runs in which a member was silent for longer than usual, and all runs that check it.
+    /// By scenario, the number of runs in which a member was silent for longer than usual, and the number of all runs
+    /// that check it.
     pub silent: BTreeMap<&'static str, [u64; 2]>,
     /// Packets that members sent each other directly, and through the relay.
     pub sent: [u64; 2],
-    /// By scenario, members that were evicted, members that reported what they had done alone, and the virtual time of
-    /// the runs in microseconds.
+    /// By scenario, the number of evicted members, the number of members that reported what they had done alone, and
+    /// the virtual time of the runs in microseconds.
     pub exits: BTreeMap<&'static str, [u64; 3]>,
     /// The times from each eviction until the player was a member again.
     pub returns: Spans,
-    /// By scenario, the sum of the trace hashes of its runs. Two programs that behave alike have the same.
+    /// By scenario, the sum of the trace hashes of its runs. Two programs that behave alike have the same sums.
     pub hashes: BTreeMap<&'static str, u64>,
     /// Runs that broke a promise.
     pub failures: Vec<Failure>,
@@ -210,14 +211,14 @@ impl Summary {
         exits.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
     }
 
-    /// Runs end in any order, so their hashes are summed.
+    /// Adds the hash of a run. Runs end in any order, so their hashes are summed.
     fn add_hash(&mut self, scenario: &'static str, hash: u64) {
         let sum = self.hashes.entry(scenario).or_default();
         *sum = sum.wrapping_add(hash);
     }
 
-    /// The scenarios with more evictions than their bound and chance explain: each with its evictions per simulated
-    /// hour, and its bound.
+    /// Returns the scenarios that had more evictions than their bound and chance explain, with their evictions per
+    /// simulated hour and their bound.
     pub fn evictions(&self) -> impl Iterator<Item = (&'static str, [f64; 2])> {
         self.exits.iter().filter_map(|(&name, &[exits, _, micros])| {
             let most = Scenario::named(name)?.exits_at_most();
@@ -227,8 +228,8 @@ impl Summary {
         })
     }
 
-    /// The scenarios in which too many runs had a silence longer than usual. Losses explain one run of fifty, and one
-    /// run more is allowed. Each with the number of those runs and of all its runs.
+    /// Returns the scenarios in which too many runs had a longer silence than usual, with the numbers of those runs
+    /// and of all runs. Losses explain one run of fifty, and one run more is allowed.
     pub fn excesses(&self) -> impl Iterator<Item = (&'static str, [u64; 2])> {
         let is_excess = |&(_, [long, all]): &(&str, [u64; 2])| long > 1 + all / 50;
         self.silent.iter().map(|(&scenario, &runs)| (scenario, runs)).filter(is_excess)
@@ -251,8 +252,8 @@ impl Summary {
     }
 
     /// One JSON object: `runs`, `simulatedHours`, `faults`, `hostChanges`, `healthyHostsDeposed`, `recoveryMs`,
-    /// `violations`. All names in it are this crate's own, so nothing needs escaping but what a violation says, which
-    /// is left out.
+    /// `violations`. Its names are this crate's own and need no escaping. The text of a violation would need it, so
+    /// it is left out.
     pub fn json(&mut self) -> String {
         let faults: Vec<_> = self.faults.iter().map(|(kind, count)| format!("\"{kind}\":{count}")).collect();
         let violation = |failure: &Failure| {
@@ -334,8 +335,8 @@ impl core::fmt::Display for Summary {
     }
 }
 
-/// The most evictions where this many are expected: three standard deviations more. One cut can cost all members of a
-/// run their seats, so they come in fours.
+/// The most evictions that chance explains if this many are expected: three standard deviations more. One cut can
+/// evict all members of a run, so the deviation counts evictions in groups of four.
 fn allowance(expected: f64) -> f64 {
     3.0f64.mul_add((4.0 * expected).sqrt(), expected)
 }
@@ -347,7 +348,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn percentiles_are_of_the_nearest_rank() {
+    fn percentiles_use_the_nearest_rank() {
         let mut spans = Spans::default();
         assert_eq!(spans.percentile(0.5), 0.0);
         (1..=100).rev().for_each(|ms| spans.add(Duration::from_millis(ms)));
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn one_long_silence_in_fifty_runs_is_bad_luck() {
+    fn one_long_silence_in_fifty_runs_is_allowed() {
         let sum = |long, all| Summary { silent: [("paths", [long, all])].into(), ..Summary::default() };
         assert!(sum(1, 1).is_sound() && sum(3, 100).is_sound());
         assert!(!sum(2, 40).is_sound() && !sum(4, 100).is_sound());
@@ -367,13 +368,13 @@ mod tests {
     }
 
     #[test]
-    fn evictions_of_a_short_soak_may_be_an_accident() {
+    fn short_soak_may_exceed_the_bound_of_evictions_a_little() {
         const HOUR: u64 = 3_600_000_000;
         let sum = |name, exits, micros| Summary {
             exits: [(name, [exits, 0, micros])].into(),
             ..Summary::default()
         };
-        // The bound of `chaos` is 350 an hour. Seed 606128947705 and 16 more had 352.9 in three minutes.
+        // The bound of `chaos` is 350 an hour. A soak of three minutes (17 seeds from 606128947705 on) had 352.9.
         assert!(sum("chaos", 19, HOUR / 20).is_sound());
         assert!(!sum("chaos", 60, HOUR / 20).is_sound());
         assert!(sum("chaos", 3_800, 10 * HOUR).is_sound());

@@ -21,10 +21,10 @@ pub struct Outcome {
     pub violation: Option<Violation>,
     /// The virtual time that passed.
     pub simulated: Duration,
-    /// One entry for each lost host that all survivors recovered from, if the network was fair when it was lost.
+    /// The recovery of each lost host that all survivors recovered from, if the network was fair at its loss.
     pub recoveries: Vec<Recovery>,
-    /// The longest standstills of the beacon ([`Game::beacon`]) at members that did not own it: one for each member, or
-    /// for each rise ([`Plan::standstills_at_rises`]). Empty unless [`Plan::standstills_from`] is set.
+    /// The longest standstills of the beacon ([`Game::beacon`]) at members that did not own it. There is one for each
+    /// member, or one for each rise ([`Plan::standstills_at_rises`]). Empty unless [`Plan::standstills_from`] is set.
     pub standstills: Vec<Duration>,
     /// Whether a member was silent for longer than [`Plan::usual_silence`]; `None` if the plan has no such bound.
     pub is_silent: Option<bool>,
@@ -41,7 +41,8 @@ pub fn run<G: Game>(plan: Plan, game: G, full_trace: bool) -> Outcome {
     let usual_silence = plan.usual_silence;
     let mut world = World::new(plan, game, full_trace);
     let start = world.now();
-    // A world that panicked runs no further; only its records are read.
+    // A world that panicked does not run any further, and only its records are read. So a broken invariant does no
+    // harm.
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| world.play())) {
         world.break_promise(Broken::new(Promise::Panic, said_by(panic.as_ref())));
     }
@@ -61,10 +62,10 @@ fn said_by(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word")
 }
 
-/// Removes the faults of a plan that are not needed to break the same promise. A plan that breaks none stays as it is.
+/// Removes faults that are not needed to break the same promise. A plan that breaks no promise stays as it is.
 ///
-/// It tries to remove halves, then quarters, down to single faults, until no single fault can be removed (Zeller's
-/// ddmin without its complements).
+/// It tries to remove halves, then quarters, and so on down to single faults, until no single fault can be removed
+/// (Zeller's ddmin without its complements).
 pub fn shrink<G: Game>(plan: &Plan, mut game: impl FnMut() -> G) -> Plan {
     let promise = |plan: &Plan, game: G| run(plan.clone(), game, false).violation.map(|v| v.promise);
     let mut best = plan.clone();

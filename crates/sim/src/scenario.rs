@@ -23,7 +23,7 @@ use crate::plan::Plan;
 pub struct Scenario {
     /// Its name on the command line.
     pub name: &'static str,
-    /// A line about its events.
+    /// A line that describes its events.
     pub about: &'static str,
     /// Whether a soak of all scenarios includes it. The others run only by name.
     pub is_soaked: bool,
@@ -86,12 +86,12 @@ const fn scenario(name: &'static str, about: &'static str, make: fn(u64) -> Plan
     Scenario { name, about, is_soaked: true, make }
 }
 
-/// A scenario that measures something: it runs only by name.
+/// Makes a scenario that measures something. It runs only by name.
 const fn recovery(name: &'static str, about: &'static str, make: fn(u64) -> Plan) -> Scenario {
     Scenario { name, about, is_soaked: false, make }
 }
 
-/// All scenarios. `chaos` is the last one that belongs to every soak.
+/// All scenarios. `chaos` is the last one that is part of every soak.
 pub const SCENARIOS: &[Scenario] = &[
     recovery("calm", "nothing happens; the simulator's speed is measured by it", joins::calm),
     scenario("host-crash", "the host's process ends, its sockets close", crashes::host_crash),
@@ -248,7 +248,8 @@ pub const SCENARIOS: &[Scenario] = &[
     ),
 ];
 
-/// The most evictions per simulated hour. Each is about twice what 60 seeds had, in a mesh and in client-server.
+/// The most evictions per simulated hour of these scenarios: about twice the rate of 60 seeds, in a mesh and in
+/// client-server ([`Shape::ByHost`]).
 const EXITS: &[(&str, f64)] = &[
     ("weather", 0.0),
     ("liars", 0.0),
@@ -274,7 +275,7 @@ const EXITS: &[(&str, f64)] = &[
 /// The most evictions per simulated hour in all other scenarios.
 const EXITS_ELSEWHERE: f64 = 60.0;
 
-/// Bytes that an update takes of a line, with its headers and its share of acks and messages.
+/// The bytes that an update takes on a line, with its headers and its share of acks and messages.
 const BYTES_PER_UPDATE: u64 = 200;
 
 /// A plan of this many players with weather rolled from the seed, and the dice for the rest of the plan.

@@ -1,11 +1,12 @@
-//! A small, cheap game that uses everything a session does. Each of its values says which peer wrote it.
+//! A small game that takes little time and uses all features of a session. Each of its values names the peer that
+//! wrote it.
 //!
 //! Each member moves an object of its own. The host moves a *beacon*, which the next host takes over. Members create
-//! crates, destroy them, request those of others and give them away. They send each other numbers in order, make
-//! remarks that may be lost, and submit inputs that the host counts.
+//! crates, destroy them, request the crates of others and give their own away. They send each other numbers in order,
+//! make remarks that may be lost, and submit inputs that the host counts.
 //!
 //! A value is a function of its writer and a count: `[writer, count, x, y, vx, vy]`. So a checker needs no record of
-//! all writes to see that a value is whole, that its owner wrote it, and that no replaced value comes back.
+//! all writes. It can see that a value is whole, that the owner wrote it, and that no replaced value comes back.
 
 mod inputs;
 mod ledger;
@@ -40,7 +41,7 @@ const CRATES_MAX: usize = 3;
 const ACT_EVERY: Duration = Duration::from_millis(700);
 /// How often a member sends each other member a number.
 const TELL_EVERY: Duration = Duration::from_millis(250);
-/// How long a host waits for a beacon before it creates one. A new host may not have all objects of the old one yet.
+/// How long a host waits for a beacon before it creates one. A new host may not have all objects of the old host yet.
 const BEACON_AFTER: Duration = Duration::from_millis(1_500);
 
 /// The game's state at one process.
@@ -50,7 +51,7 @@ struct Part {
     mover: Option<ObjectId>,
     act_at: Time,
     tell_at: Time,
-    /// Since when it has hosted without a beacon.
+    /// The time since which it has hosted without a beacon.
     no_beacon: Option<Time>,
     /// The last beacon that it knew, if there was one.
     beacon: Option<ObjectId>,
@@ -69,7 +70,7 @@ pub struct Toy {
 }
 
 impl Toy {
-    /// A game that nobody plays yet.
+    /// A game without members.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -1,10 +1,10 @@
-//! The record of a run, in order: always as a hash, and in full if it is asked for.
+//! The record of a run: always a hash of its events, and on request the events themselves.
 
 use samovar_wire::Time;
 
 use crate::network::Place;
 
-/// The most entries that a full trace keeps; the oldest are dropped.
+/// The most entries that a full trace keeps. When it is full, the oldest are dropped.
 const ENTRIES_MAX: usize = 2_000_000;
 
 /// How much an entry matters to a reader.
@@ -23,7 +23,7 @@ pub struct Entry {
     pub at: Time,
     /// How much it matters.
     pub level: Level,
-    /// Where it happened, or the sender.
+    /// The place where it happened, or the sender.
     pub place: Place,
     /// The receiver, if it is a packet or message.
     pub to: Option<Place>,
@@ -57,7 +57,7 @@ pub struct Trace {
 }
 
 impl Default for Trace {
-    /// The trace of a run in which nothing has happened yet.
+    /// The trace of a run that has not begun.
     fn default() -> Self {
         Self::new(false)
     }
@@ -68,7 +68,7 @@ impl Trace {
         Self { hash: 0xcbf2_9ce4_8422_2325, entries: is_full.then(std::collections::VecDeque::new) }
     }
 
-    /// Two runs in which the same things happened have the same hash.
+    /// The hash of all events. Runs with the same events have the same hash.
     #[must_use]
     pub const fn hash(&self) -> u64 {
         self.hash
@@ -83,7 +83,7 @@ impl Trace {
         self.entries.is_some()
     }
 
-    /// Mixes an event into the hash; the numbers stand for it.
+    /// Mixes an event into the hash. The two numbers stand for the event.
     pub(crate) const fn mix(&mut self, a: u64, b: u64) {
         let mixed = (self.hash ^ a).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         self.hash = (mixed ^ b).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(31);

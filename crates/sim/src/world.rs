@@ -1,7 +1,7 @@
-//! The world: processes with real peers, a relay with the real directory, and everything between them.
+//! The world: processes with real peers, a relay with the real directory, and a simulated network between them.
 //!
-//! Time jumps from one event to the next. All random numbers come from the plan's seed, and events of one moment happen
-//! in the order in which they were caused. So a plan always runs the same way.
+//! Time jumps from one event to the next. All random numbers come from the plan's seed, and events of one moment
+//! happen in the order in which they were queued. So a plan always runs the same way.
 
 mod cast;
 mod direct;
@@ -39,9 +39,9 @@ use relay::Relay;
 
 /// The world's time at its beginning.
 const BEGINNING: Time = Time::from_micros(1_000_000);
-/// How often the world checks what no event announces.
+/// How often the world makes the checks that do not follow an event.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// After how many looks the memory of the next process is weighed. At the end all are weighed.
+/// The number of looks after which the memory of the next process is measured. At the end all are measured.
 const WEIGH_EVERY: u64 = 20;
 /// The game code of all players.
 const CODE: &str = "SIM";
@@ -102,7 +102,7 @@ pub(crate) struct World<G> {
     judges: Judges,
     trace: Trace,
     resting: bool,
-    /// All faults have healed, and none strikes any more.
+    /// Whether all faults have healed. No fault strikes after that.
     healing: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Tests the checkers: they find games that break a promise on purpose, and for the right reason.
+//! Tests that the checkers find games that break a promise on purpose, and that they name the right promise.
 
 use samovar_session::objects::State;
 use samovar_session::{Event, Lane, Schemas, Session, Target};
@@ -10,7 +10,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 /// The way in which a game breaks a promise.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mischief {
-    /// Says a number twice.
+    /// Sends a number twice.
     Repeats,
     /// Writes a value that the ledger does not know.
     Scribbles,
@@ -92,7 +92,7 @@ fn promise(plan: Plan, mischief: Mischief) -> Option<Promise> {
 }
 
 #[test]
-fn a_number_said_twice_is_found() {
+fn number_sent_twice_is_found() {
     assert_eq!(promise(Plan::calm(1, 3), Mischief::Repeats), Some(Promise::Reliable));
 }
 
@@ -103,7 +103,8 @@ fn a_value_that_nobody_wrote_is_found() {
 
 #[test]
 fn members_that_never_agree_are_found() {
-    // The members are further apart than two frames. Otherwise they agree between one frame and the next.
+    // The path between members takes longer than two frames. Over a shorter one they would agree between one frame
+    // and the next.
     let far = Weather::of(Duration::from_millis(200), Duration::ZERO, 0.0);
     let plan = Plan { direct: far, ..Plan::calm(1, 3) };
     assert_eq!(promise(plan, Mischief::Fidgets), Some(Promise::Convergence));
@@ -117,7 +118,7 @@ fn memory_beyond_the_bound_is_found() {
 }
 
 #[test]
-fn a_game_can_check_for_itself_and_shrinking_leaves_what_its_complaint_needs() {
+fn shrinking_keeps_only_the_fault_that_a_game_objects_to() {
     let mut plan = Plan::calm(1, 3);
     plan.strike(100, Fault::Join);
     plan.strike(200, Fault::Hide { who: Who::Player(2), lasts: Duration::from_millis(300) });
@@ -134,7 +135,7 @@ fn a_game_can_check_for_itself_and_shrinking_leaves_what_its_complaint_needs() {
 
 #[cfg(panic = "unwind")]
 #[test]
-fn a_panic_is_a_broken_promise_with_a_trace_that_can_be_shrunk() {
+fn panic_is_a_broken_promise_and_can_be_shrunk() {
     let mut plan = Plan::calm(1, 3);
     plan.strike(100, Fault::Join);
     plan.strike(900, Fault::Crash { who: Who::Host, back: None });
@@ -148,7 +149,7 @@ fn a_panic_is_a_broken_promise_with_a_trace_that_can_be_shrunk() {
 }
 
 #[test]
-fn the_time_until_everything_moves_again_is_measured_once_per_host() {
+fn recovery_is_measured_once_for_each_lost_host() {
     let mut plan = Plan::calm(5, 4);
     plan.strike(500, Fault::Crash { who: Who::Host, back: None });
     plan.strike(3_000, Fault::Death { who: Who::Host, back: None });
@@ -160,7 +161,7 @@ fn the_time_until_everything_moves_again_is_measured_once_per_host() {
 }
 
 #[test]
-fn nobody_deposes_a_healthy_host_in_a_minute_of_bad_weather() {
+fn healthy_host_is_not_deposed_in_a_minute_of_bad_weather() {
     let mut plan = Plan::calm(9, 5);
     plan.direct = Weather::of(Duration::from_millis(60), Duration::from_millis(50), 0.05);
     plan.relay = plan.direct;

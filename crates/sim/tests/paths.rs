@@ -1,4 +1,4 @@
-//! Holds the standstills of the host's objects while paths come and go to the figures in `docs/recovery.md`.
+//! Checks that the host's objects stand still no longer than docs/recovery.md states, while paths come and go.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
@@ -6,8 +6,8 @@ use samovar_sim::{Scenario, Shape, Summary, Toy, run};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// The number of runs. `cargo xtask test` runs enough to show a broken rule; `prove` runs all that the documents state,
-/// and sets `SAMOVAR_MODEL=narrow`.
+/// The number of runs. `cargo xtask test` makes enough to show a broken rule. `cargo xtask prove` sets
+/// `SAMOVAR_MODEL=narrow`, and makes as many as the documents state.
 fn runs(quick: u64, all: u64) -> u64 {
     if std::env::var_os("SAMOVAR_MODEL").is_some() { all } else { quick }
 }
@@ -23,22 +23,22 @@ fn measure(scenario: &str, seeds: u64) -> Summary {
     summary
 }
 
-/// The standstills that a half and 95 of 100 do not exceed, in milliseconds. Standstills of one run depend on each
-/// other, and over streams they are as often 100 ms as 200, so it takes many runs. The longest depends on a
-/// single seed, so no test bounds it.
+/// The median and the 95th percentile of the standstills, in milliseconds. The standstills of one run depend on each
+/// other, and over streams they are as often 100 ms as 200 ms, so the test needs many runs. The longest standstill
+/// depends on a single seed, so no test bounds it.
 fn holes(scenario: &str, runs: u64) -> [f64; 2] {
     let mut summary = measure(scenario, runs);
     [0.5, 0.95].map(|share| summary.standstills.percentile(share))
 }
 
 #[test]
-fn a_step_up_leaves_no_hole() {
+fn better_path_causes_no_standstill() {
     let [median, most] = holes("hole-up", runs(10, 30));
     assert!(median <= 50.0 && most <= 70.0, "{median} and {most} ms");
 }
 
 #[test]
-fn a_path_that_dies_leaves_a_hole_of_a_doubt_and_a_trip_by_the_relay() {
+fn dead_path_causes_only_a_short_standstill() {
     let [median, most] = holes("hole-down", runs(10, 30));
     assert!(median <= 125.0 && most <= 150.0, "{median} and {most} ms");
     let [median, most] = holes("hole-one-way", runs(10, 30));
@@ -48,7 +48,7 @@ fn a_path_that_dies_leaves_a_hole_of_a_doubt_and_a_trip_by_the_relay() {
 }
 
 #[test]
-fn losses_seldom_send_a_packet_twice() {
+fn losses_seldom_make_packets_take_the_relay_too() {
     let [direct, relayed] = measure("hole-calm", runs(15, 60)).sent;
     assert!(relayed * 100 < direct, "{relayed} besides {direct}");
 }

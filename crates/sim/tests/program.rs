@@ -1,10 +1,10 @@
-//! The program itself: what it prints, and its exit codes.
+//! Tests the simulator's program: its output, and its exit codes.
 #![cfg(not(target_arch = "wasm32"))]
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
 use std::process::Command;
 
-/// The exit code, the standard output and the standard error output of a command.
+/// Runs a command. Returns its exit code, its standard output and its standard error output.
 fn run(line: &str) -> (i32, String, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_samovar-sim"));
     let output = program.args(line.split_whitespace()).output().unwrap();
@@ -13,7 +13,7 @@ fn run(line: &str) -> (i32, String, String) {
 }
 
 #[test]
-fn a_soak_sums_up_as_one_json_object() {
+fn soak_prints_one_json_object() {
     let (code, printed, complaint) = run("soak --seeds 0..2 --scenario host-crash --json");
     assert_eq!((code, complaint.as_str()), (0, ""));
     assert!(printed.starts_with('{') && printed.trim_end().ends_with('}') && printed.lines().count() == 1);
@@ -25,7 +25,7 @@ fn a_soak_sums_up_as_one_json_object() {
 }
 
 #[test]
-fn a_soak_prints_what_happened_and_how_fast_and_stops_when_its_minutes_are_over() {
+fn soak_prints_its_figures_and_stops_after_its_minutes() {
     let (code, printed, _) = run("soak --seeds 0..3 --scenario silent-death");
     assert_eq!(code, 0);
     for word in ["runs", "simulated hours", "host changes", "silent-death", "recoveries", "per core-hour"] {
@@ -37,7 +37,7 @@ fn a_soak_prints_what_happened_and_how_fast_and_stops_when_its_minutes_are_over(
 }
 
 #[test]
-fn a_replay_is_the_same_each_time_and_chaos_unless_told_otherwise() {
+fn replay_prints_the_same_run_and_defaults_to_chaos() {
     let (code, printed, _) = run("replay 3 --scenario host-crash");
     assert_eq!(code, 0);
     assert!(printed.contains("crashes") && printed.contains("HostChanged"), "it tells what happened");
@@ -46,14 +46,14 @@ fn a_replay_is_the_same_each_time_and_chaos_unless_told_otherwise() {
 }
 
 #[test]
-fn a_sound_seed_has_nothing_to_shrink() {
+fn shrinking_a_sound_seed_finds_no_broken_promise() {
     let (code, printed, _) = run("shrink 3 --scenario host-crash");
     assert!(code == 0 && printed.contains("no promise is broken"), "{printed}");
     assert_eq!(run("replay 3 --scenario host-crash --shrunk").1, run("replay 3 --scenario host-crash").1);
 }
 
 #[test]
-fn tables_have_a_row_for_each_thing_that_happens() {
+fn tables_have_a_row_for_each_scenario() {
     let (code, printed, _) = run("recovery --runs 1");
     assert!(code == 0 && printed.contains("`recovery-crash` | 1 | 1 |"), "{printed}");
     let (code, printed, _) = run("paths --runs 1 --by-host");
@@ -61,7 +61,7 @@ fn tables_have_a_row_for_each_thing_that_happens() {
 }
 
 #[test]
-fn who_asks_for_what_is_not_there_is_told_so() {
+fn wrong_arguments_are_named_on_standard_error() {
     for (line, named) in [("soak --seeds 1..2 --scenario tea", "tea"), ("brew", "brew"), ("replay", "SEED")] {
         let (code, _, complaint) = run(line);
         assert!(

@@ -1,4 +1,5 @@
-//! Holds recovery times to the figures in `docs/recovery.md`. Virtual time makes the figures the same on every machine.
+//! Checks that recovery times stay within the figures in `docs/recovery.md`. Virtual time makes them the same on
+//! every machine.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
@@ -7,8 +8,8 @@ use samovar_wire::Duration;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// The number of runs. `cargo xtask test` runs enough to show a broken rule; `prove` runs all that the documents state,
-/// and sets `SAMOVAR_MODEL=narrow`.
+/// The number of runs. `cargo xtask test` makes enough to show a broken rule. `cargo xtask prove` sets
+/// `SAMOVAR_MODEL=narrow`, and makes as many as the documents state.
 fn runs(quick: u64, all: u64) -> u64 {
     if std::env::var_os("SAMOVAR_MODEL").is_some() { all } else { quick }
 }
@@ -33,13 +34,13 @@ fn sorted(scenario: &str, seeds: u64, figure: impl Fn(&Recovery) -> Duration) ->
 }
 
 #[test]
-fn a_host_that_crashes_is_succeeded_without_asking() {
+fn crashed_host_is_succeeded_within_250_ms() {
     let [median, worst] = measure("recovery-crash", 9, |recovery| recovery.time);
     assert!(median <= 140 && worst <= 250, "{median} and {worst} ms");
 }
 
 #[test]
-fn a_host_that_dies_silently_is_missed_soon() {
+fn host_that_dies_silently_is_succeeded_within_500_ms() {
     let [median, worst] = measure("recovery-death", 9, |recovery| recovery.time);
     assert!(median <= 300 && worst <= 500, "{median} and {worst} ms");
 }
@@ -54,12 +55,12 @@ fn many_deaths_at_once_cost_little_more_than_one() {
 }
 
 #[test]
-fn who_plans_to_go_leaves_a_smaller_gap_than_the_weather_does() {
+fn host_that_plans_to_go_causes_no_standstill() {
     let seeds = runs(10, 60);
     let [usual, _] = measure("recovery-nothing", seeds, |recovery| recovery.gap);
     for scenario in ["recovery-hand-over", "recovery-leave"] {
         let gaps = sorted(scenario, seeds, |recovery| recovery.gap);
-        // One run in some may meet three losses in a row, as without a hand-over, so the longest gap is not judged.
+        // Some runs meet three losses in a row, as they may without a hand-over, so the longest gap is not judged.
         let [median, most] = [50, 95].map(|share| gaps[(gaps.len() - 1) * share / 100]);
         assert!(median <= usual, "{scenario}: {median} ms, and {usual} when nothing happens");
         assert!(most <= 50, "{scenario}: {most} ms");
@@ -67,10 +68,11 @@ fn who_plans_to_go_leaves_a_smaller_gap_than_the_weather_does() {
 }
 
 #[test]
-fn who_is_left_by_a_host_and_its_heir_at_once_goes_on() {
+fn member_goes_on_when_host_and_heir_leave_at_once() {
     for seed in 0..runs(15, 40) {
         let mut plan = Plan::calm(seed, 3);
-        // The heir has said to all that it leaves before its term is on disk, and so has the host.
+        // The heir's term is slow to reach the disk. By then the heir has told all that it leaves, and so has the
+        // host.
         plan.disk = Duration::from_millis(150);
         plan.strike(1_000, Fault::HandOver);
         plan.strike(1_000 + seed * 5, Fault::ClosePage(Who::Players(0b10)));
@@ -81,7 +83,7 @@ fn who_is_left_by_a_host_and_its_heir_at_once_goes_on() {
 }
 
 #[test]
-fn who_is_not_connected_to_the_relay_does_not_keep_others_from_succeeding() {
+fn backup_without_the_relay_does_not_block_a_hand_over() {
     for seed in 0..runs(8, 20) {
         let mut plan = Plan::calm(seed, 4);
         let group = Group { who: Who::Backup, relay: false };
@@ -97,7 +99,7 @@ fn who_is_not_connected_to_the_relay_does_not_keep_others_from_succeeding() {
 }
 
 #[test]
-fn two_who_are_left_without_a_relay_hand_over_and_leave() {
+fn host_of_two_hands_over_and_leaves_without_a_relay() {
     for (seed, fault) in
         (0..runs(6, 12)).flat_map(|seed| [(seed, Fault::HandOver), (seed, Fault::Leave(Who::Host))])
     {

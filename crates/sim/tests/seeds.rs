@@ -1,4 +1,4 @@
-//! Runs the seeds of past failures and a seed of every scenario, and checks that the same seed is the same run.
+//! Runs the seeds of past failures and a seed of every scenario, and checks that one seed always gives the same run.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
@@ -25,7 +25,7 @@ fn assert_sound(scenario: &Scenario, seed: u64, shape: Shape) {
     assert_eq!(outcome.violation, None, "{} seed {seed} in a {shape:?}", scenario.name);
 }
 
-/// Runs one half of the past seeds. The other half is a test of its own, so that two cores share the work.
+/// Runs one half of the past seeds. The other half runs in another test, so that two cores share the work.
 fn assert_past_sound(half: usize) {
     for (scenario, seed, shape) in past().skip(half).step_by(2) {
         assert_sound(scenario, seed, shape);
@@ -33,12 +33,12 @@ fn assert_past_sound(half: usize) {
 }
 
 #[test]
-fn what_failed_once_does_not_fail_again() {
+fn first_half_of_past_failures_passes() {
     assert_past_sound(0);
 }
 
 #[test]
-fn what_else_failed_once_does_not_fail_again() {
+fn second_half_of_past_failures_passes() {
     assert_past_sound(1);
 }
 
@@ -60,7 +60,7 @@ fn every_scenario_has_faults_that_strike() {
 }
 
 #[test]
-fn a_seed_is_one_run_with_or_without_a_full_trace() {
+fn seed_gives_the_same_run_with_or_without_a_full_trace() {
     let scenario = Scenario::named("chaos").unwrap();
     let [first, second, full] =
         [false, false, true].map(|is_full| run(scenario.plan(3), Toy::new(), is_full).trace);

@@ -6,23 +6,23 @@ use crate::{DecodeError, Reader, Writer};
 /// The body of CALL: asks another peer's game for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
-    /// The caller's number of the call; never used again.
+    /// The number that the caller gave the call. The caller uses each number once.
     pub number: u64,
     /// The method; the game's own numbering.
     pub method: u16,
-    /// The game's own.
+    /// The arguments; only the game reads them.
     pub bytes: &'a [u8],
 }
 
 impl<'a> Call<'a> {
-    /// Appends it.
+    /// Appends the call.
     pub fn encode(&self, out: &mut Writer<'_>) {
         out.varint(self.number);
         out.u16(self.method);
         out.bytes(self.bytes);
     }
 
-    /// Reads it.
+    /// Reads the call.
     ///
     /// # Errors
     /// Any [`DecodeError`].
@@ -41,9 +41,9 @@ impl<'a> Call<'a> {
 pub enum Reply<'a> {
     /// The game's answer.
     Done(&'a [u8]),
-    /// The game refused, by its own code.
+    /// The game refused, with a reason code of its own.
     Refused(u16),
-    /// There is no such method.
+    /// The called peer's game has no such method.
     NoSuchMethod,
     /// Too many calls of this caller are open.
     Busy,

@@ -1,16 +1,17 @@
-//! Packets and chunks that a member carries for two others (PROTOCOL §2.6).
+//! Packets and chunks that a member carries for two others, in bundles (PROTOCOL §2.6).
 //!
 //! ```text
 //! carried  = tag { peer length packet }
 //! tag      = 1 towards the carrier, 2 from it
 //! ```
 //!
-//! No packet and no chunk of a link begins with one of the tags.
+//! No packet and no chunk of a link begins with one of the tags, so a receiver can tell a bundle from those.
 
 use crate::limits::{BULK_CHUNK_MAX, PACKET_MAX};
 use crate::{DecodeError, Mode, PeerId, Reader, Writer};
 
-/// Bytes around one packet or chunk that is carried alone; links leave them free in theirs.
+/// The most bytes that a bundle adds to a single packet or chunk. Links make their packets and chunks this much
+/// smaller, so that each can be carried.
 pub const CARRIED_HEAD: usize = 16;
 
 /// The direction of a bundle.
@@ -101,7 +102,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn entries_come_back_as_they_went() {
+    fn entries_of_a_bundle_round_trip() {
         let all = [(7, &b"one"[..]), (9, &[3; 300]), (7, b"x")];
         for leg in [Leg::Up, Leg::Down] {
             let mut bytes = Vec::new();

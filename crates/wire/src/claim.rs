@@ -5,18 +5,18 @@ use crate::{DecodeError, ObjectId, PeerId, Reader, Stamp, Time, Writer};
 /// A member's request to the host about an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wish {
-    /// The member wants to own it.
+    /// The member wants to own the object.
     Request,
-    /// The member gives it back: the host shall own it.
+    /// The member gives the object back: the host shall own it.
     Release,
-    /// Another member shall own it.
+    /// Another member shall own the object.
     Transfer(PeerId),
-    /// The member touches it and wants to own it; of several the first wins.
+    /// The member touches the object and wants to own it. Of several members that touch it, the first wins.
     Touch,
 }
 
 impl Wish {
-    /// Its number on the wire.
+    /// The number of the request's kind on the wire.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -33,16 +33,16 @@ impl Wish {
 pub struct Request {
     /// The object.
     pub id: ObjectId,
-    /// The ownership that the member knows.
+    /// The stamp of the ownership that the member knows.
     pub known: Stamp,
-    /// Session time at which the member wished it.
+    /// Session time at which the member made the request.
     pub time: Time,
-    /// The request.
+    /// The request itself.
     pub wish: Wish,
 }
 
 impl Request {
-    /// Appends it.
+    /// Appends the body.
     pub fn encode(&self, out: &mut Writer<'_>) {
         out.object_id(self.id);
         out.stamp(self.known);
@@ -53,7 +53,7 @@ impl Request {
         }
     }
 
-    /// Reads it.
+    /// Reads the body.
     ///
     /// # Errors
     /// Any [`DecodeError`].
@@ -71,47 +71,47 @@ impl Request {
     }
 }
 
-/// Why a wish was not granted.
+/// The reason why a request was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Denial {
-    /// A member owns it, and its traits let others ask for it only while the host does.
+    /// A member owns the object, and its traits let members ask for it only while the host owns it.
     NotAvailable,
-    /// The host's game said no.
+    /// The host's game refused.
     Refused,
     /// The host knows no such object.
     Unknown,
-    /// The member, or the receiver of a transfer, owns as many objects as it may; or it asks too often.
+    /// The member, or the receiver of a transfer, owns as many objects as it may; or the member asks too often.
     TooMany,
-    /// Its traits let no member ask for it.
+    /// The object's traits let no member ask for it.
     Forbidden,
-    /// It waits for its previous owner.
+    /// The object is frozen: it waits for its previous owner.
     Frozen,
-    /// It changed its owner only just now.
+    /// The object changed its owner only just now.
     TooSoon,
-    /// The member that gives it away does not own it.
+    /// The member that gives the object away does not own it.
     NotOwner,
     /// The receiver of a transfer is no member.
     NotAMember,
-    /// Another member was faster.
+    /// Another member was faster: this one.
     LostTo(PeerId),
     /// No host answered in time. Never on the wire.
     NoAnswer,
 }
 
-/// The body of ANSWER: no. The host answers a granted wish with GRANT.
+/// The body of ANSWER, by which the host declines a request. When the host grants a request, it sends GRANT instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The object.
     pub id: ObjectId,
-    /// The number of the wish.
+    /// The number of the request's kind, as [`Wish::number`] gives it.
     pub wish: u8,
-    /// Why not.
+    /// The reason.
     pub denial: Denial,
 }
 
 impl Answer {
-    /// Appends it.
+    /// Appends the body.
     pub fn encode(&self, out: &mut Writer<'_>) {
         out.object_id(self.id);
         out.u8(self.wish);
@@ -133,7 +133,7 @@ impl Answer {
         }
     }
 
-    /// Reads it.
+    /// Reads the body.
     ///
     /// # Errors
     /// Any [`DecodeError`].

@@ -5,9 +5,9 @@
 pub enum Blame {
     /// Neither side: a planned end.
     Nobody,
-    /// The network or a machine: silence.
+    /// The network or a machine: the other end fell silent.
     Network,
-    /// The two ends are honest and have no common ground.
+    /// Neither end broke the rules, but the two cannot play together.
     Incompatible,
     /// The other end broke the rules.
     Misbehaviour,
@@ -43,9 +43,9 @@ macro_rules! close_codes {
 close_codes! {
     /// The peer left for good, of its own will.
     Left = 1000,
-    /// The seat was taken by a newer peer with its ticket: a reload, another tab.
+    /// A newer peer took the seat with its ticket, for example after a reload or in another tab.
     SeatTaken = 1001,
-    /// The peer goes away and may come back as a new one with its ticket: a page is unloaded.
+    /// The peer goes away, for example because its page is unloaded. It may come back as a new peer with its ticket.
     Away = 1003,
     /// The peer is not, or no longer, a member of the session that the other end is in.
     NotAMember = 1002,
@@ -57,9 +57,9 @@ close_codes! {
     ParameterMismatch = 3001,
     /// No seat is free.
     Full = 3002,
-    /// The host no longer admits anybody.
+    /// The host admits no newcomers any more.
     Closed = 3003,
-    /// The hash of a newcomer's ticket is that of another member's.
+    /// The hash of a newcomer's ticket equals that of another member's ticket.
     BadTicket = 3004,
     /// The host has put the peer out.
     PutOut = 3005,
@@ -71,11 +71,11 @@ close_codes! {
     LimitExceeded = 4002,
     /// A peer spoke for another: it created an object under another's id, or moved one that it was not granted.
     NotYours = 4003,
-    /// A peer acted as host, or showed a warrant, without a valid one.
+    /// A peer acted as host without a valid warrant, or showed an invalid one.
     BadWarrant = 4004,
     /// A message that this peer may not send, or not now.
     Unexpected = 4005,
-    /// A stamp of a term without a known warrant.
+    /// A stamp is of a term for which the receiver has no warrant.
     FutureStamp = 4006,
 }
 

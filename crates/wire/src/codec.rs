@@ -29,7 +29,7 @@ impl core::fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// A cursor over received bytes. Little-endian; variable-length integers are LEB128.
+/// A cursor over received bytes. Numbers are little-endian, and variable-length integers are LEB128.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
     /// The next `n` bytes.
     ///
     /// # Errors
-    /// `Truncated` when fewer are left; all reading methods share this.
+    /// `Truncated` when fewer are left. All reading methods give this error.
     pub fn bytes(&mut self, n: usize) -> Result<&'a [u8], DecodeError> {
         let (head, tail) = self.rest.split_at_checked(n).ok_or(DecodeError::Truncated)?;
         self.rest = tail;
@@ -177,7 +177,7 @@ impl<'a> Writer<'a> {
         Self { out }
     }
 
-    /// Bytes in the buffer, those from before included.
+    /// The number of bytes in the buffer, including those from before this writer.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.out.len()
@@ -254,7 +254,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn varints_come_back_and_overlong_ones_are_refused() {
+    fn varints_round_trip_and_overlong_ones_are_refused() {
         for value in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX] {
             let mut bytes = Vec::new();
             Writer::new(&mut bytes).varint(value);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_beyond_the_limit_is_refused_before_anything_is_read() {
+    fn a_length_beyond_the_limit_is_refused_before_reading() {
         let mut bytes = Vec::new();
         Writer::new(&mut bytes).varint(u64::MAX);
         assert_eq!(Reader::new(&bytes).prefixed(100), Err(DecodeError::TooLarge));

@@ -17,7 +17,7 @@ pub trait Message: Encode + Decode<()> {
     fn check(&self) -> Result<(), DecodeError>;
 }
 
-/// Decodes one message of at most `LIMIT` bytes, in memory as on the wire, and demands that every byte is used.
+/// Decodes one message of at most `LIMIT` bytes, both on the wire and in memory. Every byte must be used.
 ///
 /// # Errors
 /// `TooLarge` beyond the limit, `Trailing` when bytes are left, otherwise `Invalid`.
@@ -40,7 +40,7 @@ pub fn decode<T: Message, const LIMIT: usize>(bytes: &[u8]) -> Result<T, DecodeE
 
 /// Appends one message.
 pub fn encode<T: Message>(message: &T, out: &mut Vec<u8>) {
-    // The error is dropped unread: its formatting alone adds kilobytes to a page.
+    // The error is dropped, because the code that formats it would add kilobytes to a page.
     let bytes = bincode::encode_to_vec(message, bincode::config::standard()).ok();
     let bytes = bytes.expect("messages hold no type whose encoding can fail, and a Vec takes them all");
     out.extend_from_slice(&bytes);
@@ -51,11 +51,13 @@ pub fn encode<T: Message>(message: &T, out: &mut Vec<u8>) {
 pub enum PeerControl {
     /// The first message of a peer that wants to be a member, to the host.
     Hello(Hello),
-    /// From the host: the ticket of this hash, which the receiver sent, opens its seat again. All backups know it.
+    /// From the host: the ticket with this hash, which the receiver drew, opens its seat from now on. All backups
+    /// know the hash.
     Welcome(TicketHash),
-    /// Every peer that adopts a warrant passes it on, on each of its links, before any message under it.
+    /// To all: a warrant that the sender has adopted. The sender passes it on over each of its links, before any
+    /// message under its term.
     Warrant(Warrant),
-    /// To the host: how fit the sender is to host.
+    /// To the host: the sender's fitness to host.
     Standing(Standing),
     /// To all: the sender's opinion of its host, in place of its previous one (PROTOCOL §4.10).
     Opinion(Opinion),
@@ -70,7 +72,7 @@ pub struct Hello {
     pub params: u64,
     /// The member's name.
     pub name: String,
-    /// The application's own bits: colour, robot.
+    /// The game's own bits, such as a colour or whether the member is a robot.
     pub attributes: u32,
     /// The hash of the ticket that the sender has drawn for its seat.
     pub ticket: TicketHash,
@@ -78,30 +80,30 @@ pub struct Hello {
     pub resume: [Option<ShownTicket>; RESUME_MAX],
 }
 
-/// A member's fitness to host. The host publishes it, and all rank by it (PROTOCOL §4.1).
+/// A member's fitness to host. The host publishes it, and all members rank candidates by it (PROTOCOL §4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Standing {
     /// Whether the member is there to play.
     pub presence: Presence,
-    /// The number of members that it reaches directly, at most 31.
+    /// The number of members that the member reaches directly, at most 31.
     pub reach: u8,
 }
 
 /// Whether a member is there to play. A member whose game stands still hosts only if no other can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub enum Presence {
-    /// Its page is hidden, and its game still makes steps.
+    /// The member's page is hidden, and its game still makes steps.
     Hidden,
-    /// Its page is visible; always for programs.
+    /// The member's page is visible. A program always counts as visible.
     Visible,
-    /// Its game makes no steps, whether its page is visible or not.
+    /// The member's game makes no steps, whether its page is visible or not.
     Still,
 }
 
-/// A member's whole statement in elections. The newest replaces all before.
+/// A member's whole statement in elections. The newest one replaces all earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Opinion {
-    /// The term that the sender lives under.
+    /// The sender's present term.
     pub term: Term,
     /// The host of that term.
     pub host: PeerId,
@@ -109,20 +111,20 @@ pub struct Opinion {
     pub missed: bool,
     /// Whether the sender reaches the relay, as far as it knows; false while it does not miss its host.
     pub relay: bool,
-    /// The sender's last vote, if its term is above the sender's term.
+    /// The sender's last vote, if that was for a term above the sender's present one.
     pub vote: Option<Vote>,
-    /// The heir of the sender, if it hosts.
+    /// The heir that the sender names, if it hosts.
     pub heir: Option<PeerId>,
 }
 
 impl Opinion {
-    /// The opinion of a member that is content with its host.
+    /// The opinion of a member that does not miss its host, and has not voted.
     #[must_use]
     pub const fn content(term: Term, host: PeerId) -> Self {
         Self { term, host, missed: false, relay: false, vote: None, heir: None }
     }
 
-    /// Whether the warrant of the sender's term implies the whole opinion.
+    /// Whether the warrant of the sender's term implies the whole opinion, so that it need not be sent.
     #[must_use]
     pub fn is_implied(&self) -> bool {
         self.term.is_witnessed() && *self == Self::content(self.term, self.host)
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_may_not_travel_is_refused() {
+    fn a_forbidden_or_overlong_name_is_refused() {
         for name in ["a\u{202e}b", &"x".repeat(81), "a\nb"] {
             let mut bytes = Vec::new();
             encode(&hello(name), &mut bytes);

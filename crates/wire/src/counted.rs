@@ -1,7 +1,7 @@
 //! Enums that index tables.
 
-/// Declares an enum with `COUNT` and `index()`, so that a table of `COUNT` places has one for each variant: none can be
-/// added to the enum and forgotten in the table.
+/// Declares an enum with `COUNT` and `index()`, so that a table of `COUNT` places has one for each variant. A new
+/// variant enlarges the table, so no variant can lack a place.
 ///
 /// ```
 /// samovar_wire::counted! {
@@ -28,12 +28,12 @@ macro_rules! counted {
 
         #[allow(dead_code, reason = "not every table is walked and indexed")]
         impl $name {
-            /// All of them, in the order of their indices.
+            /// All variants, in the order of their indices.
             $vis const ALL: [Self; [$(stringify!($variant)),+].len()] = [$(Self::$variant),+];
-            /// How many there are.
+            /// The number of variants.
             $vis const COUNT: usize = Self::ALL.len();
 
-            /// The place in a table of [`Self::COUNT`] places.
+            /// The variant's place in a table of [`Self::COUNT`] places.
             #[must_use]
             $vis const fn index(self) -> usize {
                 self as usize

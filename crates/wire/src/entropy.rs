@@ -14,7 +14,7 @@ pub fn digest(parts: &[&[u8]]) -> [u8; 32] {
 }
 
 /// A generator good enough for tickets and ids: SHA-256 of the seed and a counter (NIST SP 800-90A's Hash_DRBG
-/// without reseeding). As unpredictable as its seed; the driver seeds it from the system's randomness.
+/// without reseeding). It is as unpredictable as its seed, which the driver takes from the system's randomness.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Entropy {
     seed: [u8; 32],

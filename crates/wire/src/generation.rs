@@ -1,11 +1,11 @@
-//! The association of two peers that a packet belongs to (PROTOCOL §2.2).
+//! Generations tell which link between two peers a packet belongs to (PROTOCOL §2.2).
 
 use crate::DecodeError;
 
-/// The number of generations; after the last the first comes again.
+/// The number of generations. The first one follows the last.
 const GENERATIONS: u8 = 15;
 
-/// The number of one peer's links to another, modulo: from 1 to 15, then from 1 again.
+/// The number of a peer's link to another peer. It counts from 1 to 15, and then from 1 again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation(u8);
 
@@ -34,9 +34,9 @@ impl Generation {
 /// The generations of both ends, as the sender of a packet or chunk knows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Generations {
-    /// The sender's; `None` for a sender without a link, which can only close one.
+    /// The generation of the sender's link; `None` if the sender has no link, and only tells the receiver to close.
     pub sender: Option<Generation>,
-    /// The receiver's; `None` when the sender has not heard of it yet.
+    /// The generation of the receiver's link; `None` while the sender has not heard of it.
     pub receiver: Option<Generation>,
 }
 
@@ -46,7 +46,7 @@ impl Generations {
     /// The generations of a peer's first link before it hears anything.
     pub const FIRST: Self = Self { sender: Some(Generation::FIRST), receiver: None };
 
-    /// The byte that states both.
+    /// The byte that states both generations.
     #[must_use]
     pub fn encode(self) -> u8 {
         let nibble = |generation: Option<Generation>| generation.map_or(0, |generation| generation.0);
@@ -72,7 +72,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn the_newer_generation_is_known_across_the_wrap() {
+    fn newer_generation_is_recognised_across_the_wrap() {
         let mut generation = Generation::FIRST;
         for _ in 0..40 {
             let mut later = generation;

@@ -4,8 +4,9 @@ use core::fmt;
 
 use bincode::{Decode, Encode};
 
-/// One process that runs a session: a tab, a native robot. The relay draws the id at random, so that no peer can
-/// arrange to be next in line, and never uses it again: a player who comes back to a seat is a new peer.
+/// One process in a session, such as a browser tab or a native program. The relay draws the id at random, so that no
+/// peer can choose one that makes it the next host. An id is never used again: a player who comes back to a seat is a
+/// new peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct PeerId(pub u32);
 
@@ -33,15 +34,15 @@ impl fmt::Display for PeerId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct SeatId(pub u16);
 
-/// One session, from its founding to its end. The relay draws it; a code can be used again, a session cannot.
+/// One session, from its founding to its end. The relay draws it; a code can be used again, a session's id cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct SessionId(pub u64);
 
 /// The number of a host's term; it grows at each host change (PROTOCOL §4.10).
 ///
-/// The relay gives out *witnessed* terms: multiples of 256, the founder's is 256. Members that cannot reach the relay
-/// vote for the terms after it. So a witnessed term beats every voted one before it, and the votes of sides that know
-/// different witnessed terms never meet in one term.
+/// The relay gives out *witnessed* terms: the multiples of 256, of which the founder's is 256. Members that cannot
+/// reach the relay vote for the terms between these. So a witnessed term beats every voted one before it. Two sides of
+/// a partition that know different witnessed terms never vote in the same term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Term(pub u64);
 
@@ -55,7 +56,7 @@ impl Term {
         Self((self.0 | 255).saturating_add(1))
     }
 
-    /// The next term that members can vote for; `None` after 255 of them without the relay.
+    /// The next term that members can vote for; `None` after 255 voted terms in a row.
     #[must_use]
     pub const fn next_voted(self) -> Option<Self> {
         if self.0 & 255 == 255 { None } else { Some(Self(self.0 + 1)) }
@@ -67,7 +68,7 @@ impl Term {
         self.0 & 255 == 0
     }
 
-    /// The witnessed term that this one counts on from; a witnessed term itself.
+    /// The highest witnessed term that is not above this one. A witnessed term is its own base.
     #[must_use]
     pub const fn base(self) -> Self {
         Self(self.0 & !255)
@@ -89,7 +90,7 @@ impl fmt::Display for Term {
 pub struct ObjectId {
     /// The peer that created it; zero for the session object.
     pub creator: PeerId,
-    /// Sequential per creator, from 1.
+    /// The number of the object among those of its creator, from 1.
     pub number: u32,
 }
 
@@ -113,8 +114,8 @@ impl Kind {
     pub const SESSION: Self = Self(0);
 }
 
-/// The secret that takes a member's seat back, once. The member draws it and shows it only to a host that shall seat it
-/// again.
+/// The secret by which a member takes its seat back, once. The member draws the ticket, and shows it only to a host
+/// that shall seat it again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ticket {
     /// The session that the seat is in.
@@ -123,7 +124,7 @@ pub struct Ticket {
     pub secret: [u8; 16],
 }
 
-/// A ticket as a host is shown it, which makes it void.
+/// A ticket in the form in which a peer shows it to a host. A shown ticket is void.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct ShownTicket(pub [u8; 16]);
 
@@ -138,9 +139,9 @@ impl Ticket {
         ShownTicket(self.secret).hash()
     }
 
-    /// The form of this ticket for the host of a session. A host that begins the ticket's session anew holds the hash
-    /// of a hash and needs the hash alone. So a host that lists another session under the same code learns nothing that
-    /// opens the seat.
+    /// The form in which a peer shows this ticket to the host of a session. The host of the ticket's own session gets
+    /// the secret. A host that founded that session anew knows only the hash of the hash, so it gets the hash. A host
+    /// that lists another session under the same code thus learns nothing that opens the seat.
     #[must_use]
     pub fn shown_to(&self, session: SessionId) -> ShownTicket {
         if session == self.session { ShownTicket(self.secret) } else { ShownTicket(self.hash().0) }
@@ -176,7 +177,7 @@ impl ShownTicket {
 }
 
 impl TicketHash {
-    /// The hash that a session holds if it is begun anew from the kept state of another.
+    /// The hash that a session holds for this ticket if it is founded anew from kept state: the hash of this hash.
     #[must_use]
     pub fn again(&self) -> Self {
         ShownTicket(self.0).hash()
@@ -200,8 +201,8 @@ impl fmt::Debug for ShownTicket {
 pub struct GameCode(String);
 
 impl GameCode {
-    /// Reads a code as a person typed it: white space around it and lower case are forgiven.
-    /// `None` when it is not a code.
+    /// Reads a code as a person typed it: white space around it is ignored, and lower case is accepted. `None` when
+    /// the text is not a code.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -237,7 +238,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn codes_are_forgiven_case_and_space_and_nothing_else() {
+    fn codes_may_have_lower_case_and_outer_spaces_only() {
         assert_eq!(GameCode::parse(" tea-4 ").map(|c| c.0), Some("TEA-4".to_owned()));
         for bad in ["", "AB", "ABCDEFGHIJKLM", "A B", "<b>", "ÄÖÜ", "---"] {
             assert_eq!(GameCode::parse(bad), None, "{bad}");

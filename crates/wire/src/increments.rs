@@ -1,8 +1,8 @@
 //! Small counts in few bits: the delivery report in a causal message (PROTOCOL §4.13).
 //!
-//! Under uniform chatter each other member sends one message on average between two of this member's, and none half of
-//! the time. Unary coding is best for that, at two bits each. Where a few talk and most listen, Elias' gamma code is
-//! shorter. The first bit tells which of the two follows.
+//! When all members send equally often, each other member sends one message on average between two of this member's,
+//! and none in half of the cases. Unary coding is best for such counts, at two bits each. When few members send and
+//! most only listen, Elias' gamma code is shorter. The first bit says which of the two codes follows.
 
 use crate::{DecodeError, Reader};
 
@@ -82,7 +82,7 @@ impl Source<'_, '_> {
         Ok(number - 1)
     }
 
-    /// The remaining bits of the last byte must be zero.
+    /// Checks that the remaining bits of the last byte are zero.
     fn end(self) -> Result<(), DecodeError> {
         let padding = self.byte & ((1_u16 << self.left) - 1) as u8;
         if padding == 0 { Ok(()) } else { Err(DecodeError::Invalid) }
@@ -113,7 +113,7 @@ pub fn encode(increments: &[u32], out: &mut Vec<u8>) {
 /// Reads a list of `count` numbers; allocates at most in proportion to `count`.
 ///
 /// # Errors
-/// `Truncated`, or `Invalid` for a number above [`INCREMENT_MAX`] or a remaining bit in the last byte.
+/// `Truncated`, or `Invalid` for a number above [`INCREMENT_MAX`] or a bit that is set behind the last number.
 pub fn decode(count: usize, reader: &mut Reader<'_>) -> Result<Vec<u32>, DecodeError> {
     if count == 0 {
         return Ok(Vec::new());
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn every_list_comes_back_in_its_shorter_code() {
+    fn every_list_round_trips_in_the_shorter_code() {
         assert_eq!(round_trip(&[]), 0);
         assert_eq!(round_trip(&[0; 7]), 1);
         assert_eq!(round_trip(&[0; 15]), 2);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn any_bytes_are_a_list_or_refused() {
+    fn any_bytes_decode_to_a_list_or_are_refused() {
         let mut entropy = Entropy::new([2; 32]);
         for _ in 0..2_000 {
             let bytes = entropy.bytes();

@@ -3,8 +3,8 @@
 use crate::limits::INPUT_MAX;
 use crate::{DecodeError, Duration, Reader, SeatId, Term, Writer};
 
-/// The time for which the holders keep an input: long before its end its effect is in the host's objects, and these
-/// have reached the backups.
+/// The time for which the holders keep an input. Long before this time is over, the host's objects show the input's
+/// effect, and the backups have those objects.
 pub const INPUT_KEPT_FOR: Duration = Duration::from_millis(10_000);
 
 /// One input; the body of INPUT is one or more of them.
@@ -12,16 +12,17 @@ pub const INPUT_KEPT_FOR: Duration = Duration::from_millis(10_000);
 pub struct Input<'a> {
     /// The seat of the input.
     pub seat: SeatId,
-    /// The time for which the receiver keeps it, in milliseconds; at most [`INPUT_KEPT_FOR`].
+    /// The time for which the receiver keeps the input, in milliseconds; at most [`INPUT_KEPT_FOR`].
     pub left: u16,
-    /// Its number; above all earlier ones of its seat, whoever sat there. At least 1.
+    /// The input's number, at least 1. It is above all earlier numbers of the seat, also above those of members that
+    /// sat there before.
     pub number: u64,
-    /// The game's own.
+    /// The content; only the game reads it.
     pub bytes: &'a [u8],
 }
 
 impl<'a> Input<'a> {
-    /// Appends it.
+    /// Appends the input.
     pub fn encode(&self, out: &mut Writer<'_>) {
         out.u16(self.seat.0);
         out.u16(self.left);
@@ -29,7 +30,7 @@ impl<'a> Input<'a> {
         out.prefixed(self.bytes);
     }
 
-    /// Reads it.
+    /// Reads the input.
     ///
     /// # Errors
     /// Any [`DecodeError`].
@@ -50,22 +51,22 @@ impl<'a> Input<'a> {
 pub struct Held {
     /// The sender's present term. A host sends this only while it may act as host.
     pub term: Term,
-    /// The number of the sender's view. A sender with an older view does not know yet which backup the host has named.
-    /// It counts a host's HELD only once it does.
+    /// The number of the sender's view. A member counts a HELD of the host only if this view is not newer than its
+    /// own, because a newer view may name a backup that the member does not know yet.
     pub view: u64,
-    /// The number of the last held input.
+    /// The number of the last input that the sender holds.
     pub number: u64,
 }
 
 impl Held {
-    /// Appends it.
+    /// Appends the body.
     pub fn encode(&self, out: &mut Writer<'_>) {
         out.varint(self.term.0);
         out.varint(self.view);
         out.varint(self.number);
     }
 
-    /// Reads it.
+    /// Reads the body.
     ///
     /// # Errors
     /// Any [`DecodeError`].
@@ -84,12 +85,12 @@ pub struct Told {
 }
 
 impl Told {
-    /// Appends it.
+    /// Appends the body.
     pub fn encode(&self, out: &mut Writer<'_>) {
         out.varint(self.term.0);
     }
 
-    /// Reads it.
+    /// Reads the body.
     ///
     /// # Errors
     /// Any [`DecodeError`].

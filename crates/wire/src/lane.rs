@@ -1,23 +1,23 @@
-//! The ways of a message on a link, and the receipt that its sender keeps (PROTOCOL §3).
+//! How messages travel on a link, and the receipts that their senders keep (PROTOCOL §3).
 
-/// The streams that a reliable message can be ordered in.
+/// The number of reliable lanes. Each is an ordered stream of messages.
 pub const RELIABLE_LANES: u8 = 4;
-/// The channels of sequenced messages.
+/// The number of channels for sequenced messages.
 pub const SEQUENCED_CHANNELS: u8 = 4;
 
-/// The way of a message on a link.
+/// How a message travels on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lane {
-    /// Once and in order with the others of the same lane, below [`RELIABLE_LANES`]. Lanes do not wait for each other:
-    /// messages of two lanes may arrive in any order.
+    /// Each message arrives once, and in order with the others of its lane. The lane's number is below
+    /// [`RELIABLE_LANES`]. Lanes do not wait for each other: messages of two lanes may arrive in any order.
     Reliable(u8),
-    /// At most once, in any order, or not at all. Fits one packet.
+    /// A message arrives at most once, in any order. It fits one packet.
     Unreliable,
-    /// At most once, never after a newer one of the same channel, below [`SEQUENCED_CHANNELS`]. Only the newest
-    /// message of a channel waits to be sent. Fits one packet.
+    /// A message arrives at most once, and never after a newer one of its channel. The channel's number is below
+    /// [`SEQUENCED_CHANNELS`]. Only the newest message of a channel waits to be sent. A message fits one packet.
     Sequenced(u8),
-    /// Large messages, once and in order, slowly: after everything else. A message is delivered after those that were
-    /// queued before it in [`Lane::SESSION`].
+    /// For large messages. They arrive once and in order, but slowly, since everything else is sent first. A message
+    /// is delivered after those that were queued before it in [`Lane::SESSION`].
     Bulk,
 }
 
@@ -28,7 +28,7 @@ impl Lane {
     /// The game's first own lane.
     pub const GAME: Self = Self::Reliable(1);
 
-    /// Whether such a lane exists.
+    /// Whether the number of the lane or channel exists.
     #[must_use]
     pub const fn is_valid(self) -> bool {
         match self {

@@ -51,11 +51,11 @@ pub use warrant::{PeerPass, Signature, Warrant};
 /// Version of everything in the wire document. Peers and relays of different versions refuse each other (PROTOCOL §1).
 pub const PROTOCOL_VERSION: u16 = 7;
 
-/// The service of a path for bytes (PROTOCOL §2).
+/// How a path treats the bytes that it carries (PROTOCOL §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
-    /// May lose, duplicate and reorder. Packets.
+    /// The path may lose, duplicate and reorder. It carries packets.
     Unreliable,
-    /// In order and complete while the path lives. Bulk only.
+    /// Bytes arrive in order, and none is missing while the path lives. It carries bulk chunks only.
     Reliable,
 }

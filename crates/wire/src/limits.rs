@@ -11,8 +11,8 @@ pub const MESSAGE_MAX: usize = 64 * 1_024;
 pub const APP_MESSAGE_MAX: usize = 16 * 1_024;
 /// Largest input in bytes.
 pub const INPUT_MAX: usize = 1_024;
-/// Inputs of one member that others may hold at a time; one counts until [`crate::input::INPUT_KEPT_FOR`] after it was
-/// accepted.
+/// Inputs of one member that others may hold at a time; an input counts until [`crate::input::INPUT_KEPT_FOR`] after
+/// it was accepted.
 pub const INPUTS_MAX: usize = 256;
 /// Bytes of these inputs.
 pub const INPUTS_BYTES_MAX: usize = 16 * 1_024;
@@ -20,8 +20,9 @@ pub const INPUTS_BYTES_MAX: usize = 16 * 1_024;
 pub const INPUTS_PER_SEAT_MAX: usize = 1_024;
 /// Bytes of these inputs.
 pub const INPUTS_BYTES_PER_SEAT_MAX: usize = 64 * 1_024;
-/// Items of one order's stream that some member may still lack. The owner keeps them and sends no more beyond. Others
-/// learn later than the owner that all have an item, so they keep twice as many.
+/// Items of one order's stream that some member may still lack. The owner keeps these items, and sends no further one
+/// beyond this number. Other members learn later than the owner that all have an item, so they keep up to twice as
+/// many.
 pub const UNSTABLE_MAX: usize = 1_024;
 /// Bytes of these items.
 pub const UNSTABLE_BYTES_MAX: usize = 256 * 1_024;
@@ -31,14 +32,14 @@ pub const ITEM_MAX: usize = APP_MESSAGE_MAX + 256;
 pub const SEGMENT_MAX: usize = 1_000;
 /// Segments of the session's lane that a sender may have in flight, and a receiver must hold, on one link.
 pub const SEGMENT_WINDOW: u64 = 256;
-/// The same for each of the game's lanes.
+/// The same limit for each of the game's lanes.
 pub const GAME_SEGMENT_WINDOW: u64 = 64;
-/// Largest unreliable or sequenced message that a link takes, in bytes: it shares its packet with a header and an
-/// answer or two.
+/// Largest unreliable or sequenced message that a link takes, in bytes. The rest of its packet is for the header and
+/// a frame or two that answer the other end, such as PONG.
 pub const DATAGRAM_MAX: usize = 1_100;
 /// Most unreliable messages of one packet, in DATAGRAM frames with a length.
 pub const UNRELIABLE_PER_PACKET: usize = 64;
-/// Largest message that rides in every packet, in bytes.
+/// Largest message of a PIGGYBACK frame in bytes. Such a frame goes with packets that are sent anyway.
 pub const PIGGYBACK_MAX: usize = 16;
 /// Bytes of the bulk stream that a sender may have in flight on one link.
 pub const BULK_WINDOW: u64 = 256 * 1_024;
@@ -46,8 +47,8 @@ pub const BULK_WINDOW: u64 = 256 * 1_024;
 pub const FIELDS_MAX: usize = 64;
 /// Largest field of an object in bytes.
 pub const FIELD_MAX: usize = 255;
-/// Largest state of an object in bytes, all texts together: the limit of its owner. A receiver may have more for a
-/// moment, when the fields that grew arrive before those that shrank.
+/// Largest state of an object in bytes, all its texts together. The limit holds at the owner. A receiver may have
+/// more for a moment, when the texts that grew arrive before those that shrank.
 pub const STATE_MAX: usize = 8 * 1_024;
 /// Most objects one peer may have alive at a time.
 pub const OBJECTS_PER_PEER_MAX: usize = 1_024;
@@ -55,9 +56,9 @@ pub const OBJECTS_PER_PEER_MAX: usize = 1_024;
 pub const OBJECTS_AT_HOST_MAX: usize = 16 * OBJECTS_PER_PEER_MAX;
 /// Most members of a session.
 pub const MEMBERS_MAX: usize = 32;
-/// Tickets that a HELLO shows.
+/// The most tickets that a HELLO shows.
 pub const RESUME_MAX: usize = 4;
-/// Backups of a host.
+/// The most backups of a host.
 pub const BACKUPS_MAX: usize = 2;
 /// Most seats of a session, the empty ones that wait for their member included.
 pub const SEATS_MAX: usize = 48;
@@ -75,11 +76,11 @@ pub const DESCRIPTION_MAX: usize = 8 * 1_024;
 pub const LOCKSTEP_INPUT_MAX: usize = 64;
 /// Most frames in one lockstep datagram.
 pub const LOCKSTEP_RUN_MAX: usize = 63;
-/// Most frames that a member sends a new host, and most that are compared with each other.
+/// Most frames that a member sends to a new host, and most frames whose checksums the host sends for a comparison.
 pub const LOCKSTEP_TOLD_MAX: usize = 255;
 /// Largest state of a game in lockstep, for a late joiner, in bytes: it fits one message with its head.
 pub const LOCKSTEP_STATE_MAX: usize = 60 * 1_024;
-/// Most fields that a game in lockstep tells apart when two states differ.
+/// Most fields that a game in lockstep names when two states differ.
 pub const LOCKSTEP_FIELDS_MAX: usize = 64;
 /// Longest name of such a field, in bytes of UTF-8.
 pub const LOCKSTEP_FIELD_NAME_MAX: usize = 32;

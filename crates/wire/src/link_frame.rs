@@ -8,9 +8,9 @@ use crate::{CloseCode, DecodeError, Generations, Reader, Writer};
 pub const ACK_HISTORY: u64 = 256;
 /// SEGMENT frames of one lane in one packet, at most; this keeps truncated segment numbers unambiguous.
 pub const SEGMENTS_PER_PACKET: usize = 64;
-/// The header without an ack; an ack adds two bytes and its history.
+/// Bytes of a header without an ack. An ack adds two bytes and its history.
 pub const HEADER_MIN: usize = 4;
-/// The largest header.
+/// Bytes of the largest header.
 pub const HEADER_MAX: usize = HEADER_MIN + 2 + HISTORY_BYTES;
 /// Bytes of a SEGMENT or SEQUENCED frame before its content, at most.
 pub const SEGMENT_HEAD_MAX: usize = 1 + 2 + 2;
@@ -30,10 +30,10 @@ const PONG: u8 = 0x04;
 const BULK_ACK: u8 = 0x05;
 const PIGGYBACK: u8 = 0x06;
 const CLOSE: u8 = 0x07;
-/// SEGMENT of lane 0; each lane has two kinds, the odd one ends its message.
+/// The kind of a SEGMENT frame of lane 0. Each lane has two kinds. The odd one marks the last segment of a message.
 const SEGMENT: u8 = 0x10;
 const SEGMENT_END: u8 = SEGMENT + 2 * RELIABLE_LANES;
-/// SEQUENCED of channel 0.
+/// The kind of a SEQUENCED frame of channel 0. The other channels follow.
 const SEQUENCED: u8 = 0x18;
 const SEQUENCED_END: u8 = SEQUENCED + SEQUENCED_CHANNELS;
 
@@ -56,14 +56,15 @@ impl AckHistory {
         self.words.get(bit as usize / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
     }
 
-    /// Notes a packet; one too old to be described is not noted.
+    /// Marks the packet `1 + bit` before the newest as received. The history has no place for older packets, and
+    /// ignores them.
     pub fn set(&mut self, bit: u64) {
         if let Some(word) = self.words.get_mut(bit as usize / 64) {
             *word |= 1 << (bit % 64);
         }
     }
 
-    /// Moves all bits back by `by`, for a newer newest packet.
+    /// Moves all bits back by `by`, because a packet that is newer by `by` has become the newest.
     pub fn age(&mut self, by: u64) {
         let (whole, part) = ((by / 64).min(self.words.len() as u64) as usize, by % 64);
         for at in (0..self.words.len()).rev() {
@@ -85,7 +86,7 @@ impl AckHistory {
         self
     }
 
-    /// The bits that are set, from the newest packet on back.
+    /// The numbers of the set bits, from the newest packet backwards.
     pub fn bits(&self) -> impl Iterator<Item = u64> + use<> {
         let words = self.words;
         (0u64..).zip(words).flat_map(|(index, mut word)| {
@@ -97,14 +98,14 @@ impl AckHistory {
         })
     }
 
-    /// Bytes up to the last one with a bit set.
+    /// The number of bytes up to the last one with a bit set.
     fn byte_len(&self) -> usize {
         let words = (0..).zip(&self.words).filter(|(_, word)| **word != 0);
         words.last().map_or(0, |(index, word)| index * 8 + 8 - word.leading_zeros() as usize / 8)
     }
 }
 
-/// A packet's report of the packets received.
+/// A report of the packets that the sender has received, carried by each of its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The newest packet received, truncated.
@@ -116,11 +117,11 @@ pub struct Ack {
 /// The header of every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketHeader {
-    /// The association that the packet belongs to.
+    /// The generations of the link that the packet belongs to.
     pub generations: Generations,
     /// The packet's number, truncated.
     pub number: u16,
-    /// The packets received; `None` before the first.
+    /// The packets that the sender has received; `None` before the first.
     pub ack: Option<Ack>,
 }
 
@@ -188,18 +189,18 @@ pub enum Frame<'a> {
     Segment {
         /// The lane, below [`RELIABLE_LANES`].
         lane: u8,
-        /// Its place in the lane, truncated.
+        /// The number of the segment in its lane, truncated.
         number: u16,
-        /// Whether it ends its message.
+        /// Whether the segment ends its message.
         last: bool,
-        /// At most [`SEGMENT_MAX`] bytes.
+        /// The piece, at most [`SEGMENT_MAX`] bytes.
         bytes: &'a [u8],
     },
     /// A sequenced message.
     Sequenced {
         /// The channel, below [`SEQUENCED_CHANNELS`].
         channel: u8,
-        /// Its place in the channel, truncated.
+        /// The number of the message in its channel, truncated.
         number: u16,
         /// The message.
         bytes: &'a [u8],
@@ -219,11 +220,11 @@ pub enum Frame<'a> {
         /// Session time at the answer, in microseconds; zero while the sender does not know it.
         session: u64,
     },
-    /// Everything of the bulk stream before this offset was delivered.
+    /// The sender of this frame has delivered everything of the bulk stream before this offset.
     BulkAck(u64),
-    /// An unreliable message that goes with packets and causes neither a packet nor an ack.
+    /// An unreliable message that goes with packets that are sent anyway. It causes neither a packet nor an ack.
     Piggyback(&'a [u8]),
-    /// The link ends here.
+    /// The sender ends the link, for this reason.
     Close(CloseCode),
 }
 
@@ -315,7 +316,7 @@ impl<'a> Frames<'a> {
 /// A chunk of the bulk stream (PROTOCOL §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BulkChunk<'a> {
-    /// The association that the chunk belongs to.
+    /// The generations of the link that the chunk belongs to.
     pub generations: Generations,
     /// The offset of the bytes in the stream.
     pub offset: u64,
@@ -353,7 +354,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn frames_come_back_as_they_went() {
+    fn frames_and_their_header_round_trip() {
         let frames = [
             Frame::Segment { lane: 0, number: 7_000, last: true, bytes: b"hello" },
             Frame::Segment { lane: 3, number: 65_535, last: false, bytes: b"" },
@@ -411,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_ages_as_a_list_of_bits_does() {
+    fn an_ack_history_ages_like_a_list_of_bits() {
         let mut history = AckHistory::default();
         let mut model = vec![false; ACK_HISTORY as usize];
         for (n, by) in [1u64, 3, 64, 1, 63, 65, 128, 2, 130, 1, 300, 5].into_iter().enumerate() {
@@ -430,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn truncated_numbers_expand_to_the_nearest() {
+    fn truncated_numbers_expand_to_the_nearest_number() {
         for expected in [0u64, 5, 40_000, 65_535, 65_536, 1 << 33] {
             for delta in [-30_000i64, -1, 0, 1, 30_000] {
                 let Some(number) = expected.checked_add_signed(delta) else { continue };

@@ -1,7 +1,7 @@
 //! Lockstep: the players' inputs, the frames that the host makes of them, and the checks that keep members alike
 //! (PROTOCOL §4.15).
 //!
-//! A frame is sent as its changes: nearly all inputs are those of the frame before.
+//! Frames are sent as changes, because nearly all inputs equal those of the frame before.
 
 mod message;
 mod run;
@@ -12,29 +12,31 @@ pub use run::{Change, FrameChanges, Frames, Run, SeatChange};
 use crate::limits::LOCKSTEP_RUN_MAX;
 use crate::{DecodeError, Reader, Term, Writer};
 
-/// The upper bits of a datagram's first byte; the lower ones are the number of its frames.
+/// Marks frames from the host. The lower six bits of a datagram's first byte hold the number of its frames; this flag
+/// and [`CHECK`] are the bits above them.
 const FRAMES: u8 = 0x80;
+/// In a member's inputs: a check follows.
 const CHECK: u8 = 0x40;
-/// In a datagram of frames: the run is full.
+/// In frames from the host, the same bit says that the run is full.
 const FULL: u8 = CHECK;
 
-/// The largest distance between two frames that a datagram states.
+/// The largest distance between two frames that a datagram can state.
 const APART_MAX: i64 = 1 << 20;
 
 /// The head of a lockstep datagram, before its run. Frame numbers are truncated; a receiver expands them around the
 /// last frame that it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagram {
-    /// A member sends the host its inputs, and its last frame.
+    /// A member sends its inputs to the host, and says which frame it has last.
     Inputs {
         /// The member's present term.
         term: Term,
-        /// The newest frame that it has given an input for, and the last of the run; truncated.
+        /// The newest frame for which the member has given an input. It is the last frame of the run. Truncated.
         newest: u16,
         /// How many frames `newest` is ahead of the last frame that the member knows.
         ahead: i32,
-        /// Bits 32 to 47 of the member's chain of checksums after that last frame; `None` before its game has stepped
-        /// so far.
+        /// Bits 32 to 47 of the member's chain of checksums after that last frame; `None` until its game has stepped
+        /// that frame.
         check: Option<u16>,
     },
     /// The host sends frames to a member.
@@ -43,14 +45,14 @@ pub enum Datagram {
         term: Term,
         /// The last frame of the run; truncated.
         last: u16,
-        /// How far the member's inputs at the host are ahead of the last decided frame; negative when the member is
-        /// late.
+        /// How many frames the member's inputs at the host are ahead of the last decided frame; negative when the
+        /// member is late.
         lead: i32,
     },
 }
 
 impl Datagram {
-    /// Appends the body of LOCKSTEP, datagram.
+    /// Appends the body of a LOCKSTEP datagram.
     pub fn encode(&self, run: &Run, out: &mut Writer<'_>) {
         let frames = run.frames().min(LOCKSTEP_RUN_MAX) as u8;
         match *self {
@@ -73,7 +75,8 @@ impl Datagram {
         out.bytes(run.bytes());
     }
 
-    /// Reads it, with the frames of its run; the last of them is `newest` or `last`. Each input has `input_size` bytes.
+    /// Reads the body of a LOCKSTEP datagram: its head, and the frames of its run. The last frame has the number
+    /// `newest` or `last`. Each input has `input_size` bytes.
     ///
     /// # Errors
     /// Any [`DecodeError`].
@@ -99,7 +102,7 @@ impl Datagram {
     }
 }
 
-/// A signed number as an unsigned one: 0, −1, 1, −2, …
+/// Appends a signed number as an unsigned one: 0, −1, 1, −2, … become 0, 1, 2, 3, …
 fn encode_apart(apart: i32, out: &mut Writer<'_>) {
     let apart = i64::from(apart).clamp(-APART_MAX, APART_MAX);
     out.varint(((apart << 1) ^ (apart >> 63)).cast_unsigned());
@@ -129,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_come_back_and_truncated_ones_never_do() {
+    fn datagrams_round_trip_and_truncated_ones_do_not() {
         let mut run = Run::new();
         assert!(frames().iter().all(|changes| run.push(changes, 1_000)));
         let inputs = Datagram::Inputs { term: Term(256), newest: 65_535, ahead: 40_000, check: Some(9) };
@@ -150,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn full_runs_come_back() {
+    fn full_runs_round_trip() {
         let told = Datagram::Frames { term: Term(256), last: 3, lead: 1 };
         let mut bytes = Vec::new();
         told.encode(&Run::full(2, vec![1, 2, 3, 4]), &mut Writer::new(&mut bytes));
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_without_changes_costs_nothing_and_a_change_two_bytes() {
+    fn unchanged_frames_take_no_bytes_and_a_change_takes_two() {
         let mut run = Run::new();
         (0..6).for_each(|_| assert!(run.push(&[], 100)));
         assert_eq!(run.bytes().len(), 0);

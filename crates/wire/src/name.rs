@@ -1,14 +1,14 @@
 //! Names of members: the rule for the wire, and how a driver makes typed text fit (PROTOCOL §1).
 //!
-//! The wire refuses a name that breaks the rule and never changes one: joiners, selectors and marks belong to the
-//! script that they stand in. Only Unicode's tables tell where one visible character ends; a browser and a native
-//! library have them, and [`fit`] takes their clusters.
+//! The wire refuses a name that breaks the rule, and never changes a name, because joiners, selectors and marks have
+//! a meaning in their script. Only Unicode's tables tell where a visible character ends. Browsers and native
+//! libraries have these tables, and [`fit`] takes the clusters that they find.
 
 use crate::limits::{NAME_CLUSTERS_MAX, NAME_MAX};
 
-/// The name of the relay's own peers; no other peer is shown by it.
+/// The name of the relay's own peers. No other peer is shown under it.
 pub const RELAY: &str = "The relay";
-/// The name that others are shown by if theirs is [`RELAY`].
+/// The name under which other peers are shown if they call themselves [`RELAY`].
 pub const NOT_RELAY: &str = "Player";
 
 /// Characters of typed text that [`tidy`] reads, at most.
@@ -21,7 +21,7 @@ pub fn is_valid(name: &str) -> bool {
     name.len() <= NAME_MAX && !name.chars().any(is_forbidden)
 }
 
-/// Whether a name shows anything: one of blanks, joiners and marks alone does not.
+/// Whether a name shows anything. A name that consists of blanks, joiners and marks only does not.
 #[must_use]
 pub fn has_ink(name: &str) -> bool {
     name.chars().any(|c| !c.is_whitespace() && !is_inkless(c))
@@ -32,7 +32,7 @@ pub fn has_ink(name: &str) -> bool {
 #[must_use]
 pub fn is_relays(name: &str) -> bool {
     fn letters(name: &str) -> impl Iterator<Item = char> {
-        // Only A to Z become one of these letters in lower case.
+        // Only A to Z have these letters as their lower case.
         name.chars().filter(|&c| !c.is_whitespace() && !is_inkless(c)).map(|c| c.to_ascii_lowercase())
     }
     letters(name).eq(letters(RELAY))
@@ -104,7 +104,8 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    /// Persian with a non-joiner, Hindi and Sinhala with joiners, a family, skin, keycap, flags, a variant of a kanji.
+    /// Characters of several code points: Persian with a non-joiner, Hindi and Sinhala with joiners, a family, a skin
+    /// tone, a keycap, flags, and a variant of a kanji.
     const NAMES: [&str; 9] = [
         "می\u{200c}خواهم",
         "क्\u{200d}ष",
@@ -118,7 +119,7 @@ mod tests {
     ];
 
     #[test]
-    fn names_of_any_script_travel_as_they_are() {
+    fn names_of_any_script_are_valid_and_stay_unchanged() {
         for name in NAMES.into_iter().chain(["Ann", "مريم", "<b>hi</b>", ""]) {
             assert!(is_valid(name), "{name}");
             assert_eq!(tidy(name), name);
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn typed_text_is_tidied() {
+    fn typed_text_loses_forbidden_characters_and_padding() {
         assert_eq!(tidy("  Ann \u{202e}\n Bo\u{200b}\u{feff}  "), "Ann Bo");
         assert_eq!(tidy("\u{0}\u{7f}\u{2028}"), "");
         assert_eq!(tidy(&"x".repeat(10_000)).len(), TYPED_MAX);
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_relays_name_is_known_in_disguise() {
+    fn disguised_forms_of_the_relays_name_are_recognised() {
         for name in [
             "The relay",
             "the RELAY",
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn names_without_ink_are_known() {
+    fn names_that_show_nothing_are_recognised() {
         for name in ["", "   ", "\u{200d}\u{200d}", "\u{3164}", "\u{301}\u{301}", "\u{e000}", "\u{200f}"] {
             assert!(!has_ink(name), "{name:?}");
         }

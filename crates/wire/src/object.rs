@@ -14,7 +14,7 @@ pub enum MessageKind {
     Control = 1,
     /// An object's creator announces it.
     Create = 2,
-    /// An object's new owner announces itself; acts as CREATE.
+    /// An object's new owner announces itself. For a receiver that does not know the object, this acts as CREATE.
     Migrate = 3,
     /// The host gives an object to the receiver.
     Grant = 4,
@@ -26,15 +26,16 @@ pub enum MessageKind {
     Destroy = 7,
     /// Several announcements in one, for a newcomer.
     Snapshot = 8,
-    /// The game's own.
+    /// A message of the game.
     App = 9,
-    /// The fields of objects that a peer may lack; the only datagram about objects.
+    /// Fields of objects that the receiver may lack. This is the only datagram about objects.
     Frame = 10,
-    /// Runs of objects that have ended: from the host to a newcomer, and between members and host when a peer is gone.
+    /// Runs of objects that have ended. The host tells a newcomer, and members and host tell each other when a peer
+    /// is gone.
     Deaths = 11,
     /// A member asks the host to change the owner of an object.
     Request = 12,
-    /// The host declines.
+    /// The host declines a request for an object.
     Answer = 13,
     /// Asks another peer's game for a result.
     Call = 14,
@@ -46,11 +47,11 @@ pub enum MessageKind {
     Focus = 17,
     /// The sender's objects that the receiver is kept up to date about.
     Sight = 18,
-    /// The host granted objects to others.
+    /// The host reports that it granted objects to other members.
     Granted = 19,
     /// Members' inputs for the host's game.
     Input = 20,
-    /// The sender holds inputs of the receiver.
+    /// The sender holds the receiver's inputs, up to a number.
     Held = 21,
     /// A member has sent a new host all inputs that it holds.
     Told = 22,
@@ -110,17 +111,18 @@ impl MessageKind {
 pub struct Announcement<'a> {
     /// The object.
     pub id: ObjectId,
-    /// The owner: the sender, in a grant the receiver, in an orphan report the peer that is gone.
+    /// The owner. In a grant this is the receiver, in an orphan report the peer that is gone, otherwise the sender.
     pub owner: PeerId,
-    /// The ownership.
+    /// The stamp of the ownership.
     pub stamp: Stamp,
     /// The creator's choices.
     pub traits: Traits,
     /// Session time at which the state was sampled.
     pub sampled: Time,
-    /// The owner's frame that this is a baseline of; zero if no updates follow: in a grant and in an orphan report.
+    /// The number of the owner's frame that this state belongs to. Later frames can use it as a baseline. It is zero
+    /// in a grant and in an orphan report, because no frame builds on those.
     pub frame: u64,
-    /// The fields, to be read with [`FieldList`].
+    /// The fields, still encoded. [`FieldList::iter`] reads them.
     pub fields: FieldList<'a>,
 }
 
@@ -176,7 +178,7 @@ impl<'a> Announcement<'a> {
         Self { id, owner, stamp, traits, sampled, frame: 0, fields }
     }
 
-    /// The same announcement as a baseline in a frame of its owner.
+    /// The same announcement, as the state in this frame of the owner.
     #[must_use]
     pub const fn in_frame(self, frame: u64) -> Self {
         Self { frame, ..self }
@@ -207,7 +209,7 @@ impl<'a> Announcement<'a> {
 pub struct Update<'a> {
     /// The object.
     pub id: ObjectId,
-    /// The ownership under which the sender speaks.
+    /// The stamp of the ownership under which the sender changes the object.
     pub stamp: Stamp,
     /// Session time at which the newest of these fields was sampled.
     pub sampled: Time,
@@ -255,7 +257,7 @@ pub fn encode_update_head(id: ObjectId, stamp: Stamp, age: Duration, count: u8, 
 pub struct Destroy {
     /// The object.
     pub id: ObjectId,
-    /// The ownership under which it was destroyed.
+    /// The stamp under which the object was destroyed.
     pub stamp: Stamp,
 }
 
@@ -269,26 +271,26 @@ impl Destroy {
     }
 }
 
-/// The host's word that it granted an object; GRANTED is a list of these.
+/// The host's statement that it granted an object. GRANTED is a list of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granted {
     /// The object.
     pub id: ObjectId,
-    /// The ownership that it was granted under.
+    /// The stamp of the granted ownership.
     pub stamp: Stamp,
     /// The member that owns it now.
     pub owner: PeerId,
 }
 
 impl Granted {
-    /// Appends it.
+    /// Appends the entry.
     pub fn encode(&self, out: &mut Writer<'_>) {
         out.object_id(self.id);
         out.stamp(self.stamp);
         out.u32(self.owner.0);
     }
 
-    /// Reads one.
+    /// Reads one entry.
     ///
     /// # Errors
     /// `Truncated`, or `Invalid`.
@@ -297,7 +299,7 @@ impl Granted {
     }
 }
 
-/// Objects of one creator, numbered without gaps, that have ended; DEATHS is a list of these.
+/// A run of ended objects: those of one creator from `first` to `last`, without gaps. DEATHS is a list of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deaths {
     /// The creator.
@@ -306,12 +308,12 @@ pub struct Deaths {
     pub first: u32,
     /// The highest number.
     pub last: u32,
-    /// The stamp under which they ended, or the highest of them.
+    /// The stamp under which they ended, or the highest if there were several.
     pub stamp: Stamp,
 }
 
 impl Deaths {
-    /// Appends it.
+    /// Appends the entry.
     pub fn encode(&self, out: &mut Writer<'_>) {
         out.u32(self.creator.0);
         out.varint(u64::from(self.first));
@@ -319,7 +321,7 @@ impl Deaths {
         out.stamp(self.stamp);
     }
 
-    /// Reads one.
+    /// Reads one entry.
     ///
     /// # Errors
     /// `Truncated`, or `Invalid`.
@@ -336,22 +338,22 @@ pub const SAMPLE_UNIT: u64 = 128;
 /// The head of a FRAME, between its kind byte and the coded states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHead {
-    /// The sender's number of the frame; it grows over all receivers.
+    /// The number of the frame. The sender counts the frames to all receivers together.
     pub frame: u64,
-    /// Session time in units of [`SAMPLE_UNIT`]; all states of the frame were sampled before.
+    /// Session time in units of [`SAMPLE_UNIT`]; no state of the frame was sampled later.
     pub base: u64,
     /// The number of states that follow.
     pub count: u8,
-    /// Frames from this one back to the first baseline, from there to the second, and from there to the third; zero
-    /// for none.
+    /// Distances in frames: from this frame back to the first baseline, from there back to the second, and from there
+    /// back to the third. Zero stands for no baseline.
     pub baselines: [u8; 3],
 }
 
 impl FrameHead {
-    /// The most bytes that it takes.
+    /// The most bytes that the head takes.
     pub const LEN_MAX: usize = 10 + 10 + 4;
 
-    /// Appends it.
+    /// Appends the head.
     pub fn encode(&self, out: &mut Writer<'_>) {
         out.varint(self.frame);
         out.varint(self.base);
@@ -359,7 +361,7 @@ impl FrameHead {
         out.bytes(&self.baselines);
     }
 
-    /// Reads it; the coded states remain in the reader.
+    /// Reads the head. The coded states remain in the reader.
     ///
     /// # Errors
     /// `Truncated`, or `Invalid`.

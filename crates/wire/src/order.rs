@@ -9,10 +9,10 @@ use crate::{DecodeError, PeerId, Reader, Term, Writer};
 /// Bytes of items that fit one frame with the longest head.
 pub const ITEMS_BYTES_MAX: usize = MESSAGE_MAX - 64;
 
-/// The number of a view over all terms: a later term's views come after all views of an earlier one.
+/// Identifies a view across terms: all views of a later term come after those of an earlier term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ViewId {
-    /// The term in which it was published.
+    /// The term in which the view was published.
     pub term: Term,
     /// The number of the view.
     pub number: u64,
@@ -76,7 +76,7 @@ pub struct Report {
     pub view: ViewId,
     /// The sender's epoch; 0 for a newcomer without one.
     pub epoch: u64,
-    /// Whether the link is a new one: the receiver shall send again what the sender lacks.
+    /// Whether the receiver shall send again the items that the sender lacks: on a new link, or after a gap.
     pub again: bool,
     /// How many items of the sender's own stream all members have.
     pub stable: u64,
@@ -108,7 +108,8 @@ pub struct Install {
     pub host: PeerId,
     /// The members of that view, in ascending order.
     pub members: Vec<PeerId>,
-    /// The epoch that the receiver reported, so that it can tell an answer to an older report.
+    /// The receiver's epoch in the report that this answers. By this the receiver recognises an answer to an older
+    /// report.
     pub asked: u64,
     /// How many items of each stream of the previous epoch count; `None` for a receiver that was not in it.
     pub cut: Option<Vec<u64>>,
@@ -124,7 +125,7 @@ pub enum Frame<'a> {
     Items {
         /// How many items of the stream are safe: enough members hold them that they cannot be lost.
         safe: u64,
-        /// How many of them all members have.
+        /// How many items of the stream all members have.
         stable: u64,
         /// The items.
         run: Run<'a>,
@@ -137,8 +138,8 @@ pub enum Frame<'a> {
     Fill(PeerId, Run<'a>),
     /// A new epoch.
     Install(Install),
-    /// How many items of the host's stream the sender has, and messages for the host to order; the numbers are the
-    /// sender's own.
+    /// Messages for the host to order, under numbers of the sender's own. The first field says how many items of the
+    /// host's stream the sender has.
     Submit(u64, Run<'a>),
 }
 
@@ -322,17 +323,17 @@ impl<'a> Frame<'a> {
         Ok(frame)
     }
 }
-/// A game's message in an order, with its receiver: the items of a session's orders.
+/// A game's message in an order, with its receiver. A session's orders carry letters as their items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Letter<'a> {
     /// The receiver; `None` for all.
     pub to: Option<PeerId>,
-    /// The game's own.
+    /// The message; only the game reads it.
     pub message: &'a [u8],
 }
 
 impl<'a> Letter<'a> {
-    /// Bytes in front of the message, at most.
+    /// The most bytes in front of the message.
     pub const HEAD_MAX: usize = 5;
 
     /// The letter's bytes.

@@ -5,7 +5,7 @@
 
 use crate::DecodeError;
 
-/// A smaller range is widened by a byte.
+/// The coder widens a range below this by a byte.
 const RANGE_MIN: u32 = 1 << 24;
 
 /// Zeros that an encoder may leave out at the end, and that a decoder then reads.
@@ -27,7 +27,8 @@ pub struct Mark {
     /// The last byte, which a carry may still change; `pending` bytes `ff` follow it.
     cache: u8,
     pending: u32,
-    /// Whether the byte in `cache` is a real one; the first is not.
+    /// Whether `cache` holds a byte of the output. Its first value does not, because the coder leaves out the first
+    /// byte.
     started: bool,
 }
 
@@ -87,7 +88,7 @@ impl<'a> RangeEncoder<'a> {
         self.out.len() + self.state.pending as usize + 5
     }
 
-    /// The present place.
+    /// The present place, for [`RangeEncoder::rewind`].
     #[must_use]
     pub const fn mark(&self) -> Mark {
         Mark { len: self.out.len(), ..self.state }
@@ -101,7 +102,7 @@ impl<'a> RangeEncoder<'a> {
 
     /// Ends the coder, with as few bytes as possible. Bytes before `start` are not the coder's.
     pub fn finish(mut self, start: usize) {
-        // Takes the number in the range with the most zeros at its end.
+        // Takes the number in the range that has the most zero bits at its end.
         let last = self.state.low + u64::from(self.state.range) - 1;
         let zeros = (0..=33).rev().find(|&n| last >> n << n >= self.state.low).unwrap_or(0);
         self.state.low = last >> zeros << zeros;
@@ -150,7 +151,8 @@ impl<'a> RangeDecoder<'a> {
         self.code = self.code << 8 | u32::from(byte);
     }
 
-    /// The next value of 2^`bits`; call [`RangeDecoder::consume`] next, with the part that the value is in.
+    /// The next value, below 2^`bits`. The caller must then call [`RangeDecoder::consume`] with the part that the
+    /// value is in.
     #[must_use]
     pub const fn peek(&self, bits: u32) -> u32 {
         let value = self.code / (self.range >> bits);
@@ -208,7 +210,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn coded_numbers_come_back_and_end_with_the_bytes() {
+    fn coded_numbers_round_trip_and_use_all_bytes() {
         let mut dice = Entropy::new([3; 32]);
         for round in 0..2_000 {
             let parts: Vec<(u32, u32, u32)> = (0..dice.number() % 60)
@@ -242,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn certainty_costs_nothing() {
+    fn parts_of_probability_one_take_no_bytes() {
         let mut bytes = Vec::new();
         let mut encoder = RangeEncoder::new(&mut bytes);
         (0..1_000).for_each(|_| encoder.part(0, 1 << 15, 15));
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_behind_the_end_is_noticed() {
+    fn reading_past_the_end_is_detected() {
         let mut decoder = RangeDecoder::new(&[]);
         for _ in 0..100 {
             let _ = decoder.bits(16);

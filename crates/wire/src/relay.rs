@@ -21,9 +21,9 @@ const FORWARD: u8 = 1;
 pub enum RelayFrame<'a> {
     /// A [`ToRelay`] or [`FromRelay`].
     Control(&'a [u8]),
-    /// A packet or bulk chunk; the peer is the receiver on the way in and the sender on the way out.
+    /// A packet or bulk chunk that the relay forwards.
     Forward {
-        /// Receiver or sender.
+        /// The receiver on the way to the relay, the sender on the way from it.
         peer: PeerId,
         /// Whether the payload is a packet or a chunk.
         mode: Mode,
@@ -69,7 +69,7 @@ impl<'a> RelayFrame<'a> {
         bytes
     }
 
-    /// Turns a message from `from` into the one that its receiver gets, in place: only the peer changes.
+    /// Turns a message that `from` sent into the one that its receiver gets, in place. Only the peer's id changes.
     pub fn readdress(bytes: &mut [u8], from: PeerId) {
         if let Some(peer) = bytes.get_mut(1..5) {
             peer.copy_from_slice(&from.0.to_le_bytes());
@@ -90,24 +90,26 @@ impl<'a> RelayFrame<'a> {
 pub enum ToRelay {
     /// The first message: the sender's purpose.
     Enter(Enter),
-    /// Claims the next witnessed term for a member: the claimant misses the host, or is the host and hands over
-    /// (PROTOCOL §5.5).
+    /// Claims the next witnessed term for a member: the claimant misses the host, or is the host and renews its term
+    /// or hands over (PROTOCOL §5.5).
     Claim(Term, PeerId),
-    /// For another member, or for the relay itself by [`PeerId::RELAY`]: opens data channels to the sender.
+    /// A step in opening data channels to the sender. It is for another member, or for the relay itself with
+    /// [`PeerId::RELAY`].
     Signal(PeerId, Signal),
-    /// Answers a probe.
+    /// Answers the probe with this number.
     Alive(u64),
-    /// The host's heartbeat.
+    /// From the host: the game's entry in the list of games.
     Listing(Listing),
     /// The sender leaves for good.
     Leave,
     /// From the host: the members, itself first and the others in the order of succession. Only they count when the
     /// relay decides claims.
     Members(Vec<PeerId>),
-    /// The host is silent for longer than usual: it may be missed soon, so the relay shall probe it now. This withdraws
-    /// an earlier claim of the sender, which hears the host again.
+    /// Asks the relay to probe the host now, because the host is silent for longer than usual. It also withdraws an
+    /// earlier claim of the sender: a member that claimed and now only doubts the host has heard it again.
     Doubt,
-    /// The sender goes and may come back as a new peer: a page is unloaded. Otherwise like [`ToRelay::Leave`].
+    /// The sender goes and may come back as a new peer, for example because its page is unloaded. Otherwise like
+    /// [`ToRelay::Leave`].
     Away,
     /// From the host: this peer shall not come back to the game, and no newcomer from its address shall enter.
     Bar(PeerId),
@@ -131,10 +133,10 @@ pub enum Purpose {
     Create(Option<GameCode>),
     /// To join a game.
     Join(GameCode),
-    /// To be the same peer again, after the connection or the relay was lost.
+    /// To be the same peer again, after the peer's connection or the relay was lost.
     Resume(GameCode, PeerPass, Warrant),
-    /// To be in a game again as a new peer, as a member of the session of this pass: by joining it, or by founding the
-    /// game anew if no member is left to join.
+    /// To come back to a game as a new peer. The pass shows that the peer was a member of the session. The peer joins
+    /// the game, or founds it anew if no member is left.
     Rejoin(GameCode, PeerPass),
     /// To join the fullest public game that is open and has the same parameters, or to found one.
     Match,
@@ -152,9 +154,9 @@ pub enum Signal {
 /// The directory's entry of a game.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Listing {
-    /// Members now.
+    /// The number of members now.
     pub players: u8,
-    /// Members at most.
+    /// The largest number of members.
     pub capacity: u8,
     /// Whether newcomers are admitted. Members that come back always are.
     pub open: bool,
@@ -171,13 +173,13 @@ pub struct Listing {
 pub enum FromRelay {
     /// Answers [`Enter`].
     Entered(Entered),
-    /// Answers [`Enter`]; the relay then closes the connection.
+    /// Answers [`Enter`], or a breach of the protocol. The relay then closes the connection.
     Refused(Refusal),
-    /// From another member, or from the relay itself by [`PeerId::RELAY`].
+    /// A step in opening data channels, from another member, or from the relay itself with [`PeerId::RELAY`].
     Signal(PeerId, Signal),
-    /// A term has a host: to the claimant, and to every connected member.
+    /// A term has a host. The relay sends this to the claimant and to every connected member.
     Issued(Warrant),
-    /// Answers a claim: not granted.
+    /// The relay does not grant the claim of this term.
     Denied(Term, Denial),
     /// Asks whether the peer is alive; the answer repeats the number.
     Probe(u64),
@@ -185,10 +187,10 @@ pub enum FromRelay {
     Gone(PeerId),
     /// The relay lives. Sent every two seconds, because a page does not see a WebSocket's own pings.
     Pulse,
-    /// The relay stops within this many seconds, and founds no more games.
+    /// The relay stops within this many seconds. It founds no more games.
     Draining(u16),
-    /// The host's connection closed. A receiver that misses the host, too, adopts this warrant; before that it counts
-    /// for nothing.
+    /// The host's connection closed, and this warrant is in reserve. A receiver adopts it once it misses the host,
+    /// too. Until then the warrant has no effect.
     Successor(Warrant),
     /// The relay answers offers to [`PeerId::RELAY`]: packets can take data channels to it. Sent once, after
     /// [`FromRelay::Entered`].
@@ -210,7 +212,7 @@ pub struct Entered {
     pub session: SessionId,
 }
 
-/// Why the relay does not let a peer in.
+/// The reason why the relay does not let a peer in, or closes its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum Refusal {
     /// No game has this code.
@@ -225,9 +227,9 @@ pub enum Refusal {
     Version(u16),
     /// Another game, or other parameters.
     Parameters,
-    /// The pass or warrant is not the relay's.
+    /// The relay did not sign the pass or warrant, or not for this game.
     BadPass,
-    /// The relay has as many games, or the game as many connections, as allowed.
+    /// The relay has reached its limit of games or connections, or the game has reached its limit of connections.
     Busy,
     /// A message that breaks the protocol.
     Misbehaved,
@@ -239,14 +241,15 @@ pub enum Refusal {
     Reserved,
 }
 
-/// Why a claim was not granted.
+/// The reason why a claim was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Denial {
     /// The host answered the relay's probe.
     HostIsAlive,
     /// Another member has the term already, and its warrant was sent before this; or the claim was withdrawn.
     Stale,
-    /// The claimant is no member by the host's report; or the host has no heir, or its heir is not connected.
+    /// The claimant is no member, as far as the relay knows. Or the claimant is the host, and its candidate is no
+    /// member or not connected.
     NotAMember,
 }
 
@@ -326,7 +329,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_forwarded_packet_changes_its_peer_and_nothing_else() {
+    fn readdressing_changes_only_the_peer_of_a_packet() {
         let mut bytes = RelayFrame::forward(PeerId(7), Mode::Reliable, b"abc");
         RelayFrame::readdress(&mut bytes, PeerId(9));
         let expected = RelayFrame::Forward { peer: PeerId(9), mode: Mode::Reliable, payload: b"abc" };

@@ -27,7 +27,7 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `sides`, or 0 if `sides` is 0. Small numbers are likelier by `sides` in 2^64.
+    /// A number below `sides`, or 0 if `sides` is 0. The bias towards small numbers is at most `sides` in 2^64.
     pub const fn roll(&mut self, sides: u64) -> u64 {
         let number = self.number();
         if sides == 0 { 0 } else { number % sides }
@@ -43,7 +43,7 @@ impl Rng {
         self.roll(of) < times
     }
 
-    /// One element, each as likely as the others; `None` of an empty list.
+    /// One element, each as likely as the others; `None` if the list is empty.
     pub fn pick<T: Clone>(&mut self, among: &[T]) -> Option<T> {
         among.get(self.index(among.len())).cloned()
     }
@@ -56,7 +56,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn the_sequence_is_the_published_one() {
+    fn sequence_equals_the_published_one() {
         let mut rng = Rng::new(1_234_567);
         let published = [
             6_457_827_717_110_365_317,

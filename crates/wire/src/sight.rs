@@ -1,17 +1,17 @@
-//! A member's area of interest, and its owners' answers (PROTOCOL §4.9).
+//! A member's area of interest, and what the owners of objects answer (PROTOCOL §4.9).
 
 use crate::{DecodeError, ObjectId, Reader, Stamp, Writer};
 
 /// Most entries of one SIGHT.
 pub const SIGHTS_MAX: usize = 64;
 
-/// A ball in the game's world, in which a member wants to be kept up to date. A place of two numbers has zero as the
-/// third.
+/// A ball in the game's world. A member wants to be kept up to date about the objects inside. An object whose place
+/// has two numbers has zero as the third.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Focus {
-    /// Its centre, in the unit of the places.
+    /// The ball's centre, in the unit of the objects' places.
     pub center: [f32; 3],
-    /// Its radius, finite and not negative.
+    /// The ball's radius, finite and not negative.
     pub radius: f32,
 }
 
@@ -51,19 +51,19 @@ impl Focus {
     }
 }
 
-/// An entry of SIGHT: whether the receiver is told the object's changes from now on.
+/// An entry of SIGHT. It says whether the sender tells the receiver the object's changes from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
     /// The object, which the sender owns.
     pub id: ObjectId,
-    /// The ownership.
+    /// The stamp of the sender's ownership.
     pub stamp: Stamp,
-    /// Whether it is kept up to date.
+    /// Whether the sender keeps the receiver up to date.
     pub current: bool,
 }
 
 impl Sight {
-    /// Appends one entry of a SIGHT; a byte with their number stands before the first.
+    /// Appends one entry of a SIGHT. A byte with the number of entries comes before the first.
     pub fn encode(&self, out: &mut Writer<'_>) {
         out.object_id(self.id);
         out.stamp(self.stamp);

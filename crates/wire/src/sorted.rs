@@ -1,14 +1,14 @@
 //! A map and a set of few entries, sorted in a vector: ordered like the standard library's, at a tenth of the machine
 //! code per type. A page has tens of such types, and its size counts.
 //!
-//! Inserting and removing cost in proportion to the entries behind: about a microsecond among thousands. For more
-//! entries take a `BTreeMap`.
+//! The cost of inserting and removing grows with the number of entries behind the place: it is about a microsecond
+//! among thousands. For more entries take a `BTreeMap`.
 
 use core::borrow::Borrow;
 use core::mem;
 
-/// Sorts a short list by insertion, and keeps the order of equals. The standard library's sorts are faster on long
-/// lists, and cost kilobytes of machine code per type.
+/// Sorts a short list by insertion, and keeps the order of equal entries. The standard library's sorts are faster on
+/// long lists, and cost kilobytes of machine code per type.
 pub fn sort_by_key<T, K: Ord>(list: &mut [T], mut key: impl FnMut(&T) -> K) {
     for end in 1..list.len() {
         let mut place = end;
@@ -81,7 +81,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.find(key).is_ok()
     }
 
-    /// Sets the value of a key; the value before.
+    /// Sets the value of a key. Returns the value before.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {
             Ok(at) => Some(mem::replace(&mut self.0[at].1, value)),
@@ -92,7 +92,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
     }
 
-    /// Removes a key; its value.
+    /// Removes a key. Returns its value.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -100,7 +100,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.find(key).ok().map(|at| self.0.remove(at).1)
     }
 
-    /// The entry of a key, which may be empty.
+    /// The place of a key, whether the key has a value or not.
     pub const fn entry(&mut self, key: K) -> Entry<'_, K, V> {
         Entry { map: self, key }
     }
@@ -185,7 +185,7 @@ pub struct Entry<'a, K, V> {
 }
 
 impl<'a, K: Ord, V> Entry<'a, K, V> {
-    /// The value; `make` makes it if there is none.
+    /// The value; inserts what `make` returns if there is none.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> &'a mut V {
         let entries = &mut self.map.0;
         let at = match entries.binary_search_by(|(known, _)| known.cmp(&self.key)) {
@@ -198,12 +198,12 @@ impl<'a, K: Ord, V> Entry<'a, K, V> {
         &mut entries[at].1
     }
 
-    /// The value; `value` if there is none.
+    /// The value; inserts `value` if there is none.
     pub fn or_insert(self, value: V) -> &'a mut V {
         self.or_insert_with(|| value)
     }
 
-    /// The value; the type's default if there is none.
+    /// The value; inserts the type's default if there is none.
     pub fn or_default(self) -> &'a mut V
     where
         V: Default,
@@ -256,7 +256,7 @@ impl<'a, K, V> IntoIterator for &'a mut SortedMap<K, V> {
     }
 }
 
-/// A set in order.
+/// A set in the order of its members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SortedSet<T>(Vec<T>);
 
@@ -291,7 +291,7 @@ impl<T: Ord> SortedSet<T> {
         self.0.binary_search(member).is_ok()
     }
 
-    /// Adds a member; whether it was new.
+    /// Adds a member. Returns whether it was new.
     pub fn insert(&mut self, member: T) -> bool {
         match self.0.binary_search(&member) {
             Ok(_) => false,
@@ -302,7 +302,7 @@ impl<T: Ord> SortedSet<T> {
         }
     }
 
-    /// Removes a member; whether it was there.
+    /// Removes a member. Returns whether it was there.
     pub fn remove(&mut self, member: &T) -> bool {
         self.0.binary_search(member).is_ok_and(|at| {
             self.0.remove(at);
@@ -381,7 +381,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn map_and_set_behave_as_the_standard_librarys() {
+    fn map_and_set_behave_like_the_standard_librarys() {
         let mut dice = Entropy::new([5; 32]);
         let (mut map, mut plain) = (SortedMap::new(), BTreeMap::new());
         let (mut set, mut plain_set) = (SortedSet::new(), BTreeSet::new());
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_list_is_sorted_like_the_standard_library_does() {
+    fn short_lists_are_sorted_as_by_the_standard_library() {
         let mut dice = Entropy::new([9; 32]);
         for length in 0..40 {
             let mut list: Vec<_> = (0..length).map(|n| (dice.number() % 12, n)).collect();

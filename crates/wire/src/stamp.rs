@@ -4,13 +4,13 @@ use crate::Term;
 
 /// `(term, counter)`, compared in that order (PROTOCOL §4.2).
 ///
-/// The source has the counter alone (docs/sources.md, "Bitsquid"). The term keeps two hosts that each count to one from
-/// naming two owners.
+/// The source (docs/sources.md, "Bitsquid") has only the counter. Here two hosts of different terms may give the same
+/// counter to two owners; the term then decides between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
     /// The term in which this ownership began.
     pub term: Term,
-    /// Grows at each ownership change; the host counts.
+    /// Grows with each change of the owner; the host counts these.
     pub counter: u32,
 }
 

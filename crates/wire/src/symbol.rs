@@ -12,10 +12,10 @@ pub const SYMBOLS: usize = 16;
 const BITS: u32 = 15;
 const TOTAL: u16 = 1 << BITS;
 
-/// The limit of the cumulative frequencies if only this symbol came again and again.
+/// For each symbol, the values that the cumulative frequencies approach when only this symbol is coded.
 const TARGETS: [[u16; SYMBOLS]; SYMBOLS] = targets();
 
-/// The shift of a learning step, by the number of symbols before; the last value stays.
+/// The shift of a learning step, indexed by the number of symbols coded before. The last value holds from then on.
 const PACE: [u32; 17] = [3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5];
 
 const fn targets() -> [[u16; SYMBOLS]; SYMBOLS] {
@@ -35,9 +35,9 @@ const fn targets() -> [[u16; SYMBOLS]; SYMBOLS] {
 /// The frequencies of sixteen symbols, as learned so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Model {
-    /// The frequency of all symbols below each one, and of all.
+    /// Cumulative frequencies: for each symbol the sum over all symbols below it, and at the end the total.
     below: [u16; SYMBOLS + 1],
-    /// The number of symbols so far, up to the length of `PACE`.
+    /// The number of symbols coded so far, at most the last index of `PACE`.
     seen: u8,
 }
 
@@ -45,7 +45,7 @@ impl Model {
     /// The start with each symbol half as likely as the one before it.
     pub const FALLING: Self = Self { below: falling(), seen: 0 };
 
-    /// The start for classes of whole numbers with the mean size of `scale`, from 0 to 15.
+    /// The start for whole numbers whose mean size is that of `scale`, from 0 to 15.
     #[must_use]
     pub const fn of_scale(scale: u8) -> Self {
         Self { below: SCALES[(scale & 15) as usize], seen: 0 }
@@ -120,7 +120,7 @@ impl Model {
     }
 }
 
-/// Codes any number of 32 bits: its length in bits, then the bits.
+/// Codes any number of 32 bits: its length in bits, then the bits below the highest one.
 pub fn encode_wide(number: u32, out: &mut RangeEncoder<'_>) {
     let len = u32::BITS - number.leading_zeros();
     out.bits(len, 6);
@@ -139,10 +139,10 @@ pub fn decode_wide(from: &mut RangeDecoder<'_>) -> u32 {
     }
 }
 
-/// The class without an upper end.
+/// The class of the largest sizes, which has no upper end.
 const ESCAPE: usize = 15;
 
-/// The smallest size of each class, and the number of bits below it.
+/// The smallest size of each class, and the number of bits that the class leaves open.
 const CLASSES: [(u32, u32); SYMBOLS] = [
     (0, 0),
     (1, 0),
@@ -180,7 +180,7 @@ const SCALES: [[u16; SYMBOLS + 1]; SYMBOLS] = scales();
 
 const fn scales() -> [[u16; SYMBOLS + 1]; SYMBOLS] {
     let mut scales = [[TOTAL; SYMBOLS + 1]; SYMBOLS];
-    // Means in 2^-32; a geometric distribution of mean m has the ratio m / (1 + m).
+    // The means are in units of 2^-32. A geometric distribution of mean m has the ratio m / (1 + m).
     let mut mean: u128 = (1 << 32) / 20;
     let mut scale = 0;
     while scale < SYMBOLS {
@@ -199,7 +199,7 @@ const fn scales() -> [[u16; SYMBOLS + 1]; SYMBOLS] {
     scales
 }
 
-/// A power of a ratio below one, in 2^-32.
+/// A power of a ratio below one. Both are in units of 2^-32.
 const fn power(ratio: u128, mut exponent: u32) -> u128 {
     let mut result: u128 = 1 << 32;
     let mut square = ratio;
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_comes_back_under_every_scale() {
+    fn every_number_round_trips_under_every_scale() {
         let mut dice = Entropy::new([9; 32]);
         let edges = [0, 1, -1, 3, 4, 63, 64, 255, 256, 511, 512, -512, 513, i32::MAX, i32::MIN, i32::MIN + 1];
         let random = (0..2_000).map(|_| (dice.number() as i32) >> (dice.number() % 32));
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_are_the_same_everywhere() {
+    fn tables_code_to_the_same_bytes_on_every_platform() {
         assert_eq!(coded(&[0, -3, 70, 9_999, 1, 0, 0, -1, 2_000_000_000], 6), GOLDEN);
     }
 

@@ -77,7 +77,7 @@ impl Duration {
         Self(self.0.saturating_mul(n))
     }
 
-    /// One half of it, rounded down.
+    /// One half of the span, rounded down.
     #[must_use]
     pub const fn half(self) -> Self {
         Self(self.0 / 2)

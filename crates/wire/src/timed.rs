@@ -3,26 +3,28 @@
 use crate::limits::{MESSAGE_MAX, TIMED_HELD_MAX, TIMED_MAX};
 use crate::{DecodeError, PeerId, Reader, Time, Writer};
 
-/// The unit of promises in microseconds; they are rounded down.
+/// The unit of promises in microseconds. A promise is rounded down to it.
 pub const PROMISE_UNIT: u64 = 128;
 
-/// A lower bound: the sender will send nothing older. It rides in packets that go anyway.
+/// A lower bound: the sender will send no message with an earlier time. A promise travels as a piggyback, in packets
+/// that are sent anyway.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Promise {
     /// The earliest session time that a later message of the sender can have.
     pub until: Time,
-    /// The number of messages that the sender has sent to the receiver before; without them the promise does not count.
+    /// The number of messages that the sender has sent to the receiver so far. The promise counts only once the
+    /// receiver has them all.
     pub sent: u64,
 }
 
 impl Promise {
-    /// Appends it.
+    /// Appends the promise.
     pub fn encode(&self, out: &mut Writer<'_>) {
         out.varint(self.until.as_micros() / PROMISE_UNIT);
         out.varint(self.sent);
     }
 
-    /// Reads it.
+    /// Reads the promise.
     ///
     /// # Errors
     /// Any [`DecodeError`].
@@ -35,11 +37,11 @@ impl Promise {
 /// A message in time-stamp order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Timed {
-    /// The session time of the event that it tells of.
+    /// The session time of the event that the message tells of.
     pub time: Time,
-    /// Its number among its sender's, from 1.
+    /// The number of the message among those of its sender, from 1.
     pub number: u64,
-    /// The game's own.
+    /// The content; only the game reads it.
     pub bytes: Vec<u8>,
 }
 
@@ -66,9 +68,9 @@ pub enum TimedMessage {
     Gone {
         /// The member that is gone.
         peer: PeerId,
-        /// Whether more of its messages follow.
+        /// Whether another [`TimedMessage::Gone`] follows with more messages of that member.
         more: bool,
-        /// In the order of their numbers.
+        /// The messages, in the order of their numbers.
         messages: Vec<Timed>,
     },
 }
@@ -79,7 +81,7 @@ const GONE_LAST: u8 = 2;
 const BEGIN: u8 = 3;
 
 impl TimedMessage {
-    /// Appends it.
+    /// Appends the body.
     pub fn encode(&self, out: &mut Writer<'_>) {
         match self {
             Self::Begin(number) => {
@@ -102,7 +104,7 @@ impl TimedMessage {
         }
     }
 
-    /// Reads it.
+    /// Reads the body.
     ///
     /// # Errors
     /// Any [`DecodeError`].
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_back() {
+    fn encoded_messages_round_trip() {
         let message = |number| Timed { time: Time::from_micros(1 << 40), number, bytes: vec![7; 200] };
         let own = TimedMessage::Own(message(u64::MAX));
         let gone =

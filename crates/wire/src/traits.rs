@@ -1,34 +1,35 @@
-//! The choices of an object's creator, made once, in one byte (PROTOCOL §4.2).
+//! The choices that an object's creator makes once, coded in one byte (PROTOCOL §4.2).
 
 use crate::{DecodeError, Kind};
 
 /// An object's fate when its owner goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Orphan {
-    /// The host takes it.
+    /// The host takes the object.
     #[default]
     ToHost,
-    /// It ends.
+    /// The object ends.
     Destroy,
-    /// The host takes it and gives it to the member that is nearest to it.
+    /// The host takes the object, and gives it to the nearest member.
     ToNearest,
-    /// The host takes it and keeps it as it is, until the owner's seat is taken again or the game grants it.
+    /// The host takes the object and keeps it as it is, until a peer takes the owner's seat again or the game grants
+    /// the object.
     Freeze,
 }
 
 /// The members that may ask for an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
-    /// None: it moves when its owner gives it away, or when the host's game grants it.
+    /// None. The object moves when its owner gives it away, or when the host's game grants it.
     #[default]
     Exclusive,
-    /// All, while the host owns it.
+    /// All members, while the host owns the object.
     Free,
-    /// All at any time: a thing to be touched.
+    /// All members, at any time. This suits things that players touch.
     Shared,
 }
 
-/// The choices of an object's creator, made once.
+/// The choices that an object's creator makes once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Traits {
     /// The kind of the object.
@@ -37,11 +38,12 @@ pub struct Traits {
     pub reliable: bool,
     /// The object's fate when its owner goes.
     pub orphan: Orphan,
-    /// The members that may ask for it.
+    /// The members that may ask for the object.
     pub access: Access,
-    /// While no member in particular owns it, the host may give it to a member that manages few objects.
+    /// The host may give the object to a member that manages few objects. It may do so while it owns the object
+    /// without having asked for it, and again later for an object that it gave away like this.
     pub balanced: bool,
-    /// It belongs to the host: a new host takes it over, even if its owner is still there.
+    /// The object belongs to the host: a new host takes it over, even if its owner is still there.
     pub with_host: bool,
 }
 

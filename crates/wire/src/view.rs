@@ -11,24 +11,25 @@ use crate::{DecodeError, PeerId, SeatId, TicketHash};
 pub struct ViewHeader {
     /// Grows with every change of the view.
     pub number: u64,
-    /// The number of the view in which members or backups last changed; orders go by it (PROTOCOL §4.13).
+    /// The number of the view in which members or backups last changed. For orders, this is the number of the view
+    /// (PROTOCOL §4.13).
     pub roll: u64,
     /// The backups in the order of succession; each holds what the host has accepted.
     pub backups: Vec<PeerId>,
-    /// Members at most.
+    /// The largest number of members.
     pub capacity: u8,
     /// The number of the next new seat.
     pub next_seat: u16,
     /// The members that elect a host while the relay is away (PROTOCOL §4.10).
     pub electorate: Electorate,
-    /// Whether members that may choose have direct paths with the host and its backups only, which then carry packets
-    /// between the others (PROTOCOL §2.6).
+    /// Whether members whose policy leaves the choice open have direct paths with the host and its backups only.
+    /// These then carry packets between the others (PROTOCOL §2.6).
     pub by_host: bool,
 }
 
-/// The members whose votes count. It changes by one peer at a time, and only when most of its previous members know of
-/// it. So any two majorities of the electorates that members may know have a voter in common. At a witnessed term it
-/// begins anew.
+/// The members whose votes count. It changes by one peer at a time, and only when more than half of it know its last
+/// change. So the majorities of any two electorates that members may know have a voter in common. Each witnessed term
+/// begins with a new electorate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Electorate {
     /// Grows with each change.
@@ -41,8 +42,8 @@ pub struct Electorate {
 /// count among the players that the relay lists.
 pub const SPECTATOR: u32 = 1 << 31;
 
-/// A bit of a seat's attributes that the host sets: its member has left for good. Its ticket still opens the seat while
-/// seats wait.
+/// A bit of a seat's attributes that the host sets: its member has left for good. Its ticket still opens the seat
+/// while the seat is kept.
 pub const LEFT: u32 = 1 << 30;
 
 /// A bit of a seat's attributes that the host sets beside [`LEFT`]: it has put the member out, and no ticket opens the
@@ -58,11 +59,11 @@ pub struct SeatRecord {
     pub peer: Option<PeerId>,
     /// The member's name.
     pub name: String,
-    /// The game's own bits, [`SPECTATOR`], [`LEFT`] and [`PUT_OUT`].
+    /// The game's own bits, and [`SPECTATOR`], [`LEFT`] and [`PUT_OUT`].
     pub attributes: u32,
     /// The member's fitness to host.
     pub standing: Standing,
-    /// The hash of its ticket.
+    /// The hash of the member's ticket.
     pub ticket: TicketHash,
     /// Session time in microseconds at which the member last came or was lost.
     pub since: u64,

@@ -39,7 +39,8 @@ impl Warrant {
     }
 }
 
-/// The relay's signature on a peer's id: with it a peer is the same again after the relay restarted.
+/// The relay's signature on a peer's id. A peer that shows it keeps its id when it comes back, also after the relay
+/// restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct PeerPass {
     /// The session.

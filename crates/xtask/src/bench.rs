@@ -11,10 +11,10 @@ const MICRO: &str = "micro";
 /// The name that stands for the relay under load, which is a bench of the relay's own.
 const RELAY: &str = "relay";
 
-/// Builds the benches in release and runs them, with the arguments unchanged.
+/// Builds the benches in release and runs them. The arguments are passed on unchanged.
 ///
 /// # Errors
-/// They do not compile, or the runner does not know an argument.
+/// The benches do not compile, or the runner does not know an argument.
 pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<()> {
     if let [first, rest @ ..] = arguments
         && first == RELAY
@@ -24,14 +24,15 @@ pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<()> {
         return process::run(command.args(rest));
     }
     let manifest = manifest(repo);
-    // Beside the game's own builds: the peers' dependencies share nothing with it.
+    // A directory beside the game's own builds: the libraries that are compared share no dependency with the game.
     let target = repo.target.join("bench");
     let (subcommand, rest) = match arguments {
         [first, rest @ ..] if first == MICRO => ("bench", rest),
         _ => ("run", arguments),
     };
     let mut command = repo.cargo(subcommand);
-    // Not `--locked`: the game's dependencies change without the benches' lock file. The peers are pinned.
+    // Not `--locked`: when the game's dependencies change, the benches' lock file may stay behind. The libraries that
+    // are compared are pinned.
     command.arg("--quiet").arg("--manifest-path").arg(manifest);
     command.arg("--target-dir").arg(target);
     match subcommand {
@@ -44,7 +45,7 @@ pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<()> {
 /// Checks that the benches compile and pass clippy.
 ///
 /// # Errors
-/// They do not.
+/// They do not compile, or clippy warns.
 pub(crate) fn check(repo: &Repo) -> Result<()> {
     let mut clippy = repo.cargo("clippy");
     clippy.arg("--manifest-path").arg(manifest(repo)).arg("--target-dir").arg(repo.target.join("bench"));

@@ -1,7 +1,7 @@
-//! `test` and `prove`: the checks of the project, each tier in one order, cheapest first.
+//! `test` and `prove`: the two tiers of the project's checks. Each tier has a fixed order, cheapest first.
 //!
 //! `test` has the checks for every change: they give the same answer on the same tree. `prove` searches for unknown
-//! bugs, with fresh seeds and for a given time; it always goes on to its end.
+//! bugs, with fresh seeds and for a given time; it does not stop at a failure.
 
 mod binaries;
 pub(crate) mod browser;
@@ -25,24 +25,24 @@ use crate::repo::Repo;
 use crate::tools::Toolbox;
 use times::Times;
 
-/// The wanted checks.
+/// A tier of checks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Tier {
     /// The checks for every change.
     Test,
     /// The search for unknown bugs.
     Prove {
-        /// The time of all steps together, without the builds for them.
+        /// The minutes that all steps may take together, without the builds for them.
         minutes: f64,
     },
 }
 
-/// The order for a tier.
+/// A request to run a tier.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Order {
     /// Names of steps; empty means all.
     pub(crate) only: Vec<String>,
-    /// Whether a failed step does not end the run.
+    /// Whether the run goes on after a failed step.
     pub(crate) keep_going: bool,
 }
 
@@ -50,14 +50,14 @@ pub(crate) struct Order {
 struct Context<'a> {
     repo: &'a Repo,
     toolbox: Toolbox<'a>,
-    /// The time of all steps of `prove` together, in minutes.
+    /// The minutes that all steps of `prove` may take together.
     minutes: f64,
 }
 
 /// The end of a step that did not fail.
 enum Outcome {
     Done,
-    /// A part that the step can do without is missing.
+    /// The step was skipped for this reason: this machine lacks something that the step needs.
     Skipped(&'static str),
 }
 
@@ -65,7 +65,7 @@ enum Outcome {
 struct Step {
     name: &'static str,
     about: &'static str,
-    /// Minutes on two cores when all its parts have to be fetched and compiled; measured.
+    /// Minutes that the step takes on two cores when everything has to be fetched and compiled; measured.
     first: f64,
     run: fn(&Context<'_>) -> Result<Outcome>,
 }
@@ -116,7 +116,7 @@ pub(crate) fn run(repo: &Repo, tier: Tier, order: &Order) -> Result<()> {
         let watch = Stopwatch::start();
         let line = match (step.run)(&context) {
             Ok(Outcome::Done) => {
-                // A step notes its own parts.
+                // Reads the file again, because the step may have noted the times of its own parts.
                 Times::read(repo).note(step.name, watch.elapsed());
                 format!("{:12} passed in {watch}", step.name)
             }

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_runner_of_benchmarks_reads_what_is_its_own() {
+    fn bench_passes_its_arguments_on_unchanged() {
         for line in ["relay --games 4", "--json w_smooth", "--help", ""] {
             let arguments = line.split_whitespace().map(str::to_owned).collect();
             assert_eq!(parsed(&format!("bench {line}")).unwrap(), Task::Bench { arguments });

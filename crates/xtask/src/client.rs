@@ -1,4 +1,4 @@
-//! A client alone: the session and its driver in a page, without a game and without any feature.
+//! Builds a client alone: the session and its driver in a page, without a game and without any feature.
 
 use std::process::Command;
 
@@ -8,7 +8,8 @@ use crate::process::{self, Explain, Failure, Result};
 use crate::repo::{Repo, WASM};
 use crate::tools::{Tool, Toolbox};
 
-/// Builds the example `client` of the driver for pages as the page is built; the sizes that a browser downloads.
+/// Builds the example `client` of the browser's driver, with the settings of the page. Returns the total size of its
+/// files.
 ///
 /// # Errors
 /// A tool is missing, or the build fails.

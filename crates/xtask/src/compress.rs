@@ -10,11 +10,12 @@ use crate::process::{Explain, Result};
 
 /// Best quality; slow, which is why a server does not do it for each request.
 const QUALITY: i32 = 11;
-/// Two to this power bytes of window, the largest that every browser accepts.
+/// The binary logarithm of the window in bytes, the largest that every browser accepts.
 const WINDOW: i32 = 24;
-/// The encoder looks at 64 KB in one go, by its binary logarithm: 0.2 % less of a module than without this limit.
+/// The binary logarithm of the bytes that the encoder looks at in one go: 64 KB. A module becomes 0.2 % smaller than
+/// without this limit.
 const BLOCK: i32 = 16;
-/// The number of nearest distances with a symbol of their own. No rule tells the best one.
+/// Numbers of nearest distances that get a symbol of their own. No rule tells the best number, so each is tried.
 const DIRECT_DISTANCES: [u32; 3] = [15, 12, 8];
 
 /// The size of one file of the page before and after compression.
@@ -36,7 +37,7 @@ pub(crate) fn compressed_form(file: &Path) -> PathBuf {
 /// Writes the compressed form beside a file, unless the file is packed already and would grow.
 ///
 /// # Errors
-/// The file cannot be read, or its directory not be written.
+/// The file cannot be read, or its directory cannot be written.
 pub(crate) fn compress(file: &Path) -> Result<()> {
     let plain = fs::read(file).explain(file.display())?;
     let small = brotli(&plain).explain(file.display())?;
@@ -54,8 +55,9 @@ pub(crate) fn sizes(file: &Path) -> Result<Sizes> {
     Ok(Sizes { plain, sent })
 }
 
-/// The shortest of several: by contexts that the encoder chooses, which suits text, or by the upper bits of the last
-/// byte (RFC 7932 §7.1), which tell one operation of a module from another and save 1.4 % of it.
+/// Compresses with several settings, and returns the shortest result. In one mode the encoder chooses contexts, which
+/// suits text. In the other it goes by the upper bits of the last byte (RFC 7932 §7.1): they tell one operation of a
+/// module from another, and save 1.4 % of it.
 fn brotli(plain: &[u8]) -> io::Result<Vec<u8>> {
     let modes = [Mode::BROTLI_MODE_GENERIC, Mode::BROTLI_FORCE_MSB_PRIOR];
     let tries = modes.into_iter().flat_map(|mode| DIRECT_DISTANCES.map(|direct| (mode, direct)));

@@ -1,8 +1,8 @@
 //! `fuzz`: hostile bytes for every decoder and state machine, guided by coverage.
 //!
-//! This toolchain builds the program in `fuzz/`: the compiler's coverage counters, which libFuzzer reads, need no
-//! nightly. Address sanitising would, and finds nothing in code that forbids `unsafe`; a counting allocator checks the
-//! bound on memory.
+//! The project's own toolchain builds the program in `fuzz/`: the compiler's coverage counters, which libFuzzer
+//! reads, need no nightly one. An address sanitizer would, and it would find nothing in code that forbids `unsafe`. A
+//! counting allocator checks the bound on memory.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -53,15 +53,15 @@ pub(crate) fn fuzz_for(repo: &Repo, minutes: f64) -> Result<()> {
     fuzz(repo, None, (seconds as u32).max(1))
 }
 
-/// As many at once as there are processors.
+/// The number of targets that run at once: as many as there are processors.
 fn workers(targets: usize) -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(targets)
 }
 
-/// Runs one target, or all of them one after the other, each for this many seconds.
+/// Runs one target, or all of them, each for this many seconds and as many at once as there are processors.
 ///
 /// # Errors
-/// It cannot be built, no target has this name, or a target fails: its input is kept and named.
+/// The fuzzer cannot be built, no target has this name, or a target fails: its input is kept and named.
 pub(crate) fn fuzz(repo: &Repo, target: Option<&str>, seconds: u32) -> Result<()> {
     if let Some(obstacle) = obstacle() {
         return Err(Failure::new(obstacle));
@@ -93,7 +93,7 @@ pub(crate) fn fuzz(repo: &Repo, target: Option<&str>, seconds: u32) -> Result<()
     })
 }
 
-/// One failure with the texts of all.
+/// Joins all failures into one, with the texts of all.
 fn all_held(failures: Vec<Failure>) -> Result<()> {
     let texts: Vec<_> = failures.iter().map(ToString::to_string).collect();
     if texts.is_empty() { Ok(()) } else { Err(Failure::new(texts.join("\n\n"))) }
@@ -102,7 +102,7 @@ fn all_held(failures: Vec<Failure>) -> Result<()> {
 /// Compiles the program and returns where it is.
 fn build(repo: &Repo) -> Result<PathBuf> {
     let target = repo.target.join("fuzz");
-    // Named explicitly: then build scripts and macros are compiled without counters.
+    // The host is named explicitly, so that build scripts and macros are compiled without counters.
     let host = host()?;
     let mut cargo = repo.cargo("build");
     cargo.current_dir(repo.root.join("fuzz")).args(["--locked", "--target", &host]);
@@ -117,7 +117,7 @@ fn build(repo: &Repo) -> Result<PathBuf> {
 /// Checks that the fuzzer compiles and passes clippy.
 ///
 /// # Errors
-/// It does not.
+/// It does not compile, or clippy warns.
 pub(crate) fn check(repo: &Repo) -> Result<()> {
     let mut clippy = repo.cargo("clippy");
     clippy.current_dir(repo.root.join("fuzz")).arg("--target-dir").arg(repo.target.join("fuzz"));
@@ -143,7 +143,8 @@ fn named(source: &str) -> Vec<String> {
     source.lines().filter_map(first).collect()
 }
 
-/// Interesting inputs are kept below the build directory, so that the next run begins where this one ended.
+/// Runs one target. Keeps interesting inputs below the build directory, so that the next run begins where this one
+/// ended.
 fn run(repo: &Repo, program: &Path, target: &str, seconds: u32) -> Result<()> {
     let place = |folder: &str| repo.target.join("fuzz").join(folder);
     let (corpus, failures, log) =
@@ -155,7 +156,7 @@ fn run(repo: &Repo, program: &Path, target: &str, seconds: u32) -> Result<()> {
     let mut fuzzer = Command::new(program);
     fuzzer.arg(&corpus).current_dir(&repo.root).env("SAMOVAR_FUZZ", target);
     fuzzer.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={LENGTH_MAX}"));
-    // Scripts are worth little while they are short.
+    // Lets inputs grow sooner than by default: a script of calls is worth little while it is short.
     fuzzer.args(["-timeout=10", "-len_control=20", "-print_final_stats=1"]);
     fuzzer.arg(format!("-artifact_prefix={}/{target}-", failures.display()));
     fuzzer.stderr(output.try_clone().explain(log.display())?).stdout(output);
@@ -172,7 +173,7 @@ fn run(repo: &Repo, program: &Path, target: &str, seconds: u32) -> Result<()> {
     Ok(())
 }
 
-/// From the panic on, or the last lines.
+/// The part of a log from the panic on, or its last lines when there is none.
 fn end(log: &str) -> String {
     let lines: Vec<_> = log.lines().filter(|line| !line.starts_with(['#', '"', '\t'])).collect();
     let panic = lines.iter().position(|line| line.contains("panicked at"));
@@ -189,14 +190,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_is_told_from_its_panic_on() {
+    fn the_end_of_a_log_begins_at_the_panic() {
         let log = "INFO: x\n#12\tDONE   cov: 3\nthread panicked at y:\n#7\twhy\nbecause\n\"\\001\" # Uses: 1";
         assert_eq!(end(log), "thread panicked at y:\nbecause");
         assert_eq!(summary(log), "#12\tDONE   cov: 3");
     }
 
     #[test]
-    fn every_failure_is_told() {
+    fn every_failure_is_reported() {
         assert!(all_held(Vec::new()).is_ok());
         let told = all_held(vec![Failure::new("link"), Failure::new("wire")]).unwrap_err().to_string();
         assert_eq!(told, "link\n\nwire");

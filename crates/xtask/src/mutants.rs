@@ -23,28 +23,28 @@ use tree::{Place, Tree};
 
 /// Seeds within which the simulator has to find a bug.
 pub(crate) const SEEDS: u64 = 1_000;
-/// Seeds of a scenario in which the sound program is checked, and more if a bug is found by a later one.
+/// The number of seeds with which the sound program is checked in a scenario; more if only a later seed finds a bug.
 const SOUND_SEEDS: u64 = 100;
-/// The last finding of each bug, below the root: lines of a name and a text.
+/// The file with the last result of each bug, below the root. A line is a name and a text.
 const FOUND: &str = "crates/xtask/src/mutants/found.txt";
 
-/// An order about the planted bugs.
+/// A command about the planted bugs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Look for each, or for the named ones, within this many seeds.
+    /// Look for each bug, or for the named ones, within this many seeds.
     Find {
         /// Names; empty means all.
         only: Vec<String>,
         /// Seeds per bug.
         seeds: u64,
     },
-    /// See that each can still be planted.
+    /// See that each bug can still be planted.
     Check,
-    /// Print them as a table.
+    /// Print the bugs as a table.
     List,
 }
 
-/// The fate of a planted bug.
+/// The result of the search for a planted bug.
 enum Outcome {
     Found(String),
     Survived(String),
@@ -65,7 +65,7 @@ pub(crate) fn mutants(repo: &Repo, order: &Order) -> Result<()> {
 /// Checks that the pattern of each planted bug fits exactly one place, and that its test exists.
 ///
 /// # Errors
-/// Names the bugs for which that is not so.
+/// Names the bugs that fail this check.
 pub(crate) fn check(repo: &Repo) -> Result<()> {
     let tests = tests(repo)?;
     let wrong = all().flat_map(|mutant| {
@@ -99,7 +99,7 @@ fn tests(repo: &Repo) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Cargo succeeds when no test has the given name.
+/// Returns an error's text when a bug's test does not exist. Cargo would succeed without a test of that name.
 fn without_test(mutant: &Mutant, tests: &BTreeSet<String>) -> Option<String> {
     let (Finder::Model(arguments) | Finder::Test(arguments)) = mutant.finder else { return None };
     let name = name_of(arguments).rsplit("::").next().unwrap_or_default();
@@ -138,8 +138,8 @@ fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
     find_of(&Tree::copy(repo, true)?, repo, &chosen.collect::<Vec<_>>(), seeds, || false)
 }
 
-/// Looks for planted bugs, one after another from one that `start` chooses, until the minutes are over; at least for
-/// one.
+/// Looks for planted bugs, one after another, until the minutes are over, and for at least one. `start` chooses the
+/// first.
 ///
 /// # Errors
 /// As [`mutants`].
@@ -151,7 +151,7 @@ pub(crate) fn find_for(repo: &Repo, start: u64, minutes: f64) -> Result<()> {
     find_of(&Tree::copy(repo, false)?, repo, &bugs, SEEDS, || watch.elapsed().as_secs_f64() > minutes * 60.0)
 }
 
-/// Looks for the chosen ones, until `is_over`.
+/// Looks for the chosen bugs, until `is_over` returns `true`.
 fn find_of(
     tree: &Tree,
     repo: &Repo,
@@ -190,7 +190,7 @@ fn find_of(
                 survivors.push(mutant.name);
                 note_found(&repo.root, mutant, &text)?;
             }
-            // A bug that does not compile hides no other.
+            // Goes on, so that a bug that does not compile hides no other.
             Err(failure) => {
                 println!("{}", failure.during(mutant.name));
                 survivors.push(mutant.name);
@@ -216,12 +216,13 @@ impl Runs {
 /// The simulator without a planted bug.
 struct Sound {
     program: PathBuf,
-    /// The runs in which it was seen to keep its promises, and the number of seeds.
+    /// The runs in which it kept its promises, each with the number of seeds.
     keeps: BTreeMap<Runs, u64>,
 }
 
 impl Sound {
-    /// A promise that breaks without the bug proves nothing about the bug.
+    /// Checks that the sound simulator keeps its promises in these runs. A promise that breaks without the bug proves
+    /// nothing about the bug.
     fn keeps_its_promises(&mut self, runs: Runs, seeds: u64) -> Result<()> {
         if self.keeps.get(&runs).is_some_and(|&seen| seen >= seeds) {
             return Ok(());
@@ -237,8 +238,8 @@ impl Sound {
     }
 }
 
-/// Runs the changed simulator until it breaks a promise; the sound one must keep all of them in this scenario up to
-/// there.
+/// Runs the changed simulator until it breaks a promise. The sound simulator must keep all promises in the same
+/// scenario, up to the same seed.
 fn simulate(tree: &Tree, sound: &mut Sound, runs: Runs, seeds: u64) -> Result<Outcome> {
     let simulator = tree.build_simulator()?;
     let Some(broken) = first_violation(&simulator, runs, seeds)? else {
@@ -261,7 +262,8 @@ impl Violation {
     }
 }
 
-/// Runs seeds until a promise is broken: the seed and the promise. With several workers it need not be the lowest seed.
+/// Runs seeds until a promise is broken, and returns the seed and the promise. With several workers the seed need not
+/// be the lowest one.
 fn first_violation(program: &Path, runs: Runs, seeds: u64) -> Result<Option<Violation>> {
     let mut command = Command::new(program);
     command.args(["soak", "--seeds", &format!("0..{seeds}"), "--scenario", runs.scenario]);
@@ -270,7 +272,7 @@ fn first_violation(program: &Path, runs: Runs, seeds: u64) -> Result<Option<Viol
     let lines = child.stderr.take().map(|pipe| BufReader::new(pipe).lines());
     for line in lines.into_iter().flatten().map_while(std::result::Result::ok) {
         let Some(broken) = violation(runs.scenario, &line) else { continue };
-        // It may have ended by itself meanwhile.
+        // Ignores the error of a simulator that has ended by itself meanwhile.
         let _ = child.kill();
         child.wait().explain(process::shown(&command))?;
         return Ok(Some(broken));
@@ -281,7 +283,7 @@ fn first_violation(program: &Path, runs: Runs, seeds: u64) -> Result<Option<Viol
     Ok(None)
 }
 
-/// A broken promise in the simulator's notation, like `chaos seed 7: one-host`.
+/// Reads a broken promise in the simulator's notation, like `chaos seed 7: one-host`.
 fn violation(scenario: &str, line: &str) -> Option<Violation> {
     let (seed, promise) = line.strip_prefix(scenario)?.strip_prefix(" seed ")?.split_once(": ")?;
     Some(Violation { seed: seed.parse().ok()?, promise: promise.to_owned() })
@@ -289,7 +291,7 @@ fn violation(scenario: &str, line: &str) -> Option<Violation> {
 
 fn test(tree: &Tree, arguments: &[&'static str], model: &str) -> Result<Outcome> {
     let name = name_of(arguments);
-    // A bug that does not compile is not found.
+    // A build that fails is an error here, because a bug that does not compile is not found.
     process::run(tree.cargo("test").args(["--quiet", "--no-run"]).args(&arguments[..arguments.len() - 1]))?;
     let code = process::code(tree.cargo("test").args(arguments).env("SAMOVAR_MODEL", model));
     Ok(match code {
@@ -305,7 +307,7 @@ fn read_found(root: &Path) -> Result<BTreeMap<String, String>> {
     Ok(lines.map(|(name, result)| (name.to_owned(), result.to_owned())).collect())
 }
 
-/// Writes down the fate of a bug, beside the last findings of the others.
+/// Writes down the result of a bug, beside the last results of the others.
 fn note_found(root: &Path, mutant: &Mutant, result: &str) -> Result<()> {
     let mut found = read_found(root)?;
     found.insert(mutant.name.to_owned(), result.to_owned());
@@ -335,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_violation_is_told_by_its_line() {
+    fn a_violation_is_read_from_its_line() {
         let told = Violation { seed: 7, promise: "one-host".to_owned() };
         assert_eq!(violation("chaos", "chaos seed 7: one-host"), Some(told));
         assert_eq!(violation("chaos", "thread panicked at seed 7: one-host"), None);

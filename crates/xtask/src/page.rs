@@ -57,7 +57,7 @@ pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>, optimised: Optimised) ->
     state.remember(taken)
 }
 
-/// Removes unread parts of trunk's output: long names between module and script, and indentation.
+/// Shortens trunk's output where no person reads it: the long names between module and script, and the indentation.
 fn shorten(repo: &Repo) -> Result<()> {
     let files = files_of(repo)?;
     let of_kind = |kind: &str| {
@@ -132,7 +132,7 @@ pub(crate) fn build_example(repo: &Repo, toolbox: &Toolbox<'_>, name: &str) -> R
     Ok(directory)
 }
 
-/// A program's file on that `PATH`: a child's changed `PATH` does not decide where the child itself is found.
+/// Finds a program on this `PATH`: the `PATH` that a child gets does not decide where the child itself is found.
 pub(crate) fn program(name: &str, path: &std::ffi::OsStr) -> PathBuf {
     process::find_in(path, name).unwrap_or_else(|| name.into())
 }
@@ -145,7 +145,7 @@ struct State<'a> {
 
 impl<'a> State<'a> {
     fn of(repo: &'a Repo) -> Self {
-        // Several clones may share one target directory.
+        // The name tells clones apart, because several may share one target directory.
         let mut hasher = DefaultHasher::new();
         repo.root.hash(&mut hasher);
         let file = repo.target.join("xtask").join(format!("page-{:016x}", hasher.finish()));

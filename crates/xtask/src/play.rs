@@ -19,7 +19,7 @@ const ASK_EVERY: Duration = Duration::from_millis(30);
 /// Builds what is out of date, then becomes the relay, which serves until Ctrl-C.
 ///
 /// # Errors
-/// The port is taken, a build fails, or the relay does.
+/// The port is taken, a build fails, or the relay fails.
 pub(crate) fn play(repo: &Repo, port: u16, open: bool) -> Result<()> {
     require_free(port)?;
     println!("play: builds the page, then the relay: 5 to 15 minutes the first time, seconds after that");
@@ -40,7 +40,7 @@ pub(crate) fn play(repo: &Repo, port: u16, open: bool) -> Result<()> {
 /// Compiles the relay in release and returns its program.
 ///
 /// # Errors
-/// It does not compile.
+/// The relay does not compile.
 pub(crate) fn build_relay(repo: &Repo) -> Result<PathBuf> {
     process::run(repo.cargo("build").args(["--release", "--locked", "--package", "samovar-relay"]))?;
     Ok(repo.target.join("release").join(format!("samovar-relay{}", std::env::consts::EXE_SUFFIX)))
@@ -49,7 +49,7 @@ pub(crate) fn build_relay(repo: &Repo) -> Result<PathBuf> {
 /// Waits until the relay answers, then prints its address and opens a browser if that is wanted.
 ///
 /// # Errors
-/// The relay does not answer in time. No error if it is gone: it has printed the reason itself.
+/// The relay does not answer in time. A relay that is gone is no error here: it has printed the reason itself.
 pub(crate) fn announce(port: u16, relay: u32, open: bool) -> Result<()> {
     let watch = Stopwatch::start();
     while !is_healthy(port) {
@@ -85,7 +85,7 @@ fn require_free(port: u16) -> Result<()> {
     }
 }
 
-/// The announcer is a process of its own, because this one becomes the relay.
+/// Starts the announcer in a process of its own, because this process becomes the relay.
 fn start_announcer(port: u16, open: bool) -> Result<()> {
     let ourselves = std::env::current_exe().explain("this program")?;
     let mut announcer = Command::new(ourselves);
@@ -105,7 +105,7 @@ fn become_program(command: &mut Command) -> Result<()> {
     Err(error).explain(process::shown(command))
 }
 
-/// Ctrl-C reaches every process of the console.
+/// Runs the command as a child. Ctrl-C reaches every process of the console.
 #[cfg(not(unix))]
 fn become_program(command: &mut Command) -> Result<()> {
     process::run(command)

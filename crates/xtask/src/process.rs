@@ -1,4 +1,4 @@
-//! Runs other programs: their failure is this program's, with their exit code.
+//! Runs other programs. When one of them fails, this program fails with the same exit code.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -53,7 +53,7 @@ impl<T, E: fmt::Display> Explain<T> for std::result::Result<T, E> {
 /// Runs a program to its end with our own standard streams.
 ///
 /// # Errors
-/// It cannot be started or does not succeed; its exit code is passed on.
+/// The program cannot be started or does not succeed; its exit code is passed on.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().explain(shown(command))?;
     outcome(command, status)
@@ -122,7 +122,7 @@ pub(crate) fn is_program(file: &Path) -> bool {
     metadata.is_file()
 }
 
-/// Whether this process is root; `id` tells, because the standard library does not.
+/// Whether this process is root. The program `id` tells it, because the standard library does not.
 pub(crate) fn is_root() -> bool {
     let output = Command::new("id").arg("-u").stderr(Stdio::null()).output();
     output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn a_missing_program_is_named() {
         let failure = run(&mut Command::new("samovar-has-no-such-program")).unwrap_err();
         assert!(failure.to_string().contains("samovar-has-no-such-program"), "{failure}");
     }

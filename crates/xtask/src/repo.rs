@@ -13,7 +13,7 @@ pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 /// The packages that make sense only in a browser.
 pub(crate) const BROWSER_PACKAGES: [&str; 3] = ["samovar-web", "samovar-peer-web", "samovar-whiteboard"];
 
-/// The package that is native and for browsers, with other code in each.
+/// The package that is built natively and for browsers, with different code for each.
 pub(crate) const FOR_BOTH: &str = "samovar";
 
 /// One selection for every native build: Cargo unifies features over the selected packages, so that any other
@@ -55,7 +55,8 @@ impl Repo {
     /// # Errors
     /// Cargo cannot be run, or a manifest is broken.
     pub(crate) fn locate() -> Result<Self> {
-        // `cargo run` sets the variable; two clones may share one target directory and so this very program.
+        // `cargo run` sets the variable. The path from compile time may be another clone's: two clones may share one
+        // target directory, and so this very program.
         let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
         let manifest = Path::new(&here).join("Cargo.toml");
         let mut metadata = Command::new(cargo());
@@ -82,8 +83,9 @@ impl Repo {
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
         let mut command = Command::new(cargo());
         command.arg(subcommand).current_dir(&self.root);
-        // `cargo run` describes this program by these variables. Build scripts that read them (ring's) would run once
-        // more at each change between a call from here and one from a shell, and half the dependencies after them.
+        // `cargo run` describes this program by these variables. Some build scripts read them (ring's). These would
+        // run again at each change between a call from here and one from a shell, and half of the dependencies would
+        // be compiled again.
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(describes_a_package) {
                 command.env_remove(name);
@@ -92,7 +94,7 @@ impl Repo {
         command
     }
 
-    /// The package of that name.
+    /// The package of this name.
     pub(crate) fn package(&self, name: &str) -> Option<&Package> {
         self.packages.iter().find(|package| package.name == name)
     }
@@ -100,7 +102,7 @@ impl Repo {
     /// The one version of a package in `Cargo.lock`.
     ///
     /// # Errors
-    /// The file cannot be read, or the package is not in it, or more than once.
+    /// The file cannot be read, or the package is in it never or more than once.
     pub(crate) fn locked_version(&self, package: &str) -> Result<String> {
         let file = self.root.join("Cargo.lock");
         let lock = std::fs::read_to_string(&file).explain(file.display())?;
@@ -122,7 +124,7 @@ impl Package {
     }
 }
 
-/// Whether Cargo sets the variable for the programs that it builds or runs, and does not read it.
+/// Whether this is a variable that Cargo sets for the programs that it builds or runs, and does not read itself.
 fn describes_a_package(variable: &str) -> bool {
     variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_")
 }
@@ -186,7 +188,7 @@ version = "0.9.1"
 "#;
 
     #[test]
-    fn the_locked_version_is_that_of_the_very_package() {
+    fn the_locked_version_is_that_of_the_exact_package() {
         assert_eq!(locked_version(LOCK, "wasm-bindgen").unwrap(), "0.2.129");
         assert_eq!(locked_version(LOCK, "wasm-bindgen-macro").unwrap(), "0.2.128");
     }

@@ -1,5 +1,6 @@
-//! The seam between the page's module and its script: hundreds of names that wasm-bindgen makes long and unlike, each
-//! in both files and read by no person. Here they become short, and the script loses its indentation: 10 KB of Brotli.
+//! Shortens the names between the page's module and its script. wasm-bindgen makes hundreds of them, long and without
+//! common parts. Each is in both files, and no person reads them. The script also loses its indentation. Together
+//! this saves 10 KB of Brotli.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +16,7 @@ const NOTES: u8 = 0;
 const IMPORTS: u8 = 2;
 /// The kind of an import that is a function.
 const FUNCTION: u8 = 0;
-/// The script's name for the module that it gives to the other one; wasm-bindgen takes the file's name.
+/// The short name of the module that the imports come from. wasm-bindgen takes a file's name for it.
 const GIVER: &str = "b";
 /// Helpers that wasm-bindgen's script calls in many places, and no other code knows.
 const HELPERS: [&str; 8] = [
@@ -50,7 +51,7 @@ fn not_expected(file: &Path) -> Failure {
 /// The imports of a module under their long names.
 #[derive(Debug, Default)]
 struct Names {
-    /// The one module that they come from.
+    /// The one module that the imports come from.
     giver: String,
     /// Short names by the long ones.
     short: BTreeMap<String, String>,
@@ -104,7 +105,8 @@ fn imports(mut body: &[u8], names: &mut Names) -> Option<Vec<u8>> {
     body.is_empty().then_some(shorter)
 }
 
-/// `i`, which begins no word of the script's language with two more letters of this kind, and the number to base 26.
+/// A short name: `i` and the number to base 26, with a capital before the last letter. So no name is a word of the
+/// script's language.
 fn short_name(number: usize) -> String {
     let letter = |digit: usize| char::from(b'a' + (digit % 26) as u8);
     let mut name = String::from("i");
@@ -117,8 +119,8 @@ fn short_name(number: usize) -> String {
     name
 }
 
-/// The script with short names, in its list of exports. Its imports from the module stand after a point. `None` if a
-/// name of the module is not in it.
+/// The script with short names in the list of functions that it gives to the module. A name after a point stays as it
+/// is, because the script takes it from the module. `None` if one of the module's names is not in the script.
 fn rewritten(script: &str, names: &Names) -> Option<String> {
     let mut found = 0;
     let rewritten = with_words(script, |before, word, out| {
@@ -131,7 +133,7 @@ fn rewritten(script: &str, names: &Names) -> Option<String> {
     is_whole.then(|| rewritten.replace(&giver, GIVER))
 }
 
-/// A script with other words: `put` gets the text before each word and the word, and appends another.
+/// Replaces words of a script: `put` gets the text before each word and the word, and appends the new word.
 fn with_words(script: &str, mut put: impl FnMut(&str, &str, &mut String)) -> String {
     let mut out = String::with_capacity(script.len());
     let mut rest = script;
@@ -150,8 +152,8 @@ fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_' || letter == '$'
 }
 
-/// A script, a style sheet or a document without indentation, empty lines and lines of comment. One with texts over
-/// several lines stays unchanged.
+/// A script, a style sheet or a document without indentation, empty lines and lines of comment. A file with texts
+/// over several lines stays unchanged.
 pub(crate) fn compact(script: &str) -> String {
     if script.lines().any(|line| line.matches('`').count() % 2 == 1) {
         return script.to_owned();
@@ -169,8 +171,8 @@ pub(crate) fn compact(script: &str) -> String {
     compact
 }
 
-/// A compact script whose functions return a value directly instead of naming it first, are methods where they are
-/// fields, and have short names where they are called often.
+/// Abridges a compact script. A function returns a value directly instead of naming it first. A field that holds a
+/// function becomes a method. Helpers that are called often get short names.
 fn abridged(script: &str) -> String {
     let mut parts = script.split("\nconst ret = ");
     let mut short = parts.next().unwrap_or_default().to_owned();
@@ -184,7 +186,8 @@ fn abridged(script: &str) -> String {
     ('a'..).zip(HELPERS).fold(short, |short, (letter, helper)| short.replace(helper, &format!("{letter}1")))
 }
 
-/// A script whose arguments, and the values computed from them, have short names; no helper has these letters.
+/// Gives short names to a script's arguments and to the values computed from them. No helper's name has these
+/// letters.
 fn with_short_locals(script: &str) -> String {
     with_words(script, |_, word, out| {
         let (name, number) = word.split_at(word.find(|c: char| c.is_ascii_digit()).unwrap_or(word.len()));
@@ -218,7 +221,7 @@ fn tightened(script: &str) -> String {
     tight.replace("\n}", "}").replace(";}", "}")
 }
 
-/// A style sheet without meaningless blanks, too.
+/// A compact style sheet that is also without meaningless blanks.
 pub(crate) fn compact_style(style: &str) -> String {
     let mut short = String::with_capacity(style.len());
     for (index, part) in compact(style).split('"').enumerate() {
@@ -283,13 +286,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_loses_what_means_nothing_and_keeps_its_texts() {
+    fn a_script_loses_blanks_and_keeps_its_texts() {
         let script = "f(arg0, arg1) {\nconst ret = arg0 + arg1;\nif (ret === len0) {\nthrow 'a = b, c';\n}\n}\nlet args = target;\n";
         let tight = tightened(&with_short_locals(script));
         assert_eq!(tight, "f(x0,x1){const r=x0+x1;if (r===z0){throw 'a = b, c'}}\nlet args=target;");
     }
 
-    /// A module that imports two functions, with a section of another kind after it, and notes before it was shortened.
+    /// A module that imports two functions, with a section of another kind after them, and with notes unless it has
+    /// the short name.
     fn module(giver: &str, functions: [&str; 2], kind: u8) -> Vec<u8> {
         let mut body = vec![2];
         for function in functions {
@@ -350,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_named_only_to_be_returned_is_returned_directly() {
+    fn a_value_that_is_only_returned_gets_no_name() {
         let named = "a: function(b) {\nconst ret = b.c();\nreturn ret;\n},\n";
         assert_eq!(abridged(named), "a(b) {\nreturn b.c();\n},\n");
         assert_eq!(
@@ -371,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn short_names_differ_and_are_no_words() {
+    fn short_names_differ_and_are_no_keywords() {
         let names: std::collections::BTreeSet<_> = (0..20_000).map(short_name).collect();
         assert_eq!(names.len(), 20_000);
         assert!(["if", "in", "is"].iter().all(|word| !names.contains(*word)));

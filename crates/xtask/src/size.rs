@@ -33,7 +33,7 @@ pub(crate) fn size(repo: &Repo) -> Result<()> {
 /// Prints the size of the page in `dist/`.
 ///
 /// # Errors
-/// There is no page, or it is above the budget.
+/// There is no page, or the page is above the budget.
 pub(crate) fn measure(repo: &Repo) -> Result<()> {
     let mut files = Vec::new();
     for file in page::files_of(repo)? {

@@ -1,9 +1,10 @@
 //! The build tools, their versions and their places.
 //!
-//! A tool of the right version is taken from the cache, then from `PATH`; otherwise it is fetched into the cache from a
-//! package registry. No byte of it runs that the registry's index or this repository does not vouch for. The cache is
-//! `$SAMOVAR_TOOLS`, `$XDG_CACHE_HOME/samovar/tools` or `~/.cache/samovar/tools`, one folder `<package>-<version>` for
-//! each tool with its programs in `bin/`. A folder appears only when it is complete.
+//! A tool of the right version is taken from the cache, then from `PATH`; otherwise it is fetched into the cache from
+//! a package registry. Only bytes run whose checksum is in the registry's index or in this repository. The cache is
+//! `$SAMOVAR_TOOLS`, `$XDG_CACHE_HOME/samovar/tools` or `~/.cache/samovar/tools`. It has one folder
+//! `<package>-<version>` for each tool, with the tool's programs in `bin/`. A folder appears only when it is
+//! complete.
 
 pub(crate) mod chromium;
 mod debian;
@@ -38,19 +39,20 @@ pub(crate) enum Tool {
 /// The tools of every release build of the page.
 pub(crate) const PAGE_TOOLS: [Tool; 2] = [Tool::Trunk, Tool::WasmBindgen];
 
-/// Newer versions of trunk need a newer Rust.
+/// The version of trunk; newer ones need a newer Rust.
 const TRUNK: &str = "0.21.14";
-/// Newer versions need a newer form of `deny.toml`.
+/// The version of cargo-deny; newer ones need a newer form of `deny.toml`.
 const DENY: &str = "0.18.9";
 const WASM_PACK: &str = "0.15.1";
-/// The same number is in `Trunk.toml`. Version 108, which Debian has, corrupts the module silently.
+/// The version of Binaryen, which has wasm-opt. The same number is in `Trunk.toml`. Version 108, which Debian has,
+/// corrupts the module silently.
 const BINARYEN: &str = "132";
 
 /// The way to call, find and fetch one tool.
 struct Recipe {
     package: &'static str,
     version: String,
-    /// A word in the first program's output of `--version`.
+    /// A word that the first program prints for `--version`.
     printed: String,
     programs: &'static [&'static str],
 }
@@ -120,12 +122,12 @@ impl<'a> Toolbox<'a> {
                 Some(variable("HOME").or_else(|| variable("USERPROFILE"))?.join(".cache/samovar/tools"))
             })
             .ok_or_else(|| Failure::new("no place for tools: set SAMOVAR_TOOLS to a directory"))?;
-        // Programs in other directories get it as part of their PATH.
+        // The path is absolute, because programs in other directories get it as part of their PATH.
         let cache = std::path::absolute(&cache).explain(cache.display())?;
         Ok(Self { repo, cache })
     }
 
-    /// Makes sure that Rust can compile for the browser, with the linter and the formatter when `checks` is set.
+    /// Makes sure that Rust can compile for the browser, and has the linter and the formatter when `checks` is set.
     ///
     /// # Errors
     /// A part is missing, and rustup is missing or fails.
@@ -185,7 +187,7 @@ impl<'a> Toolbox<'a> {
         Ok(Some(bin))
     }
 
-    /// One process at a time fetches; the others then find its tools.
+    /// Takes the lock under which one process at a time fetches. The others wait, and then find the tools.
     fn lock(&self) -> Result<File> {
         let file = self.cache.join(".lock");
         let lock = File::create(&file).explain(file.display())?;
@@ -235,14 +237,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trunk_is_told_the_same_version_of_binaryen() {
+    fn trunk_toml_has_the_same_version_of_binaryen() {
         let settings = include_str!("../../../Trunk.toml");
         assert!(settings.contains(&format!("wasm_opt = \"version_{BINARYEN}\"")));
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_tool_counts_only_in_its_very_version() {
+    fn a_tool_of_another_version_does_not_count() {
         use std::os::unix::fs::PermissionsExt;
         let bin = std::env::temp_dir().join(format!("samovar-xtask-{}", std::process::id()));
         fs::create_dir_all(&bin).unwrap();

@@ -1,7 +1,7 @@
-//! A chat that loses no line: what a member says is an ask, and the log is the
-//! host's state. Each line is there once, in the same order for everybody, and
-//! who comes late reads the last ones. `/leave` leaves. The loop is the
-//! program's own.
+//! A chat that loses no line. A member asks the host to add its line to the
+//! log, which is the host's state. Each line appears once, in the same order
+//! for all members, and a newcomer reads the last ones. `/leave` leaves. The
+//! program has a loop of its own.
 
 use std::io::BufRead;
 use std::sync::mpsc;
@@ -20,7 +20,7 @@ struct Line {
     text: String,
 }
 
-/// The last lines: a new one takes the place of the oldest.
+/// The last lines. A new line takes the place of the oldest.
 #[derive(Value, Clone, Default)]
 struct Log {
     said: u32,
@@ -54,7 +54,7 @@ impl Game for Chat {
     }
 
     fn member(&mut self, _: &mut Room<'_, Self>, who: &Member, what: Change) {
-        // The status tells of a new host.
+        // The status already tells of a new host.
         if what != Change::Hosts {
             println!("{} {what}", who.name);
         }

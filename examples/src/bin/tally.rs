@@ -1,5 +1,5 @@
-//! Each player asks the host 200 times for a point. However many hosts are lost
-//! meanwhile, each player who stays has 200 points in the end.
+//! Each player asks the host 200 times for a point. Each player who stays has
+//! 200 points in the end, however many hosts are lost meanwhile.
 
 use samovar::prelude::*;
 

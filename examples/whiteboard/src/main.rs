@@ -1,5 +1,5 @@
-//! A whiteboard in a page: everybody draws with a mouse, a pen or a finger, and who comes late sees it all. The board
-//! outlives everybody who drew on it.
+//! A whiteboard in a page. All members draw with a mouse, a pen or a finger, and a newcomer sees the whole
+//! drawing. The board outlives the members that drew on it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,9 +14,9 @@ use web_sys::{
 
 /// The board's size, in its own units.
 const SIZE: [f32; 2] = [1600.0, 1000.0];
-/// A stroke has so many points. A longer line goes on with the next stroke.
+/// The most points of a stroke. A longer line continues in the next stroke.
 const POINTS: usize = 48;
-/// Points of a line are this far apart.
+/// The least distance between two points of a line.
 const STEP: f32 = 4.0;
 
 /// A part of a line. It goes to the host when its painter goes.
@@ -38,7 +38,7 @@ struct Hand {
     at: [f32; 2],
 }
 
-/// Wishes of members to the host.
+/// Requests of members to the host.
 #[derive(Message)]
 enum Ask {
     Wipe { board: u32 },
@@ -46,7 +46,7 @@ enum Ask {
 
 samovar::game! {
     Board: name = "whiteboard", version = 1,
-    // The host keeps the number of the board: how often it was wiped.
+    // The host's state is the number of the board: how often it was wiped.
     objects = (Stroke, Hand), state = u32, asks = Ask
 }
 
@@ -82,7 +82,7 @@ impl Game for Board {
 
     fn decide(host: &mut Hosting<'_, '_, Self>, _: &Member, ask: Ask) {
         match ask {
-            // Two who wipe the same board at once wipe it once.
+            // Two members that wipe the same board at once wipe it only once.
             Ask::Wipe { board } if board == *host.state => *host.state += 1,
             Ask::Wipe { .. } => {}
         }
@@ -91,7 +91,7 @@ impl Game for Board {
 
 impl Board {
     fn new(room: &mut Room<'_, Self>, desk: Desk) -> Self {
-        // Nothing was drawn before the game began.
+        // Discards the player's input from before the game began.
         let _ = desk.take();
         Self {
             desk,
@@ -131,7 +131,7 @@ fn hue(seat: u16) -> u16 {
     (u32::from(seat) * 137 % 360) as u16
 }
 
-/// The page's part of the board: what the player does there, and what the player sees.
+/// The page's part of the board: the player's input, and the picture that the player sees.
 #[derive(Clone)]
 struct Desk {
     document: Document,
@@ -142,13 +142,13 @@ struct Desk {
 
 #[derive(Default)]
 struct Hands {
-    /// The pen's places, and `None` where it was lifted.
+    /// The places of the pen, with `None` where the player lifted it.
     path: Vec<Option<[f32; 2]>>,
     is_down: bool,
     wipes: bool,
 }
 
-/// Steps that wait for a frame of the game.
+/// The most steps of the pen that wait for a frame of the game.
 const STEPS_MAX: usize = 4_096;
 
 impl Desk {
@@ -166,14 +166,14 @@ impl Desk {
             let canvas = desk.canvas.clone();
             listen(&desk.canvas, kind, move |event: PointerEvent| {
                 let mut hands = hands.borrow_mut();
-                // One finger draws.
+                // Only the first finger draws.
                 if !event.is_primary() || hands.path.len() >= STEPS_MAX {
                     return;
                 }
                 match kind {
                     "pointerdown" => {
                         hands.is_down = true;
-                        // The line goes on outside of the canvas.
+                        // The line continues when the pointer leaves the canvas.
                         let _ = canvas.set_pointer_capture(event.pointer_id());
                     }
                     "pointermove" => {}
@@ -204,7 +204,7 @@ impl Desk {
         Ok(desk)
     }
 
-    /// What the player did since the last call: the pen's path, and whether the board is wiped.
+    /// The player's input since the last call: the path of the pen, and whether to wipe the board.
     fn take(&self) -> (Vec<Option<[f32; 2]>>, bool) {
         let mut hands = self.hands.borrow_mut();
         (core::mem::take(&mut hands.path), core::mem::take(&mut hands.wipes))
@@ -274,7 +274,7 @@ impl Desk {
     }
 }
 
-/// The part of the board's side at which a pointer is.
+/// The pointer's coordinate along a side of the board, from its share of that side.
 fn within(share: f64, side: f32) -> f32 {
     (share as f32 * side).clamp(0.0, side - 1.0)
 }
@@ -291,7 +291,7 @@ fn listen<E: JsCast + wasm_bindgen::convert::FromWasmAbi + 'static>(
     kind: &str,
     listener: impl Fn(E) + 'static,
 ) -> Result<(), JsValue> {
-    // It lives as long as the page.
+    // The listener lives as long as the page.
     let listener = Closure::<dyn Fn(E)>::new(listener).into_js_value();
     target.add_event_listener_with_callback(kind, listener.unchecked_ref())
 }

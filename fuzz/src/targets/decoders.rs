@@ -1,4 +1,5 @@
-//! Every decoder: no bytes make it panic or allocate without bound, and what it accepts comes back as it went.
+//! All decoders: no bytes make a decoder panic or allocate without bound, and each value that it accepts survives
+//! encoding and decoding.
 
 use samovar_directory::description::{Local, Offer};
 use samovar_duel::cube::Launch;
@@ -34,7 +35,7 @@ pub(super) fn packets(bytes: &[u8]) {
         panic!("{header:?} does not come back")
     };
     assert_eq!(same, header);
-    // Read once more rather than kept: what is held shall be the decoder's.
+    // Reads the packet again instead of keeping its frames, so that only the decoder holds memory.
     let Ok((_, mut read)) = PacketHeader::decode(bytes) else { panic!("{header:?} was read before") };
     while let Ok(Some(frame)) = read.next_frame() {
         assert_eq!(frames.next_frame(), Ok(Some(frame)));
@@ -48,7 +49,7 @@ pub(super) fn chunks(bytes: &[u8]) {
     assert_eq!(BulkChunk::decode(&again), Ok(chunk));
 }
 
-/// What a member carries for others: each entry comes back as it went.
+/// Packets that a member carries for others: each entry survives encoding and decoding.
 pub(super) fn carried(bytes: &[u8]) {
     for mode in [Mode::Unreliable, Mode::Reliable] {
         let (Some(leg), Ok(entries)) = (Leg::of(bytes), carried::entries(mode, bytes)) else { continue };
@@ -100,7 +101,7 @@ pub(super) fn messages(bytes: &[u8]) {
     }
 }
 
-/// Wishes and calls come back as they went.
+/// Ownership requests and calls survive encoding and decoding.
 fn between_members(kind: MessageKind, bytes: &[u8]) {
     let mut reader = Reader::new(bytes);
     let mut again = Vec::new();
@@ -129,7 +130,7 @@ fn between_members(kind: MessageKind, bytes: &[u8]) {
     }
 }
 
-/// So do what a member wants to see, and what it is told that it sees.
+/// A member's focus, and the messages that tell it which objects it sees, survive encoding and decoding, too.
 fn sight(bytes: &[u8]) {
     let mut again = Vec::new();
     if let Ok(focus) = Focus::decode(&mut Reader::new(bytes)) {
@@ -144,7 +145,7 @@ fn sight(bytes: &[u8]) {
     }
 }
 
-/// And so do inputs.
+/// Inputs survive encoding and decoding, too.
 fn input(bytes: &[u8]) {
     let mut again = Vec::new();
     if let Ok(input) = Input::decode(&mut Reader::new(bytes)) {
@@ -190,7 +191,7 @@ pub(super) fn view(bytes: &[u8]) {
     if let Ok(read) = SeatRecord::decode(bytes) {
         comes_back(&read);
     }
-    // The whole session object: its fields behind a length of one byte each.
+    // The whole session object: each field follows a length of one byte.
     let mut reader = Reader::new(bytes);
     let fields = core::iter::from_fn(|| reader.prefixed(255).ok()).take(64);
     if let Ok(view) = View::from_fields(fields) {
@@ -201,7 +202,7 @@ pub(super) fn view(bytes: &[u8]) {
     }
 }
 
-/// What comes on data channels to the relay, and is passed on with another peer in front.
+/// Messages on data channels to the relay, which passes them on with another peer's id in front.
 pub(super) fn addressed(bytes: &[u8]) {
     let mut passed_on = bytes.to_vec();
     Addressed::readdress(&mut passed_on, PeerId(7));
@@ -213,7 +214,8 @@ pub(super) fn addressed(bytes: &[u8]) {
     }
 }
 
-/// Offers of data channels to the relay: what is taken from one is what it may be, and nothing else of it is in the answer.
+/// Offers of data channels to the relay: the values taken from an offer are well-formed, and the answer contains
+/// nothing else of the offer.
 pub(super) fn description(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Ok(offer) = Offer::parse(&text) else { return };
@@ -249,7 +251,7 @@ pub(super) fn relay(bytes: &[u8]) {
     }
 }
 
-/// A key, then a signature: whatever they are, nobody has signed this.
+/// A key, then a signature. Whatever they are, the owner of that key has not signed this warrant or this pass.
 pub(super) fn warrants(bytes: &[u8]) {
     let Some((key, rest)) = bytes.split_first_chunk::<32>() else { return };
     let Some((signature, rest)) = rest.split_first_chunk::<64>() else { return };
@@ -263,7 +265,7 @@ pub(super) fn warrants(bytes: &[u8]) {
     assert!(!key.verifies_pass(&pass), "a forged pass");
 }
 
-/// The game accepts only what it writes itself, so its bytes come back, not only their meaning.
+/// The game accepts only bytes that it writes itself. So the bytes survive, and not only their meaning.
 pub(super) fn duel(bytes: &[u8]) {
     let Some((&kind, bytes)) = bytes.split_first() else { return };
     let again = match kind % 6 {
@@ -287,7 +289,7 @@ pub(super) fn duel(bytes: &[u8]) {
     assert!(again.is_err() || again.as_deref() == Ok(bytes), "{again:?} of {bytes:?}");
 }
 
-/// A teapot's numbers and texts as an object may hold them: what is read is written as it was.
+/// A teapot's numbers and texts as an object may hold them: a teapot that can be read is written as it was.
 fn teapot(reader: &mut Reader<'_>) {
     let mut state = State::default();
     for _ in 0..6 {

@@ -1,4 +1,5 @@
-//! Three honest peers, a network and a script: the model of ownership, driven far beyond the bounds of the checker.
+//! Three honest peers, a network and a script: the model of ownership, driven far beyond the bounds of the model
+//! checker.
 
 #[path = "../../../tests/model/step.rs"]
 mod step;
@@ -35,7 +36,7 @@ pub(super) fn run(bytes: &[u8]) {
         assert_eq!(world.broken, None);
         assert!(world.has_one_owner_each());
     }
-    // Then nothing is done and nothing lost any more, and all must come to the same.
+    // From now on no peer does anything and nothing is lost, so all peers must converge.
     world.left = Bounds {
         creates: 0,
         sets: 0,

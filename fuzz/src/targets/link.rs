@@ -5,18 +5,19 @@ use samovar_wire::{Duration, Generation, Lane, Mode, Time};
 
 use crate::script::Script;
 
-/// The lanes that keep what they are given.
+/// The lanes that lose no messages.
 const LANES: [Lane; 3] = [Lane::SESSION, Lane::GAME, Lane::Bulk];
 
 struct Pair {
     now: Time,
     ends: [Link; 2],
-    /// What is under way, by receiver.
+    /// The packets under way, by receiver.
     wire: [Vec<(Mode, Vec<u8>)>; 2],
-    /// By sender and lane; the bulk stream comes last.
+    /// The messages sent, by sender and lane; the bulk stream comes last.
     sent: [[Vec<Vec<u8>>; LANES.len()]; 2],
     heard: [[usize; LANES.len()]; 2],
-    /// From the first lie on the links may close, and messages need not be those that were sent.
+    /// Whether no lie was told yet. After the first lie the links may close, and messages need not be those that were
+    /// sent.
     is_honest: bool,
 }
 
@@ -36,8 +37,8 @@ pub(super) fn run(bytes: &[u8]) {
             return;
         }
     }
-    // Left in peace, a pair that was never lied to delivers everything: something every twelve seconds, since full
-    // queues take longer than that.
+    // Left in peace, a pair that was never lied to delivers everything. Some message must arrive every twelve
+    // seconds, since full queues take longer than that to arrive whole.
     let (mut quiet, mut heard) = (0, pair.heard);
     while pair.is_honest && quiet < 600 {
         quiet = if pair.heard == heard { quiet + 1 } else { 0 };
@@ -62,10 +63,10 @@ impl Pair {
         match script.roll(8) {
             0 => self.send(end, script),
             1 => self.advance(script.roll(200) as u64),
-            // Up to an hour: what comes after thousands of years is nobody's concern.
+            // Up to an hour: longer times, up to thousands of years, need not work.
             2 => self.advance(script.number(1_000) % 3_600_000),
             3 => {
-                // A packet is lost or, on the reliable mode, which loses nothing but with its path, the path changes.
+                // A packet is lost, unless it is in the reliable mode, which loses packets only with its path.
                 let index = script.roll(8);
                 if self.wire[end].get(index).is_some_and(|(mode, _)| *mode == Mode::Unreliable) {
                     self.wire[end].remove(index);
@@ -82,7 +83,8 @@ impl Pair {
                     _ => self.wire[end].drain(..).collect(),
                 };
                 for (mode, bytes) in ready {
-                    // The reliable mode keeps its order; turned round it is a lie.
+                    // The reliable mode keeps its order, and this step may not. So a packet in that mode counts as a
+                    // lie here.
                     self.is_honest &= mode == Mode::Unreliable;
                     if !self.hand(end, mode, &bytes) {
                         return false;
@@ -110,7 +112,7 @@ impl Pair {
         }
     }
 
-    /// Bytes that nobody sent, or that were changed on the way.
+    /// Hands over bytes that no link sent, or that were changed on the way.
     fn lie(&mut self, end: usize, script: &mut Script<'_>) -> bool {
         self.is_honest = false;
         let mode = if script.roll(4) == 0 { Mode::Reliable } else { Mode::Unreliable };
@@ -149,7 +151,7 @@ impl Pair {
                 let (mut bytes, compose) = (Vec::new(), &mut |_, _, _: &mut Vec<u8>| {});
                 let source = Source { wanted: false, compose };
                 let Some(mode) = link.poll_transmit(now, Time::ZERO, source, &mut bytes) else { break };
-                // More than this under way is lost, so that the fuzzer's own queue does not count.
+                // Packets beyond this number are lost, so that the fuzzer's own queue takes little memory.
                 if self.wire[1 - end].len() < 256 {
                     self.wire[1 - end].push((mode, bytes));
                 } else {

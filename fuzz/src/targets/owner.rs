@@ -1,4 +1,4 @@
-//! A peer that owns objects, and had been honest until now, says whatever the script says to a member and to the host.
+//! A peer that owns objects, and was honest until now, sends whatever the script says to a member and to the host.
 
 use samovar_objects::{CreateError, Objects, Place};
 use samovar_wire::object::{MessageKind, Traits};
@@ -49,7 +49,7 @@ pub(super) fn run(bytes: &[u8]) {
         let now = Time::from_micros(step * 16_000);
         let (me, victim) = if script.roll(2) == 0 { (HOST, &mut host) } else { (MEMBER, &mut member) };
         let outcome = match script.roll(8) {
-            // The truth, so that there is a past that lies can refer to; from 2 on, bent.
+            // A true update, so that lies can refer to a past. From 2 on, its bytes are changed.
             how @ 0..4 => {
                 change(&mut liar, own[script.roll(2)], now, &mut script);
                 let mut bytes = Vec::new();
@@ -79,7 +79,7 @@ pub(super) fn run(bytes: &[u8]) {
         while victim.poll_event().is_some() {}
     }
     for objects in [&host, &member] {
-        // The host granted it to nobody, so nobody takes it.
+        // The host granted this object to no peer, so no peer may take it.
         assert_eq!(objects.get(honest).map(|object| object.field(0)), Some(&b"the host's"[..]));
         let size =
             |o: &samovar_objects::Object| (0..o.field_count()).map(|i| o.field(i).len()).sum::<usize>();
@@ -87,7 +87,7 @@ pub(super) fn run(bytes: &[u8]) {
     }
 }
 
-/// The liar, whose own machine is honest, sets what it owns.
+/// The liar, whose own machine is honest, sets an object that it owns.
 fn change(liar: &mut Objects, id: Result<ObjectId, CreateError>, now: Time, script: &mut Script<'_>) {
     let Ok(id) = id else { return };
     let Some(object) = liar.get(id) else { return };

@@ -28,7 +28,7 @@ struct Siege {
 pub(super) fn run(bytes: &[u8]) {
     let mut script = Script::new(bytes);
     let relay = Signatory::new(&[7; 32]);
-    // One in four times it is the liar who hosts, and the session joins.
+    // In one of four scripts the liar hosts, and the session joins.
     let host = if script.roll(4) == 0 { LIAR } else { ME };
     let config = SessionConfig {
         schemas: super::typed::schemas(),
@@ -71,7 +71,7 @@ pub(super) fn run(bytes: &[u8]) {
         let _ = siege.session.witness(siege.now).poll_claim();
         while siege.session.poll_event().is_some() {}
     }
-    // The session lives on without the liar, and so does what it owns.
+    // The session goes on without the liar, and its game can still create objects.
     siege.session.witness(siege.now).handle_warrant(&relay.warrant(SessionId(7), Term(2), ME));
     siege.advance(10_000);
     if siege.session.is_host() {
@@ -135,7 +135,7 @@ impl Siege {
         }
     }
 
-    /// A packet that will be listened to, or that acks what it likes.
+    /// The header of a packet that the session accepts; now and then with an ack that the script makes up.
     fn header(&mut self, script: &mut Script<'_>) -> Vec<u8> {
         let ack = (script.roll(8) == 0).then(|| {
             let words = core::array::from_fn(|_| script.number(1));

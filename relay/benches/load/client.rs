@@ -21,7 +21,7 @@ const BINARY: u8 = 0x82;
 const PING: u8 = 0x89;
 const PONG: u8 = 0x8A;
 const MASKED: u8 = 0x80;
-/// The first of the channels that clients of TURN may choose.
+/// The number of the first channel that clients of TURN may choose.
 pub(crate) const CHANNEL: [u8; 2] = [0x40, 0x00];
 
 #[expect(clippy::large_enum_variant, reason = "all of a crowd are the same")]
@@ -58,7 +58,7 @@ pub(crate) struct Turn {
 }
 
 impl Client {
-    /// Takes the arrived packets: their number.
+    /// Takes the arrived packets, and returns their number.
     pub(crate) fn take(&mut self, buffer: &mut [u8]) -> usize {
         match self {
             Self::WebSocket(plain) => plain.take(buffer),
@@ -67,7 +67,7 @@ impl Client {
         }
     }
 
-    /// Sends a packet to each receiver: the number sent.
+    /// Sends a packet to each receiver, and returns the number sent.
     pub(crate) fn send(&mut self, to: impl Iterator<Item = PeerId>, payload: &[u8]) -> usize {
         match self {
             Self::WebSocket(plain) => plain.send(to, payload),
@@ -79,7 +79,7 @@ impl Client {
         }
     }
 
-    /// Stays alive without sending packets.
+    /// Keeps the client's path alive without sending packets to others.
     pub(crate) fn stay(&mut self) {
         if let Self::Channels(channels) = self {
             channels.send(std::iter::once(channels.me), &[]);
@@ -88,7 +88,7 @@ impl Client {
 }
 
 impl Plain {
-    /// The client of a member that has read all messages of the relay so far.
+    /// Makes a member's client, after the member has read all messages of the relay so far.
     pub(crate) fn new(peer: Peer) -> Self {
         let mut socket = peer.socket;
         while socket.next().now_or_never().is_some() {}
@@ -163,8 +163,8 @@ fn frame(kind: u8, payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
-/// Reads the relay's whole frames, and answers its pings: the number of forwarded packets, and the end of the last
-/// frame.
+/// Reads the relay's whole frames, and answers its pings. Returns the number of forwarded packets, and the end of the
+/// last frame.
 fn frames(bytes: &[u8], answers: &mut Vec<u8>) -> (usize, usize) {
     let (mut packets, mut at) = (0, 0);
     while let [kind, length, rest @ ..] = &bytes[at..] {
@@ -202,7 +202,7 @@ impl Channels {
         while let Ok((length, from)) = self.socket.recv_from(buffer) {
             if let Ok(receive) = Receive::new(Protocol::Udp, from, self.address, &buffer[..length]) {
                 self.rtc.handle_input(Input::Receive(now, receive)).expect("takes it");
-                // str0m keeps only a few unpolled ones.
+                // Polls after each packet, because str0m keeps only a few packets that are not polled.
                 heard += self.poll();
             }
         }
@@ -234,7 +234,7 @@ impl Channels {
                     self.next = at;
                     return heard;
                 }
-                // A full buffer of the system loses it, as a network would.
+                // A full buffer of the system loses the packet, as a network would.
                 Output::Transmit(transmit) => {
                     drop(self.socket.send_to(&transmit.contents, transmit.destination));
                 }

@@ -1,5 +1,5 @@
 //! The clients, all in one thread, each with its own tick, as in a game. In a tick a client takes its arrivals, and
-//! sends a packet to all others of its game. No arrival wakes it up, so clients cost little.
+//! sends a packet to others of its game. Clients cost little, because an arrival does not wake them up.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,14 +13,14 @@ use samovar_wire::PeerId;
 
 use crate::client::Client;
 
-/// The tick of a client without a rate: the relay takes a silent client's channels for closed.
+/// The time between two ticks of a client without a rate. The relay would take a silent client's channels for closed.
 const IDLE_EVERY: Duration = Duration::from_millis(100);
 
 /// The orders to all clients, and their counts.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
     rate: AtomicU32,
-    /// The number of others that each client sends to in a tick, in turn.
+    /// The number of others to which each client sends in a tick. All others have their turn after some ticks.
     burst: usize,
     ends: AtomicBool,
     pub(crate) sent: Count,
@@ -140,10 +140,10 @@ fn run(orders: &Orders, coming: &Receiver<Player>, bytes: usize) {
     }
 }
 
-/// The time of a client's next tick. Each client has its own place in the period, and a late one skips ticks. Otherwise
-/// all would some day tick at once and load the relay in a part of the time only.
+/// The time of a client's next tick. Each client has its own place in the period, and a late one skips ticks.
+/// Otherwise all clients would some day tick at once, and load the relay in a part of the time only.
 fn next_tick(now: Duration, period: Duration, index: usize) -> Duration {
-    // The golden section spreads any number of them.
+    // The golden section spreads any number of clients evenly.
     let first = period.mul_f64((index as f64 * 0.618_034).fract());
     let Some(since) = now.checked_sub(first) else { return first };
     first + period * (since.div_duration_f64(period) as u32 + 1)

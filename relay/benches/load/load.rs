@@ -21,7 +21,7 @@ pub(crate) struct Snapshot {
 /// The relay's own counts.
 pub(crate) struct Counts {
     dropped: f64,
-    /// Messages that spent at most this many seconds in it.
+    /// Bounds in seconds, each with the number of messages that spent at most this time in the relay.
     within: Vec<(f64, f64)>,
 }
 
@@ -36,10 +36,10 @@ pub(crate) struct Load {
     own: Option<Own>,
 }
 
-/// The relay's own figures for it.
+/// The relay's own figures for a load.
 struct Own {
     dropped: u64,
-    /// Bounds of the time between reading a message and having written it, at p50 and p99.
+    /// Upper bounds of the time between reading a message and having written it, at p50 and p99.
     micros: [u64; 2],
 }
 
@@ -72,7 +72,7 @@ impl Counts {
     }
 }
 
-/// Runs a load of this many ticks a second for this long; `snapshot` reads the process between the clients.
+/// Runs a load of this many ticks a second for this many seconds. `snapshot` reads the process that forwards.
 pub(crate) async fn load_of(
     snapshot: &impl AsyncFn() -> Snapshot,
     orders: &Orders,

@@ -1,10 +1,10 @@
-//! The relay under load, as a process: the costs of a forwarded packet, a join and a member, and the time that packets
-//! take.
+//! Measures the relay under load, as a process: the costs of a forwarded packet, a join and a member, and the time
+//! that packets take.
 //!
 //! `cargo xtask bench relay [--json] [--games N] [--members N] [--rate HZ] [--burst N] [--bytes N] [--seconds N]
-//! [--path websocket|webrtc] [--alone]`. The clients run on the same machine: a figure of CPU is the relay's own, from
-//! `/proc`, and one of latency is what it adds to a
-//! packet between two clients that have nothing else to do.
+//! [--path websocket|webrtc] [--alone]`. The clients run on the same machine. A figure of CPU is the relay's own,
+//! from `/proc`. A figure of latency is the time that the relay adds to a packet between two clients that have
+//! nothing else to do.
 
 #[path = "../../tests/relay/caller.rs"]
 #[expect(dead_code, reason = "the tests ask for more")]
@@ -39,9 +39,10 @@ use process::{RelayProcess, Scratch};
 use tokio::time::sleep;
 use usage::Usage;
 
-/// Joins at once: as many as wait for each other in a storm.
+/// The number of joins that run at the same time in a storm.
 const STORM: usize = 64;
-/// Data channels that open at the same time: the clients are one thread, and each handshake has to end in time.
+/// The number of data channels that open at the same time. It is low because the clients are one thread, and each
+/// handshake has to end in time.
 const HANDSHAKES: usize = 8;
 
 /// The figures of one path.

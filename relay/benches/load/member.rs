@@ -16,7 +16,8 @@ pub(crate) struct Member {
     peer: Peer,
     id: PeerId,
     others: Vec<PeerId>,
-    /// Whether it names the members: other members get less from the relay.
+    /// Whether this member names the members to the relay, as a host does. The relay gives less to a peer that is not
+    /// named.
     hosts: bool,
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// To how many of the others each member sends a packet in a tick, in turn.
+    /// The number of others to which each member sends a packet in a tick, in turn.
     pub(crate) fn burst(&self) -> usize {
         self.burst.unwrap_or(self.members - 1)
     }

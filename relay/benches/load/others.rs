@@ -1,5 +1,5 @@
-//! The costs of other programs for the same, in the same run: matchbox's signalling server for joins and memory, coturn
-//! for forwarding. Each is measured if it is installed, and reported as missing otherwise.
+//! Measures what the same work costs other programs, in the same run: matchbox's signalling server for joins and
+//! memory, coturn for forwarding. Each is measured if it is installed, and reported as missing otherwise.
 
 mod coturn;
 mod matchbox;

@@ -1,5 +1,6 @@
-//! The time that a forwarder adds to a packet's way under any load. Two clients in a thread of their own send each
-//! other a packet through it and then one without it, in turn, so that the machine's own delays are in both.
+//! Measures the time that a forwarder adds to a packet's way under any load. Two clients in a thread of their own
+//! send each other a packet through it and then one without it, in turn, so that the machine's own delays are in
+//! both.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -42,7 +43,7 @@ pub(crate) enum Pair {
     },
 }
 
-/// The same without a forwarder.
+/// The same pair's sockets without a forwarder.
 enum Direct {
     Tcp(TcpStream, TcpStream),
     Udp(UdpSocket, UdpSocket),
@@ -55,7 +56,7 @@ struct Times {
     without: Vec<u32>,
 }
 
-/// The 50th and the 99th percentile.
+/// The 50th and the 99th percentile in microseconds, through the forwarder and without it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Latency {
     pub(crate) by_it: [u32; 2],
@@ -92,7 +93,7 @@ impl Pair {
                 while !is(&to.hear().await, payload) {}
             }
             Self::Channels { from, to, receiver, beside } => {
-                // The relay reaches a member that it does not hear on channels by the WebSocket.
+                // The receiver speaks on its channels first. Otherwise the relay would send to it by the WebSocket.
                 to.say(*receiver, Mode::Unreliable, &[]);
                 from.say(*receiver, Mode::Unreliable, payload);
                 loop {
@@ -100,9 +101,10 @@ impl Pair {
                     tokio::select! {
                         (_, _, heard) = to.next() => if heard == payload { return },
                         () = from.step() => {}
-                        // Answers their pings.
+                        // Hearing a WebSocket also answers its pings.
                         _ = first.hear() => {}
-                        // The first packet, from before the relay has heard the receiver on its channels.
+                        // The first packet can come this way: the relay has not heard the receiver on its channels
+                        // yet.
                         heard = second.hear() => if is(&heard, payload) { return },
                     }
                 }
@@ -172,7 +174,7 @@ impl Probe {
         *self.times.lock().expect("no panic") = Times::default();
     }
 
-    /// The times since then.
+    /// Takes the times measured since the last call or reset.
     pub(crate) fn latency(&self) -> Latency {
         let times = std::mem::take(&mut *self.times.lock().expect("no panic"));
         Latency { by_it: percentiles(times.by_it), without: percentiles(times.without) }
@@ -219,7 +221,7 @@ fn percentiles(mut micros: Vec<u32>) -> [u32; 2] {
 }
 
 impl Latency {
-    /// The added time at these percentiles.
+    /// The time that the forwarder adds, at each percentile.
     pub(crate) fn added(&self) -> [u32; 2] {
         [0, 1].map(|place| self.by_it[place].saturating_sub(self.without[place]))
     }

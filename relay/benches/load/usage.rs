@@ -10,9 +10,9 @@ const TICKS: u64 = 100;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) cpu: Duration,
-    /// The part that the system used on its behalf.
+    /// The part that the system used on the process's behalf.
     pub(crate) system: Duration,
-    /// The memory that it holds.
+    /// Bytes of memory that the process holds.
     pub(crate) memory: usize,
 }
 

@@ -12,15 +12,17 @@ use crate::limits::{Bucket, Limits, Network};
 use crate::metrics::Turned;
 use crate::network::masked;
 
-/// New addresses between two sweeps, beside as many as were left after the last.
+/// A sweep is due when the table has twice the networks that the last sweep left, and this many more.
 const SWEEP_AFTER: usize = 64;
 
-/// One address may have this fraction of the relay's free places, and of the connections that it opens in a second (the
-/// dynamic threshold of Choudhury and Hahne, 1998). So an attacker with any number of addresses leaves some for others.
+/// One address may have at most one in this many of the relay's free places, and of the connections that the relay
+/// may still open in a second (the dynamic threshold of Choudhury and Hahne, 1998). So an attacker with any number of
+/// addresses leaves some for others.
 const LEFT: u64 = 16;
-/// The least number of places of an address.
+/// The least number of places that one address may have.
 const PLACES_MIN: u64 = 4;
-/// The least number of new connections of an address in a second: as many as a browser opens at once to load a page.
+/// The least number of connections that one address may open in a second: as many as a browser opens at once to load
+/// a page.
 const OPENS_MIN: u64 = 8;
 
 /// The networks with a connection now, or a moment ago. Limits nest. In IPv6 a network of 64 bits counts as one
@@ -29,12 +31,13 @@ const OPENS_MIN: u64 = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Addresses {
     table: Mutex<Table>,
-    /// Connections opened by all of them.
+    /// The connections that all addresses together have opened.
     opens: Bucket,
     origins: OriginKey,
 }
 
-/// Makes the [`Origin`] of an address: the same after a restart, and without the key no address can be found from it.
+/// The key that makes the [`Origin`] of an address. An address has the same origin after a restart. Without the key,
+/// nobody can find the address from the origin.
 #[derive(Clone, Default)]
 pub(crate) struct OriginKey([u8; 32]);
 
@@ -98,7 +101,7 @@ impl Addresses {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         table.sweep(now);
         let networks = table.networks(address);
-        // Under the lock, so that no other connection takes the last place meanwhile.
+        // This runs under the lock, so that no other connection takes the last place meanwhile.
         let places = (limits.address_connections as u64).min((left as u64 / LEFT).max(PLACES_MIN));
         if !networks.iter().all(|network| network.has_place(places)) {
             return Err(Turned::AddressConnections);
@@ -155,8 +158,8 @@ impl Table {
         keys(address).map(entry).collect()
     }
 
-    /// Forgets networks without any state. A new address pays for it only once per as many new addresses as there are
-    /// networks, so the table is at most twice the needed size.
+    /// Forgets networks without any state. The table is swept only when it has about doubled since the last sweep. So
+    /// sweeps cost little for each new address, and the table is at most twice the needed size.
     fn sweep(&mut self, now: u64) {
         if self.networks.len() < self.sweep_at {
             return;
@@ -169,7 +172,8 @@ impl Table {
     }
 }
 
-/// The networks of an address, the narrowest first, and how many times the limits of one address each has.
+/// The networks of an address, the narrowest first. With each comes the number of times that it has the limits of one
+/// address.
 fn keys(address: IpAddr) -> impl Iterator<Item = (Key, u64)> {
     let nested: &[(u8, u64)] = match address {
         IpAddr::V4(_) => &[(32, 1), (24, 4)],
@@ -189,13 +193,13 @@ mod tests {
     use crate::settings::Settings;
 
     #[test]
-    fn a_crowd_that_left_is_forgotten_but_no_debt_is() {
+    fn idle_networks_are_forgotten() {
         let settings: Settings = toml::from_str("data = \"d\"").expect("settings");
         let limits = settings.resolve().expect("complete").0.limits;
         let addresses = Addresses::default();
         let all = |from: u32, now| {
             for n in from..from + 10_000 {
-                // Each in a network of its own.
+                // Each address is in a network of its own.
                 drop(addresses.place(IpAddr::V4((n << 8).into()), &limits, 1_000, now).expect("room"));
             }
             addresses.table.lock().expect("no panic").networks.len()
@@ -215,7 +219,7 @@ mod tests {
         (Addresses::default(), settings.resolve().expect("complete").0.limits)
     }
 
-    /// The number of places for the owner of all these addresses.
+    /// The number of places that the owner of all these addresses gets.
     fn places(text: &str, left: usize, address: impl Fn(u128) -> IpAddr) -> usize {
         let (addresses, limits) = with(text);
         let taken = (0..2_000).map_while(|n| addresses.place(address(n), &limits, left, 1).ok());
@@ -239,12 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn the_fewer_places_are_left_the_fewer_one_address_gets() {
+    fn an_address_gets_fewer_places_when_fewer_are_free() {
         let one = |_: u128| IpAddr::V4(1.into());
         assert_eq!(places("opens = 0", 16_384, one), 200, "as many as it may open in a second");
         assert_eq!(places("opens = 0", 1_600, one), 100);
         assert_eq!(places("opens = 0", 1, one), 4);
-        // 64 addresses that take all they can leave places for others.
+        // When 64 addresses take all they can, places are left for others.
         let (addresses, limits) = with("address-opens = 0\nopens = 0");
         let mut taken = Vec::new();
         for n in 0..64 * 256 {
@@ -257,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_of_openers_leaves_some_openings_to_others() {
+    fn many_busy_addresses_leave_some_openings_to_others() {
         let (addresses, limits) = with("");
         let mut opened = 0;
         // Each of 64 addresses opens as many as it can, for ten seconds.

@@ -15,8 +15,8 @@ use super::Caller;
 use crate::metrics::Turned;
 use crate::refusals::Refusals;
 
-/// Bytes of a request, or of several at once, before an answer. Clients upload nothing here, and this bounds a
-/// request's memory.
+/// The most bytes that a client may send before an answer, in one request or in several at once. Clients upload
+/// nothing here, and this bounds a request's memory.
 const REQUEST_MAX: usize = 16 * 1_024;
 
 /// A stream that fails after a time without a write: its other end does not finish its request, or does not take the
@@ -27,7 +27,8 @@ pub(crate) struct Guarded {
     caller: Caller,
     patience: Duration,
     over: Pin<Box<Sleep>>,
-    /// It has had an answer: cutting it ends a kept connection and is no refusal.
+    /// Whether the client has had an answer. Cutting the connection then ends one that was kept open, and is no
+    /// refusal.
     is_answered: bool,
     /// Bytes read since the last write.
     unanswered: usize,
@@ -52,7 +53,7 @@ impl Guarded {
         }
     }
 
-    /// An error when the time is over.
+    /// Returns an error when the time is over.
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         if self.is_upgraded() || self.over.as_mut().poll(cx).is_pending() {
             return Ok(());
@@ -64,7 +65,7 @@ impl Guarded {
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    /// An error when another `bytes` bytes are too much for a request.
+    /// Counts another `bytes` bytes of a request. Returns an error when they are too much.
     fn read(&mut self, bytes: usize) -> io::Result<()> {
         self.unanswered = self.unanswered.saturating_add(bytes);
         if self.unanswered <= REQUEST_MAX || self.is_upgraded() {

@@ -34,7 +34,7 @@ pub(super) async fn answer(
         );
         stream.write_all(answer.as_bytes()).await?;
         stream.shutdown().await?;
-        // Until the other end has read it and closes, too.
+        // Waits until the other end has read the answer and closes, too.
         let mut rest = [0; 512];
         while stream.read(&mut rest).await? > 0 {}
         std::io::Result::Ok(())
@@ -42,7 +42,7 @@ pub(super) async fn answer(
     drop(timeout(within, said).await);
 }
 
-/// The part of a request's head that arrives.
+/// Reads a request's head, or the part of it that arrives within this time.
 async fn read_head(stream: &mut TcpStream, within: Duration) -> Vec<u8> {
     let mut head = Vec::with_capacity(REQUEST_MAX);
     let is_whole = |head: &[u8]| head.windows(4).any(|end| end == b"\r\n\r\n");

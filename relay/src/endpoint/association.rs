@@ -23,32 +23,32 @@ use crate::outbox::{Next, Waiting};
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
 /// The longest silence of an open connection.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
-/// Addresses from which it takes checks in its whole life: str0m forgets none. A browser with several networks has a
-/// few, and one more whenever its NAT changes the port.
+/// The most addresses from which a connection takes checks in its whole life, because str0m forgets none. A browser
+/// with several networks has a few, and one more whenever its NAT changes the port.
 const SOURCES_MAX: usize = 32;
-/// Datagrams that it takes without a poll, which costs as much as all of them.
+/// Datagrams that a connection takes before it is polled. One poll costs as much as all of them.
 const UNPOLLED_MAX: usize = 8;
-/// Bytes that the unreliable channel takes beyond those sent; further messages wait in the queue that drops the oldest.
+/// Bytes that may wait in the unreliable channel itself. Further messages wait in the outbox, which drops the oldest.
 const LOSSY_AHEAD: usize = 16 * 1_024;
-/// The same of the reliable channel.
+/// Bytes that may wait in the reliable channel itself.
 const STEADY_AHEAD: usize = 64 * 1_024;
-/// The longest message of either channel is far shorter; SCTP takes no longer one.
+/// The longest message that SCTP takes, in bytes. The longest message of either channel is far shorter.
 const MESSAGE_MAX: u32 = 64 * 1_024;
 
 /// The reason for a connection's end, for the log.
 #[derive(Debug)]
 pub(super) enum End {
-    /// Its state machine failed.
+    /// The connection's state machine failed.
     Failed(RtcError),
-    /// The other end closed it, or a channel.
+    /// The other end closed the connection, or one of its channels.
     Closed,
-    /// A third channel, a text, or an invalid message.
+    /// The other end opened a third channel, or sent a text or an invalid message.
     Misbehaved,
-    /// It did not open in time, or was silent for too long.
+    /// The connection did not open in time, or was silent for too long.
     Silent,
-    /// Too many messages that must arrive wait for it.
+    /// Too many reliable messages wait for the member.
     TooSlow,
-    /// Its state machine panicked.
+    /// The connection's state machine panicked.
     Panicked,
 }
 
@@ -89,17 +89,17 @@ pub(super) struct Association {
     offer: Offer,
     channels: [(ChannelId, bool); 2],
     paths: Paths,
-    /// The sources of checks.
+    /// The addresses that checks came from.
     sources: Vec<SocketAddr>,
     pub(super) born: Instant,
-    /// When the last datagram of this connection arrived.
+    /// The time when the last datagram of this connection arrived.
     came: Instant,
-    /// A message came on a channel.
+    /// Whether a message has come on a channel.
     pub(super) is_heard: bool,
     pub(super) timeout: Instant,
     /// Datagrams since the last poll.
     unpolled: usize,
-    /// The time of its timer.
+    /// The time at which the connection's timer fires.
     pub(super) armed: Instant,
 }
 
@@ -110,7 +110,7 @@ impl Association {
     /// Answers an offer.
     ///
     /// # Errors
-    /// The state machine refuses it.
+    /// The state machine refuses the offer.
     pub(super) fn answer(
         now: Instant,
         identity: &Identity,
@@ -123,7 +123,7 @@ impl Association {
         let mut rtc = Rtc::builder()
             .set_crypto_provider(Arc::clone(&identity.provider))
             .set_dtls_cert(identity.certificate.clone())
-            // It waits to be contacted, and dials no address.
+            // As an ICE lite agent, the relay waits to be contacted and contacts no address.
             .set_ice_lite(true)
             .set_local_ice_credentials(creds)
             .set_sctp_max_message_size(MESSAGE_MAX)
@@ -169,7 +169,7 @@ impl Association {
         Ok((association, answer))
     }
 
-    /// Whether to look at checks from this address.
+    /// Whether to take checks from this address. A new address is remembered.
     pub(super) fn takes_checks_from(&mut self, address: SocketAddr) -> bool {
         let is_known = self.sources.contains(&address);
         let takes = is_known || self.sources.len() < SOURCES_MAX;
@@ -212,17 +212,18 @@ impl Association {
         Ok(self.rtc.handle_input(Input::Receive(now, receive))?)
     }
 
-    /// Whether any datagram came.
+    /// Whether any datagram has come from the member.
     pub(super) fn is_reached(&self) -> bool {
         self.came > self.born
     }
 
-    /// Whether it must be polled before the next datagram: this bounds the data that DTLS has not handed on.
+    /// Whether the connection must be polled before the next datagram. This bounds the data that DTLS has not handed
+    /// on.
     pub(super) const fn is_due(&self) -> bool {
         self.unpolled >= UNPOLLED_MAX
     }
 
-    /// Asks the host at an address to prove that it is there.
+    /// Asks the machine at an address to prove that it is there.
     fn check(&mut self, now: Instant, at: SocketAddr, wire: &Wire<'_>) {
         let mut transaction = [0; 12];
         if getrandom::fill(&mut transaction).is_err() {
@@ -241,14 +242,14 @@ impl Association {
         Ok(self.rtc.handle_input(Input::Timeout(now))?)
     }
 
-    /// Whether it has waited in vain.
+    /// Returns an error when the connection did not open in time, or has been silent for too long.
     pub(super) fn review(&self, now: Instant) -> Result<(), End> {
         let is_late = !self.is_heard && now >= self.born + OPEN_WITHIN;
         if is_late || now >= self.came + SILENCE_MAX { Err(End::Silent) } else { Ok(()) }
     }
 
-    /// Sends its datagrams, and gathers the arrived messages. Returns the last address that str0m has answered by STUN,
-    /// which it therefore knows as the member's.
+    /// Sends the connection's datagrams, and gathers the arrived messages. Returns the last address that str0m has
+    /// answered by STUN: str0m takes it for an address of the member.
     pub(super) fn poll(
         &mut self,
         wire: &Wire<'_>,

@@ -1,19 +1,20 @@
-//! The bytes that strangers sent with requests for their address, so that they are never sent more.
+//! Counts the bytes of requests by which unknown senders ask for their address, so that the relay never sends them
+//! more.
 //!
-//! A plain binding request has 20 bytes and its answer 32. So a first request is answered only if it is larger;
-//! browsers repeat it after a quarter of a second, and both together pay for the answer.
+//! A plain binding request has 20 bytes and its answer 32. So the relay does not answer a first request of that size.
+//! Browsers repeat it after a quarter of a second, and both together pay for the answer.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 use std::net::SocketAddr;
 
-/// Remembered addresses.
+/// The number of addresses that are remembered.
 const PLACES: usize = 4_096;
-/// The most that an address may save up: the answers of a second, not of a day.
+/// The most credit that an address may save up, in bytes: the answers of a second, not of a day.
 const CREDIT_MAX: u32 = 1_000;
 
-/// Credit of addresses, in bytes. Two addresses with the same place take it from each other; they then only have to ask
-/// again.
+/// The credit of addresses, in bytes. Two addresses with the same place in the table take the place from each other,
+/// and then only have to ask again.
 #[derive(Debug)]
 pub(super) struct Ledger {
     places: Vec<Option<(SocketAddr, u32)>>,
@@ -27,7 +28,8 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// Credits `came` bytes from an address. Whether they cover an answer of `goes` bytes; if so, it is paid.
+    /// Credits an address with `came` bytes. Returns whether its credit covers an answer of `goes` bytes, and takes
+    /// these from it then.
     pub(super) fn pays(&mut self, from: SocketAddr, came: usize, goes: usize) -> bool {
         let place = (self.keys.hash_one(from) % PLACES as u64) as usize;
         let place = &mut self.places[place];

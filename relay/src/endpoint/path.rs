@@ -1,8 +1,9 @@
 //! The source addresses of a connection's datagrams, and the limits on sending there.
 //!
-//! A source address can be forged, and a peer may ask for a connection with a forged one. So only answers to STUN and
-//! the relay's own check leave for an address, and never more bytes than came from there, until the host there has
-//! answered that check, whose transaction only it can know. DTLS datagrams wait meanwhile.
+//! A source address can be forged, and a peer may ask for a connection with a forged one. So the relay checks each
+//! address: the machine there must answer a request whose transaction only that machine can know. Until then only
+//! this check and answers to STUN leave for the address, and never more bytes than came from there. DTLS datagrams
+//! wait meanwhile.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -11,9 +12,9 @@ use std::time::{Duration, Instant};
 use super::stun::{self, Transaction};
 use super::wire::Datagram;
 
-/// Addresses of one connection. A browser with several networks tries from each.
+/// The most addresses of one connection. A browser with several networks tries from each.
 const PATHS_MAX: usize = 8;
-/// Datagrams that wait for a proof: a flight of DTLS is one or two.
+/// The most datagrams that wait for a proof: a flight of DTLS is one or two.
 const HELD_MAX: usize = 8;
 /// The time between two checks without an answer.
 const CHECK_EVERY: Duration = Duration::from_millis(200);
@@ -28,8 +29,8 @@ pub(super) struct Paths {
 #[derive(Debug)]
 struct Path {
     address: SocketAddr,
-    /// The host's own address that the datagrams come to: answers must leave from it. It is fixed once proved, because
-    /// a forged datagram can come to any.
+    /// The relay's own address that the datagrams come to: answers must leave from it. It is fixed once the path is
+    /// proved, because a forged datagram can come to any of the relay's addresses.
     own: Option<IpAddr>,
     received: usize,
     sent: usize,
@@ -64,7 +65,7 @@ impl Paths {
         self.all.push(path);
     }
 
-    /// The host's own address for sending to this one.
+    /// The relay's own address from which to send to this address.
     pub(super) fn own_address(&self, to: SocketAddr) -> Option<IpAddr> {
         self.all.iter().find(|path| path.address == to)?.own
     }
@@ -105,7 +106,7 @@ impl Paths {
         goes
     }
 
-    /// Takes the answer to a check. Whether it proves the address, so that the held datagrams may go.
+    /// Takes the answer to a check. Returns whether it proves the address, so that the held datagrams may go.
     pub(super) fn prove(&mut self, from: SocketAddr, transaction: Transaction) -> bool {
         let asked = |path: &Path| matches!(path.proof, Proof::Asked(by, _) if by == transaction);
         let path = self.all.iter_mut().find(|path| path.address == from && asked(path));
@@ -139,7 +140,7 @@ mod tests {
         ([192, 0, 2, 1], port).into()
     }
 
-    /// A datagram of `bytes` bytes to one of this host's addresses.
+    /// Notes a datagram of `bytes` bytes to one of the relay's addresses.
     fn came(paths: &mut Paths, now: Instant, port: u16, bytes: usize, own: u8) {
         let to = Some([10, 0, 0, own].into());
         paths.received(now, Datagram { from: address(port), to, bytes: &vec![0; bytes] });
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_and_what_waits_for_them_are_bounded() {
+    fn addresses_and_their_held_datagrams_are_bounded() {
         let (mut paths, now) = (Paths::default(), Instant::now());
         for port in 0..100 {
             came(&mut paths, now + Duration::from_millis(port.into()), port, 1_000, 1);

@@ -15,11 +15,11 @@ const XOR_MAPPED_ADDRESS: u16 = 0x0020;
 const FINGERPRINT: u16 = 0x8028;
 const PRIORITY: u16 = 0x0024;
 const ICE_CONTROLLED: u16 = 0x8029;
-/// The priority of a peer-reflexive candidate (RFC 8445 §5.1.2.1), which the relay is to the checked host.
+/// The priority of a peer-reflexive candidate (RFC 8445 §5.1.2.1): the relay is one to the machine that it checks.
 const PRFLX_PRIORITY: u32 = (110 << 24) + (65_535 << 8) + 255;
 const FINGERPRINT_XOR: u32 = 0x5354_554E;
 
-/// Pairs a response with its request.
+/// The bytes that pair a response with its request.
 pub(super) type Transaction = [u8; 12];
 
 /// Whether a datagram may be a STUN message at all.
@@ -88,7 +88,7 @@ pub(super) fn check(
     attribute(&mut bytes, USERNAME, username.as_bytes());
     attribute(&mut bytes, PRIORITY, &PRFLX_PRIORITY.to_be_bytes());
     attribute(&mut bytes, ICE_CONTROLLED, &transaction[..8]);
-    // Both sums are computed as if the message ended with them.
+    // Each of the two checksums is computed as if the message ended with it.
     lengthen(&mut bytes, 4 + 20);
     let sum = hmac.sha1_hmac(password.as_bytes(), &[&bytes]);
     lengthen(&mut bytes, 0);
@@ -123,7 +123,7 @@ fn lengthen(bytes: &mut [u8], more: usize) {
     bytes[2..4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// CRC-32 as in ISO/IEC 8802-3; too rare for a table.
+/// CRC-32 as in ISO/IEC 8802-3. It is needed too rarely for a table.
 fn crc(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };
     !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_is_what_others_read() {
+    fn a_check_is_read_by_another_stun_library() {
         let provider = str0m::crypto::from_feature_flags();
         let bytes = check([9; 12], "them:us", "a password", provider.sha1_hmac_provider);
         let message = StunMessage::parse(&bytes).expect("a message");
@@ -168,14 +168,15 @@ mod tests {
     }
 
     #[test]
-    fn a_username_is_found_or_not_in_whatever_comes() {
+    fn a_username_is_found_only_in_a_whole_attribute() {
         let provider = str0m::crypto::from_feature_flags();
         let whole = check([9; 12], "them:us", "a password", provider.sha1_hmac_provider);
         let end = HEADER + 4 + "them:us".len();
         for length in 0..whole.len() {
             assert_eq!(username(&whole[..length]), (length >= end).then_some("them:us"), "{length}");
         }
-        // An attribute before it, one longer than the message, a value that is no text, and an empty message.
+        // The cases are another attribute before the user name, an attribute longer than the message, a value that is
+        // no text, and an empty message.
         let with = |attributes: &[u8]| [&whole[..HEADER], attributes].concat();
         assert_eq!(
             username(&with(&[0x80, 0x22, 0, 1, 7, 0, 0, 0, 0, 6, 0, 3, b'a', b':', b'b', 0])),

@@ -1,8 +1,8 @@
 //! The one socket of all connections.
 //!
-//! A host has several addresses, and a client that asked one of them takes no answer from another. So each datagram
-//! arrives with its destination address, and leaves from a given one. `quinn-udp` moves both between the system and
-//! this module, several datagrams at a time.
+//! A machine has several addresses, and a client that asked one of them takes no answer from another. So each
+//! datagram arrives with its destination address, and leaves from a given one. `quinn-udp` moves both between the
+//! system and this module, several datagrams at a time.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
@@ -16,11 +16,11 @@ use crate::metrics::{Metrics, Undelivered};
 
 /// Bytes of unread datagrams that the system shall keep.
 const RECEIVE_BUFFER: usize = 4 * 1_024 * 1_024;
-/// Slots that are filled at once.
+/// The number of slots that one read of the socket fills.
 const SLOTS: usize = 8;
 /// Bytes of a slot: the most that the system joins of one sender's datagrams.
 const SLOT: usize = 64 * 1_024;
-/// Bytes of datagrams that are handed over at once; the system takes no more.
+/// The most bytes of datagrams that are handed over at once; the system takes no more.
 const JOINED_MAX: usize = 60_000;
 
 /// A bound socket, with the properties of its system.
@@ -50,7 +50,7 @@ pub(super) struct Inbox {
 pub(super) struct Datagram<'a> {
     /// The sender's address, which may be forged.
     pub(super) from: SocketAddr,
-    /// The host's address that it came to, if the system tells.
+    /// The relay's address that the datagram came to, if the system tells.
     pub(super) to: Option<IpAddr>,
     pub(super) bytes: &'a [u8],
 }
@@ -73,14 +73,14 @@ pub(super) struct Batch {
 }
 
 impl Bound {
-    /// A socket at this address, with large buffers if the system allows.
+    /// Binds a socket at this address, with large buffers if the system allows.
     pub(super) fn bind(address: SocketAddr) -> io::Result<Self> {
         use socket2::{Domain, Protocol, Socket, Type};
         let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
         if address.is_ipv6() && address.ip().is_unspecified() {
             socket.set_only_v6(false)?;
         }
-        // Smaller ones are enough for all but a crowd.
+        // Ignores errors, because smaller buffers are enough for all but a crowd.
         drop(socket.set_recv_buffer_size(RECEIVE_BUFFER));
         drop(socket.set_send_buffer_size(RECEIVE_BUFFER));
         socket.set_nonblocking(true)?;
@@ -93,7 +93,7 @@ impl Bound {
         self.socket.local_addr()
     }
 
-    /// The socket for use. To be called within the runtime of its user.
+    /// Makes the socket ready for use. The caller must be within the runtime that uses the socket.
     pub(super) fn into_socket(self) -> io::Result<Socket> {
         let is_v6 = self.address()?.is_ipv6();
         Ok(Socket { socket: UdpSocket::from_std(self.socket)?, state: self.state, is_v6 })
@@ -106,7 +106,7 @@ impl Socket {
         drop(self.socket.readable().await);
     }
 
-    /// Takes the arrived datagrams, as far as there is room; whether there may be more.
+    /// Takes the arrived datagrams, as far as there is room. Returns whether there may be more.
     pub(super) fn receive(&self, inbox: &mut Inbox) -> bool {
         inbox.filled = 0;
         let mut places = inbox.bytes.chunks_exact_mut(SLOT);
@@ -115,7 +115,7 @@ impl Socket {
         });
         let metas = &mut inbox.metas;
         let receive = || self.state.recv((&self.socket).into(), &mut slots, metas);
-        // An error belongs to an earlier datagram, whose receiver is gone; or there are no more datagrams.
+        // An error says that there are no more datagrams, or belongs to an earlier datagram whose receiver is gone.
         inbox.filled = self.socket.try_io(Interest::READABLE, receive).unwrap_or(0);
         inbox.filled > 0
     }
@@ -131,7 +131,7 @@ impl Socket {
         self.socket.try_io(Interest::WRITABLE, || self.state.try_send((&self.socket).into(), &transmit))
     }
 
-    /// A socket of IPv6 reaches IPv4 by mapped addresses.
+    /// The address in the form that the system takes: a socket of IPv6 reaches IPv4 by mapped addresses.
     fn system_address(&self, address: SocketAddr) -> SocketAddr {
         match address.ip() {
             IpAddr::V4(ip) if self.is_v6 => (ip.to_ipv6_mapped(), address.port()).into(),
@@ -145,7 +145,7 @@ impl Inbox {
         Self { bytes: vec![0; SLOTS * SLOT], metas: [RecvMeta::default(); SLOTS], filled: 0 }
     }
 
-    /// The datagrams of the last receive. The system joins a sender's datagrams of one size.
+    /// The datagrams of the last read, one by one: the system joins a sender's datagrams of one size.
     pub(super) fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
         let filled = self.metas[..self.filled].iter().zip(self.bytes.chunks_exact(SLOT));
         filled.flat_map(|(meta, place)| {
@@ -157,17 +157,17 @@ impl Inbox {
 }
 
 impl Wire<'_> {
-    /// Sends one datagram from this address of the host. A full system buffer loses it, as datagrams may be lost.
+    /// Sends one datagram from this address of the relay. A full system buffer loses it, as datagrams may be lost.
     pub(super) fn send(&self, to: SocketAddr, from: Option<IpAddr>, bytes: &[u8]) {
         self.hand_over(to, from, (bytes, bytes.len()));
     }
 
-    /// The relay's address at which this sender has found it.
+    /// The relay's address that a sender at this address reaches.
     pub(super) fn address_for(&self, from: SocketAddr) -> Option<SocketAddr> {
         self.addresses.iter().find(|address| address.is_ipv4() == from.is_ipv4()).copied()
     }
 
-    /// Hands over datagrams of this size at once.
+    /// Hands over datagrams of this size, all at once.
     fn hand_over(&self, to: SocketAddr, from: Option<IpAddr>, (bytes, size): (&[u8], usize)) {
         let is_sent = self.socket.send(to, from, (bytes, size)).is_ok();
         for datagram in bytes.chunks(size.max(1)) {

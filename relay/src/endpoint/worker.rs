@@ -1,4 +1,4 @@
-//! The endpoint's thread: datagrams, tasks and timers, in turns.
+//! The endpoint's thread. In a loop, it handles datagrams, timers and tasks.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -22,14 +22,14 @@ use crate::metrics::{Ended, Kind, Offered, Undelivered, Way};
 use crate::reach::{Reach, Task};
 use crate::seldom::Seldom;
 
-/// Reads of the socket in a row before their results are sent.
+/// The most reads of the socket in a row before their results are sent.
 const READS: usize = 8;
 /// The largest datagram that is read: no member's is larger.
 const DATAGRAM_MAX: usize = 2_048;
 /// The time between two searches for abandoned connections.
 const REVIEW_EVERY: Duration = Duration::from_secs(1);
 
-/// The least age of a connection that counts as one that cannot be opened.
+/// The age from which a connection without a message counts as one that cannot be opened.
 const TRIED_FOR: Duration = Duration::from_secs(2);
 
 /// If the thread is woken up again sooner than this, it lets datagrams gather for this long and takes them together:
@@ -50,7 +50,7 @@ pub(super) struct Worker {
     timers: BinaryHeap<Reverse<(Instant, u64)>>,
     ledger: Ledger,
     opened: u64,
-    /// Connections with work in this turn.
+    /// Connections with work in this run of the loop.
     busy: Vec<u64>,
     reviewed: Instant,
     /// Offers that led to no channels and are not logged yet.
@@ -99,7 +99,7 @@ impl Worker {
                 () = tokio::time::sleep_until(next.into()) => {}
             }
             if rested.elapsed() < GATHER {
-                // The thread has no other work.
+                // The thread may block, because it has no other work.
                 std::thread::sleep(GATHER);
             }
             self.read(&mut inbox);
@@ -134,8 +134,8 @@ impl Worker {
         }
     }
 
-    /// The receiver of a datagram. STUN messages name it; they come from anywhere, so no library reads one before its
-    /// receiver is known.
+    /// The connection that a datagram is for. A STUN message names it. Such messages come from anywhere, so str0m
+    /// reads one only once its receiver is known.
     fn receiver(&self, Datagram { from, bytes, .. }: Datagram<'_>) -> Option<u64> {
         if bytes.len() > DATAGRAM_MAX {
             return None;
@@ -149,7 +149,8 @@ impl Worker {
         known.filter(|_| !stun::is_stun(bytes) || stun::success(bytes).is_some())
     }
 
-    /// Answers plain binding requests, each paid by its sender; drops all others.
+    /// Handles a datagram that is for no connection. Answers a plain binding request if its sender has paid for the
+    /// answer, and drops all others.
     fn on_stranger(&mut self, Datagram { from, to, bytes }: Datagram<'_>) {
         let Some(transaction) = stun::request(bytes) else {
             return self.hub.metrics.undelivered(Undelivered::Unknown);
@@ -204,7 +205,7 @@ impl Worker {
         }
     }
 
-    /// Sends the results of this turn's datagrams and timers, and passes on their messages.
+    /// Sends the results of this run's datagrams and timers, and passes on the messages that came with them.
     fn settle(&mut self) {
         let mut busy = mem::take(&mut self.busy);
         busy.sort_unstable();
@@ -254,7 +255,7 @@ impl Worker {
         self.hub.answer(line.conn, attempt, answer);
     }
 
-    /// Leaves an offer without an answer.
+    /// Leaves an offer without an answer, and notes the failure.
     fn refuse_offer(&self, line: &Line, reason: &str) {
         tracing::debug!(conn = line.conn.0, reason, "an offer of data channels is not answered");
         self.note_failure(
@@ -263,7 +264,7 @@ impl Worker {
         );
     }
 
-    /// A member has no data channels, for a reason that the operator may be able to change.
+    /// Counts and logs that a member has no data channels, for a reason that the operator may be able to change.
     fn note_failure(&self, outcome: Offered, what: &str) {
         self.hub.metrics.offered(outcome);
         let place = match outcome {
@@ -277,7 +278,8 @@ impl Worker {
         }
     }
 
-    /// A connection has ended without a message on its channels. One that ended early may have had no time.
+    /// Notes that a connection has ended without a message on its channels. A connection that ended early is left
+    /// out, because it may have had no time.
     fn on_unheard(&self, association: &Association) {
         if association.born.elapsed() < TRIED_FOR {
             return;
@@ -299,10 +301,11 @@ impl Worker {
 
     /// Sends the messages that wait for a member.
     fn send(&mut self, line: &Line) {
-        // Even if the channels have just ended: no other call would report the messages for the next ones.
+        // Answers the call even if the channels have just ended. Otherwise no further call would report the messages
+        // for the member's next channels.
         line.channels.answer_call();
         let Some(id) = self.members.get(&line.conn).and_then(|pair| pair.current) else { return };
-        // It may have been polled since, for a message of its own.
+        // The connection may have been polled since the call, because of a message from its member.
         if line.channels.outbox.depth().messages > 0 {
             self.poll(id);
         }
@@ -332,7 +335,8 @@ impl Worker {
         });
         let line = Arc::clone(&association.line);
         let done = done.and_then(|known| {
-            // The sender of a check may have forged the address. A member's own newer connection takes it over.
+            // The sender of a check may have forged the address, so it does not take an address that another member
+            // has proved. A newer connection of the same member takes its address over.
             if let Some(address) = known
                 && !self.belongs_to_another(address, line.conn)
             {
@@ -380,7 +384,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Makes sure that a connection's timer fires. Timers are never cancelled: an early one looks again.
+    /// Makes sure that a connection's timer fires. Timers are never cancelled: one that fires too early is set again.
     fn arm(&mut self, id: u64) {
         let Some(association) = self.associations.get_mut(&id) else { return };
         if association.timeout < association.armed {
@@ -401,7 +405,7 @@ impl Worker {
         }
     }
 
-    /// Drops a connection that has ended.
+    /// Closes a connection whose last step has ended it.
     fn finish(&mut self, id: u64, done: Result<(), End>) {
         let Err(end) = done else { return };
         if let Some(association) = self.associations.get(&id) {
@@ -438,7 +442,7 @@ fn wire<'a>(socket: &'a Socket, identity: &'a Identity, hub: &'a Hub) -> Wire<'a
     Wire { socket, addresses: &identity.addresses, provider: &identity.provider, metrics: &hub.metrics }
 }
 
-/// Steps a state machine. One that panics has ended, and is never stepped again.
+/// Steps a state machine. A state machine that panics has ended, and is never stepped again.
 fn isolated<R>(step: impl FnOnce() -> Result<R, End>) -> Result<R, End> {
     catch_unwind(AssertUnwindSafe(step)).unwrap_or(Err(End::Panicked))
 }
@@ -450,7 +454,7 @@ mod tests {
 
     /// A call that comes when the channels have just ended must not be the last one that is heard.
     #[tokio::test]
-    async fn a_call_for_channels_that_have_ended_is_answered() {
+    async fn a_call_for_ended_channels_is_answered() {
         let udp = UdpConfig { listen: "127.0.0.1:0".parse().expect("an address"), public: Vec::new() };
         let endpoint = Endpoint::bind(&udp).expect("binds");
         let reach = endpoint.reach();
@@ -459,7 +463,7 @@ mod tests {
         let Endpoint { socket, identity, .. } = endpoint;
         let socket = socket.into_socket().expect("a socket");
         let mut worker = Worker::new(socket, identity, Arc::clone(&reach), hub);
-        // Another thread has just queued a message; the channels have ended in this turn.
+        // Another thread has just queued a message, and the channels have ended at the same time.
         reach.call(&line);
         worker.obey(Instant::now());
         assert!(line.channels.call(), "the next call is heard");

@@ -1,9 +1,9 @@
-//! Times in buckets.
+//! A histogram of times.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Counts by `N` bounds; times above the last bound are in none of the buckets.
+/// Counts of times by `N` bounds. Times above the last bound are in none of the buckets.
 #[derive(Debug)]
 pub(super) struct Histogram<const N: usize> {
     buckets: [AtomicU64; N],
@@ -26,7 +26,7 @@ impl<const N: usize> Default for Histogram<N> {
 }
 
 impl<const N: usize> Histogram<N> {
-    /// Counts one time, by ascending bounds in microseconds, always the same ones.
+    /// Counts one time. The bounds are in microseconds, ascending, and the same in every call.
     pub(super) fn observe(&self, bounds: &[u64; N], time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let place = bounds.iter().position(|bound| nanos <= bound * 1_000);

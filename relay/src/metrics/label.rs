@@ -32,13 +32,13 @@ samovar_wire::counted! {
     /// The reason why a datagram was dropped, or not sent.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Undelivered {
-        /// It belongs to no connection, and is no request for an address.
+        /// The datagram belongs to no connection, and is no request for an address.
         Unknown,
-        /// Its sender has not proved that it is at the source address, and has got as many bytes as it sent.
+        /// The receiver has not proved that it is at its address, and has got as many bytes as came from there.
         Unproven,
-        /// Its member sends too many.
+        /// The member sends too many datagrams.
         Rate,
-        /// The system did not take it.
+        /// The system did not take the datagram.
         System,
     }
 }
@@ -47,15 +47,15 @@ samovar_wire::counted! {
     /// The reason why a packet was dropped.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Dropped {
-        /// Its receiver's queue is full, and it was the oldest.
+        /// The receiver's queue is full, and the packet was the oldest in it.
         QueueFull,
-        /// Its receiver is not connected.
+        /// The receiver is not connected.
         NoReceiver,
-        /// Its sender sends too much.
+        /// The sender sends too much.
         MemberRate,
-        /// Its sender's address sends too much.
+        /// The sender's address sends too much.
         AddressRate,
-        /// Its game sends too much.
+        /// The sender's game sends too much.
         GameRate,
     }
 }
@@ -66,19 +66,19 @@ samovar_wire::counted! {
     pub(crate) enum Turned {
         /// The relay has the most connections that it takes.
         Connections,
-        /// Its address has the most connections allowed.
+        /// The caller's address has the most connections allowed.
         AddressConnections,
-        /// Its address opens too many in a second.
+        /// The caller's address opens too many connections in a second.
         AddressOpens,
-        /// Its address has had the most answers allowed.
+        /// The caller's address has had the most answers allowed.
         AddressRate,
-        /// It did not send its request in time.
+        /// The caller did not send its request in time.
         Handshake,
-        /// Its page is not let in.
+        /// The caller's page is not let in.
         Origin,
-        /// It sent far more than a request needs.
+        /// The caller sent far more than a request needs.
         RequestSize,
-        /// It asked for a WebSocket without the header lines for one.
+        /// The caller asked for a WebSocket without the header lines for one.
         NoUpgrade,
         /// The system gives the process no more descriptors.
         Descriptors,
@@ -89,11 +89,11 @@ samovar_wire::counted! {
     /// The outcome of an offer of data channels.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Offered {
-        /// It was invalid, or could not be answered.
+        /// The offer was invalid, or could not be answered.
         Refused,
-        /// Its channels worked.
+        /// The channels worked.
         Opened,
-        /// It was answered, and no datagram came.
+        /// The offer was answered, and no datagram came.
         Unreached,
         /// Datagrams came, but no message on the channels.
         Unopened,
@@ -104,19 +104,19 @@ samovar_wire::counted! {
     /// The reason why the relay closed an admitted connection without refusing it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Ended {
-        /// Too many messages that must arrive waited for it.
+        /// Too many reliable messages waited for the connection.
         TooSlow,
-        /// It answered no ping.
+        /// The peer answered no ping.
         Silent,
-        /// It never sent its `Enter`.
+        /// The peer never sent its `Enter`.
         NoEnter,
-        /// Its peer came back on another connection.
+        /// The peer came back on another connection.
         Replaced,
-        /// No host had named it for long, and a newcomer came.
+        /// No host had named the peer for a long time, and a newcomer came.
         GaveWay,
-        /// It left.
+        /// The peer left.
         Left,
-        /// Its task or the state machine of its data channels panicked, which is a bug.
+        /// The connection's task or the state machine of its data channels panicked, which is a bug.
         Panicked,
     }
 }

@@ -17,17 +17,17 @@ pub(super) struct Values<'a> {
 }
 
 impl Text {
-    /// A number that grows.
+    /// Begins a metric whose number only grows.
     pub(super) fn counter(&mut self, name: &'static str, help: &str) -> Values<'_> {
         self.begin(name, "counter", help)
     }
 
-    /// A number that grows and falls.
+    /// Begins a metric whose number grows and falls.
     pub(super) fn gauge(&mut self, name: &'static str, help: &str) -> Values<'_> {
         self.begin(name, "gauge", help)
     }
 
-    /// Times, by bounds in microseconds, shown in seconds.
+    /// Writes a histogram of times. The bounds are in microseconds; the text shows seconds.
     pub(super) fn histogram<const N: usize>(
         &mut self,
         name: &'static str,
@@ -60,12 +60,12 @@ impl Text {
 }
 
 impl Values<'_> {
-    /// The metric's only value.
+    /// Writes the metric's only value.
     pub(super) fn value(&mut self, value: u64) {
         line(self.text, format_args!("{} {value}", self.name));
     }
 
-    /// A value with labels.
+    /// Writes a value with labels.
     pub(super) fn with(&mut self, labels: &[(&str, &str)], value: u64) {
         let labels: Vec<_> = labels.iter().map(|(name, value)| format!("{name}=\"{value}\"")).collect();
         line(self.text, format_args!("{}{{{}}} {value}", self.name, labels.join(",")));

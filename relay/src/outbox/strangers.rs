@@ -6,13 +6,13 @@ use samovar_directory::ConnId;
 
 use super::{OVERHEAD, Waiting};
 
-/// Messages of all strangers that wait.
+/// The most messages of all strangers that wait.
 const MESSAGES_MAX: usize = 128;
-/// Bytes of these messages.
+/// The most bytes of all strangers' messages that wait.
 const BYTES_MAX: usize = 256 * 1_024;
-/// Messages of one stranger that wait.
+/// The most messages of one stranger that wait.
 const SENDER_MESSAGES_MAX: usize = 16;
-/// Bytes of these messages: a join request needs less.
+/// The most bytes of one stranger's messages that wait: a join request needs less.
 const SENDER_BYTES_MAX: usize = 64 * 1_024;
 
 /// The strangers' part of a queue.
@@ -30,7 +30,8 @@ struct Held {
 }
 
 impl Strangers {
-    /// Queues a message; the number of messages dropped for it. The stranger with the most waiting bytes makes room.
+    /// Queues a message, and returns the number of messages dropped for it. The stranger with the most waiting bytes
+    /// makes room.
     pub(super) fn push(&mut self, sender: ConnId, message: Waiting, room: usize) -> usize {
         let held = self.senders.entry(sender).or_default();
         held.add(&message);
@@ -70,7 +71,7 @@ impl Strangers {
         self.all.bytes - self.all.messages * OVERHEAD
     }
 
-    /// Their cost in the shared room.
+    /// The messages' cost in the shared room.
     pub(super) fn held(&self) -> usize {
         self.all.bytes
     }
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn greedy_strangers_make_room_for_one_that_knocks() {
+    fn greedy_strangers_make_room_for_a_join_request() {
         let mut strangers = Strangers::default();
         for round in 0..1_000 {
             let (greedy, signal) = signal(2 + round % 60, 8_000);

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 use crate::frames::FrameAncestors;
 
 /// The policy for a document. Its inline scripts (trunk writes one that starts the wasm) are allowed by their hashes;
-/// inline style is allowed, because it cannot run code. The clock of a hidden page is a worker from a blob, which only
-/// an allowed script can make.
+/// inline style is allowed, because it cannot run code. The timer of a hidden page runs in a worker from a blob,
+/// which only an allowed script can make.
 pub(super) fn for_document(html: &str, frames: &FrameAncestors) -> HeaderValue {
     let hashes: String = inline_scripts(html)
         .map(|script| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(script.as_bytes()))))

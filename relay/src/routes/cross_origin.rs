@@ -10,7 +10,7 @@ use super::House;
 /// The time for which a browser may cache the permission, in seconds.
 const REMEMBERED: &str = "600";
 
-/// Answers for the API whether a page may read an answer, and whether it may ask (the Fetch standard, §3.2).
+/// For the API, tells a browser whether a page may read an answer, and whether it may ask (the Fetch standard, §3.2).
 pub(super) async fn share(State(house): State<House>, request: Request, next: Next) -> Response {
     if !request.uri().path().starts_with("/api/") {
         return next.run(request).await;

@@ -25,7 +25,8 @@ use crate::process::{RelayProcess, Scratch};
 
 /// The limit of all queues together.
 const QUEUE_BYTES: usize = 16 * 1_024 * 1_024;
-/// Acts of all sockets together in a second: attackers and relay share the machine.
+/// The number of acts of all sockets together in a second. It is limited because attackers and relay share the
+/// machine.
 const ACTS: usize = 2_000;
 
 /// The attackers' knowledge of the relay and of the attacked game.
@@ -106,7 +107,7 @@ async fn founder(target: &Target, address: u16) -> Option<()> {
     None
 }
 
-/// Requests the answer that costs the relay most.
+/// Requests the answers that cost the relay most.
 async fn reader(target: &Target, address: u16) -> Option<()> {
     let mut stream = connect(target, address).await?;
     let mut answer = vec![0; 65_536];
@@ -129,7 +130,7 @@ async fn mute(target: &Target, address: u16) -> Option<()> {
 
 async fn attack(target: Arc<Target>, address: u16, number: usize) {
     loop {
-        // Most attack the game itself.
+        // Most sockets attack the game itself.
         match number % 8 {
             0 => mute(&target, address).await,
             1 => forger(&target, address).await,
@@ -141,7 +142,7 @@ async fn attack(target: Arc<Target>, address: u16, number: usize) {
     }
 }
 
-/// A dutiful host: it answers the relay, and reads its messages. The newcomers' messages are counted.
+/// Plays a host that answers the relay and reads its messages. Counts the newcomers' messages.
 async fn hosts(mut peer: Peer, knocks: Arc<AtomicUsize>) {
     while let Some(Ok(message)) = peer.socket.next().await {
         let Message::Binary(bytes) = message else { continue };
@@ -159,7 +160,7 @@ async fn hosts(mut peer: Peer, knocks: Arc<AtomicUsize>) {
     }
 }
 
-/// The time until a known member that comes back is heard by the host again.
+/// Lets a known member come back, and returns the time until the host hears it again.
 async fn comes_back(target: &Target, was: &Entered, knocks: &AtomicUsize) -> Duration {
     let (start, before) = (Instant::now(), knocks.load(Ordering::Relaxed));
     loop {
@@ -207,7 +208,7 @@ async fn a_game_outlives_an_attack_of_many_addresses() {
         for address in 0..addresses {
             attacks.spawn(attack(Arc::clone(&target), address, number));
         }
-        // As many as an address may open in a second.
+        // Each address opens as many sockets as it may in a second.
         sleep(Duration::from_millis(5)).await;
     }
     let (most, watched, id) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), relay.id());

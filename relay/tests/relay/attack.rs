@@ -1,4 +1,4 @@
-//! Attacks on a relay that once worked, and must not.
+//! Attacks that once worked on a relay, and must not work any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,8 @@ use crate::peer::Peer;
 use crate::process::{RelayProcess, Scratch};
 use crate::siege::assert_echo;
 
-/// A peer that has left is gone, and its waiting messages make room, whether it takes its last ones or not.
+/// The relay must disconnect a peer that has left, and free its waiting messages, whether the peer takes its last
+/// ones or not.
 #[tokio::test]
 async fn a_peer_that_left_and_reads_nothing_is_closed_despite_pongs() {
     let data = Scratch::new();
@@ -38,7 +39,7 @@ async fn a_peer_that_left_and_reads_nothing_is_closed_despite_pongs() {
     }
 }
 
-/// Dials, and keeps one of its own checks until the channels can send it again.
+/// Lets a caller run until it is quiet, and returns one of the STUN checks that it sent, to be sent again later.
 async fn own_check(caller: &mut Caller) -> Vec<u8> {
     caller.kept = Some(Vec::new());
     while timeout(Duration::from_millis(300), caller.step()).await.is_ok() {}
@@ -48,7 +49,7 @@ async fn own_check(caller: &mut Caller) -> Vec<u8> {
 
 /// A datagram of Eve's with Ann's address must not take Ann's datagrams from her.
 #[tokio::test]
-async fn a_check_with_a_forged_address_takes_nobodys_datagrams() {
+async fn a_check_with_a_forged_address_diverts_no_datagrams() {
     let data = Scratch::new();
     let mut relay = start(&data, &[]);
     let udp = udp_address(&mut relay);
@@ -65,7 +66,7 @@ async fn a_check_with_a_forged_address_takes_nobodys_datagrams() {
 }
 
 #[tokio::test]
-async fn a_member_that_asks_from_a_hundred_addresses_is_answered_at_a_few_and_keeps_its_own() {
+async fn checks_from_a_hundred_addresses_are_answered_at_a_few() {
     let data = Scratch::new();
     let mut relay = start(&data, &[]);
     let udp = udp_address(&mut relay);
@@ -94,7 +95,7 @@ async fn a_member_that_asks_from_a_hundred_addresses_is_answered_at_a_few_and_ke
     assert_echo(&mut by_eve, e).await;
 }
 
-/// Channels that end while packets are on their way must not delay the packets of the next ones.
+/// Channels that end while packets are on their way must not delay the packets of later channels.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_channels_are_as_quick_as_the_first() {
     let data = Scratch::new();
@@ -136,7 +137,7 @@ async fn new_channels_are_as_quick_as_the_first() {
         }
     });
     for _ in 0..40 {
-        // Too short for a message: the channels end. Then new ones, on the same WebSocket.
+        // A message that is too short ends the channels. New ones follow, on the same WebSocket.
         by_bob.say(b, Mode::Unreliable, b"echo");
         timeout(Duration::from_millis(30), async {
             while !by_bob.is_over {

@@ -1,4 +1,4 @@
-//! A host bars a peer at a real relay, and the operator's code stays the operator's.
+//! A host bars a peer at a real relay. Nobody but the operator gets the operator's code.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ async fn answer(relay: &RelayProcess, address: &'static str, purpose: Purpose) -
 const BARRED: Heard = Heard::Control(FromRelay::Refused(Refusal::Barred));
 
 #[tokio::test]
-async fn a_barred_peer_stays_out_also_of_the_next_relay() {
+async fn a_barred_peer_stays_out_after_a_relay_restart() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (mut host, h) = Peer::create(&relay, "TEA").await;
@@ -56,7 +56,7 @@ async fn a_barred_peer_stays_out_also_of_the_next_relay() {
         assert_eq!(answer(&relay, address, purpose).await, BARRED);
     }
     assert_eq!(relay.metric("samovar_refused_total{reason=\"barred\"}").await, 6.0);
-    // Its last write is on disk in a moment.
+    // The relay's last write is on disk in a moment.
     sleep(Duration::from_millis(500)).await;
     let address = relay.address.clone();
     relay.kill();
@@ -72,7 +72,7 @@ async fn a_barred_peer_stays_out_also_of_the_next_relay() {
 }
 
 #[tokio::test]
-async fn the_referees_code_is_nobody_elses_when_it_has_gone() {
+async fn the_referees_code_stays_reserved_when_it_has_left() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--referee", "TEA", "--drain", "60"]);
     relay.games_become(|games| games[0]["code"] == "TEA").await;
@@ -96,7 +96,7 @@ async fn the_referees_code_is_nobody_elses_when_it_has_gone() {
 }
 
 #[tokio::test]
-async fn only_the_relays_games_are_listed_by_its_name() {
+async fn only_the_relays_games_are_listed_under_its_name() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--referee", "TEA"]);
     let (mut eve, e) = from(&relay, EVE).await.go_in(Purpose::Create(Some(code("MINE")))).await;

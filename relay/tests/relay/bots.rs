@@ -1,4 +1,4 @@
-//! Native robots at a relay: their forwarded traffic is counted, and they play on when it has drained.
+//! Native robots at a relay: their forwarded traffic is counted, and they play on when the relay has drained.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -44,7 +44,7 @@ impl Drop for Bots {
     }
 }
 
-/// Whether a robot has another at the end of this path.
+/// Whether a robot reaches another member by this path.
 fn has_link(status: &serde_json::Value, path: &str) -> bool {
     status["members"].as_array().is_some_and(|members| members.iter().any(|member| member["path"] == path))
 }
@@ -87,7 +87,7 @@ async fn a_duel_over_direct_links_goes_on_when_the_relay_has_drained() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn robots_that_may_not_link_directly_meet_at_the_udp_port() {
+async fn robots_without_direct_paths_meet_at_the_udp_port() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--udp", "127.0.0.1:0"]);
     let _bots = Bots::start(&relay, "relayed");

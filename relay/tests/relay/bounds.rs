@@ -1,5 +1,6 @@
-//! A relay under every attack at once: its memory stays under the bound that docs/relay.md states, honest players
-//! hardly feel it, and the metrics report it. And peers that guess or forge their way in.
+//! Attacks a relay in every way at once: its memory stays under the bound that docs/relay.md states, honest players
+//! hardly feel the attacks, and the metrics report them. Other tests are about peers that guess or forge their way
+//! in.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,7 +38,7 @@ pub(crate) fn memory(process: u32) -> usize {
     pages * 4_096
 }
 
-/// Silent connections, more than their address may have, and some that never end their request.
+/// Opens silent connections, more than their address may have. Some begin a request and never end it.
 async fn mute_and_slow(relay: Arc<RelayProcess>) {
     let mut kept = Vec::new();
     for n in 0..400 {
@@ -52,7 +53,7 @@ async fn mute_and_slow(relay: Arc<RelayProcess>) {
     std::future::pending().await
 }
 
-/// Members that announce frames of terabytes, or messages without end.
+/// Connects peers that announce frames of terabytes, or messages without end.
 async fn endless_frames(relay: Arc<RelayProcess>) {
     loop {
         for frame in
@@ -73,7 +74,8 @@ async fn endless_frames(relay: Arc<RelayProcess>) {
     }
 }
 
-/// Datagrams from many addresses: noise of any size, imitations of DTLS, and requests that only cost.
+/// Sends datagrams from many addresses: noise of any size, imitations of DTLS, and requests that only cost the relay
+/// time.
 async fn datagrams(relay: std::net::SocketAddr) {
     let mut seed = 7_u64;
     loop {
@@ -98,7 +100,7 @@ async fn datagrams(relay: std::net::SocketAddr) {
     }
 }
 
-/// A member that offers data channels again and again, and opens none.
+/// Plays a member that offers data channels again and again, and opens none.
 async fn offers(relay: Arc<RelayProcess>) {
     let (mut peer, _) = Peer::join(&relay, "MILK").await;
     let mut each = interval(Duration::from_millis(80));
@@ -112,7 +114,7 @@ async fn offers(relay: Arc<RelayProcess>) {
     }
 }
 
-/// A member that reads nothing, and has next to no room for it in its system.
+/// Joins as a member that reads nothing, and whose system keeps almost no unread bytes.
 async fn hoarder(relay: &RelayProcess) -> (Peer, PeerId) {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(4_096).expect("it may be small");
@@ -123,7 +125,7 @@ async fn hoarder(relay: &RelayProcess) -> (Peer, PeerId) {
     (peer, entered.pass.peer)
 }
 
-/// Members of one game that send chunks to those of it that do not read.
+/// Lets members of one game send chunks to other members of it that do not read.
 async fn hoard(relay: Arc<RelayProcess>) {
     let (mut host, entered) = Peer::create(&relay, "HOARD").await;
     let mut hoarders = Vec::new();
@@ -147,7 +149,7 @@ async fn hoard(relay: Arc<RelayProcess>) {
     senders.join_next().await;
 }
 
-/// A member that sends a hundred times its limit.
+/// Plays a member that sends a hundred times its limit.
 async fn greedy(mut peer: Peer, receiver: PeerId) {
     let mut each = interval(Duration::from_millis(2));
     loop {
@@ -210,7 +212,7 @@ async fn under_all_attacks_memory_is_bounded_and_players_unharmed() {
     });
     sleep(Duration::from_millis(1_000)).await;
     let (stormy, machine) = tokio::join!(latencies(&mut ann, &mut bob, b, samples(600)), machine());
-    // By then each attack has met its limit.
+    // By now each attack has met its limit.
     for metric in [
         "samovar_refused_total{reason=\"address_connections\"}",
         "samovar_refused_total{reason=\"misbehaved\"}",
@@ -221,7 +223,7 @@ async fn under_all_attacks_memory_is_bounded_and_players_unharmed() {
         relay.metric_becomes(metric, |count| count > 0.0).await;
     }
     let queued = relay.metric("samovar_queue_bytes").await;
-    // A few hundred slow handshakes, the members, and the offers of these.
+    // The bound is for a few hundred slow handshakes, for the members, and for the members' offers.
     let (most, bound) = (most.load(Ordering::Relaxed), bound(QUEUE_BYTES, 400, 16));
     println!(
         "memory {} KiB before, {} at most, bound {}; {queued} bytes queued",
@@ -239,7 +241,7 @@ async fn under_all_attacks_memory_is_bounded_and_players_unharmed() {
 }
 
 #[tokio::test]
-async fn a_forged_pass_is_refused_and_a_replayed_own_one_resumes() {
+async fn a_forged_pass_is_refused_and_an_own_pass_resumes() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (_ann, a) = Peer::create(&relay, "TEA").await;

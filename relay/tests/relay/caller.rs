@@ -25,13 +25,13 @@ pub(crate) struct Caller {
     open: usize,
     next: Instant,
     inbox: VecDeque<(Mode, Vec<u8>)>,
-    /// The other end closed a channel, or all.
+    /// Whether the other end closed a channel, or the connection.
     pub(crate) is_over: bool,
     /// Changes datagrams before they are sent; an emptied one is not sent.
     pub(crate) spoil: Option<fn(&mut Vec<u8>)>,
-    /// STUN requests are not answered, as if another host had this address.
+    /// Whether STUN requests stay unanswered, as if another machine had this address.
     pub(crate) is_deaf: bool,
-    /// Bytes of all datagrams.
+    /// Bytes of all datagrams, in each direction.
     pub(crate) sent: usize,
     pub(crate) received: usize,
     /// All sent datagrams, if they are kept.
@@ -46,7 +46,7 @@ impl Caller {
         caller
     }
 
-    /// Exchanges descriptions only.
+    /// Exchanges descriptions with the relay, and opens nothing yet.
     pub(crate) async fn dial(peer: &mut Peer) -> Self {
         let (mut caller, offer, pending) = Self::offer().await;
         let attempt = 7;
@@ -64,7 +64,7 @@ impl Caller {
         caller
     }
 
-    /// An offer that the relay has not heard of.
+    /// Makes an offer without sending it to the relay.
     pub(crate) async fn offer() -> (Self, String, str0m::change::SdpPendingOffer) {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
         let address = socket.local_addr().expect("bound");
@@ -107,8 +107,8 @@ impl Caller {
             assert!(Instant::now() < deadline && !self.is_over, "the channels open");
             self.step().await;
         }
-        // An empty message should follow. str0m writes none: its SCTP counts it and sends nothing, which holds back all
-        // others.
+        // An empty message should follow here, but str0m cannot send one: its SCTP counts the message and sends
+        // nothing, which holds back all later ones.
     }
 
     /// Sends a payload to a member.
@@ -145,7 +145,7 @@ impl Caller {
         }
     }
 
-    /// Works until the connection is over.
+    /// Runs until the connection is over.
     pub(crate) async fn ends(&mut self) {
         let end = async {
             while !self.is_over {
@@ -184,7 +184,7 @@ impl Caller {
         if let Some(kept) = &mut self.kept {
             kept.push(bytes.to_vec());
         }
-        // A full buffer of the system loses it, as a network would.
+        // A full buffer of the system loses the datagram, as a network would.
         self.socket.try_send_to(bytes, to).ok();
     }
 

@@ -16,7 +16,7 @@ pub(crate) fn start(data: &Scratch, more: &[&str]) -> RelayProcess {
     RelayProcess::start_with(data.path(), &[&["--udp", "127.0.0.1:0"], more].concat())
 }
 
-/// The address of its UDP port.
+/// The address of the relay's UDP port, from its next line of output.
 pub(crate) fn udp_address(relay: &mut RelayProcess) -> std::net::SocketAddr {
     let line = relay.line();
     let address = line.trim().strip_prefix("data channels at ").and_then(|address| address.parse().ok());
@@ -33,7 +33,7 @@ pub(crate) async fn pair(relay: &RelayProcess) -> ((Peer, PeerId), (Peer, PeerId
     ((ann, a.pass.peer), (bob, b.pass.peer))
 }
 
-/// Lets one end work while a future is awaited.
+/// Lets one end run while a future is awaited.
 pub(crate) async fn beside<R>(caller: &mut Caller, wanted: impl Future<Output = R>) -> R {
     let work = async {
         loop {
@@ -47,7 +47,7 @@ pub(crate) async fn beside<R>(caller: &mut Caller, wanted: impl Future<Output = 
 }
 
 #[tokio::test]
-async fn members_reach_each_other_by_the_udp_port_and_by_both_ways_at_once() {
+async fn members_reach_each_other_by_udp_and_by_websocket() {
     let data = Scratch::new();
     let relay = start(&data, &[]);
     let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
@@ -96,14 +96,14 @@ async fn a_member_silent_on_its_channels_is_reached_by_websocket() {
         heard,
         Heard::Packet { from: a, mode: Mode::Unreliable, payload: b"by the other way".to_vec() }
     );
-    // Its connection still exists, and counts again as soon as it is heard.
+    // Bob's data channels still exist, and count again as soon as the relay hears him on them.
     by_bob.say(b, Mode::Unreliable, b"echo");
     by_bob.hear().await;
     assert_eq!(relay.metric(members).await, 1.0);
 }
 
 #[tokio::test]
-async fn a_member_whose_echoes_do_not_come_back_gets_packets_by_both_ways_for_a_while() {
+async fn a_complaining_member_gets_packets_by_both_ways() {
     let data = Scratch::new();
     let relay = start(&data, &[]);
     let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
@@ -111,7 +111,8 @@ async fn a_member_whose_echoes_do_not_come_back_gets_packets_by_both_ways_for_a_
     by_bob.say(b, Mode::Unreliable, b"");
     by_bob.hear().await;
     bob.send(RelayFrame::forward(PeerId::RELAY, Mode::Unreliable, b"")).await;
-    // Both go through the relay in any order; the next messages show that the complaint was heard.
+    // The complaint and the next packet take different sockets, so the relay may handle them in any order. The pause
+    // lets it hear the complaint first.
     tokio::time::sleep(Duration::from_millis(50)).await;
     ann.send(RelayFrame::forward(b, Mode::Unreliable, b"both")).await;
     assert_eq!(by_bob.hear().await, (a, Mode::Unreliable, b"both".to_vec()));
@@ -124,7 +125,7 @@ async fn a_member_whose_echoes_do_not_come_back_gets_packets_by_both_ways_for_a_
 }
 
 #[tokio::test]
-async fn a_newer_connection_takes_over_and_all_end_with_the_websocket() {
+async fn newer_channels_take_over_and_end_with_the_websocket() {
     let data = Scratch::new();
     let relay = start(&data, &[]);
     let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
@@ -144,7 +145,7 @@ async fn a_newer_connection_takes_over_and_all_end_with_the_websocket() {
 }
 
 #[tokio::test]
-async fn offers_that_are_none_are_not_answered_and_cost_nobody_anything() {
+async fn invalid_offers_are_not_answered_and_harm_nobody() {
     let data = Scratch::new();
     let relay = start(&data, &[]);
     let ((mut ann, _), _bob) = pair(&relay).await;
@@ -166,7 +167,7 @@ async fn offers_that_are_none_are_not_answered_and_cost_nobody_anything() {
 }
 
 #[tokio::test]
-async fn a_relay_without_a_udp_port_says_nothing_of_one() {
+async fn a_relay_without_a_udp_port_answers_no_offer() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (mut ann, _) = Peer::create(&relay, "TEA").await;
@@ -209,14 +210,14 @@ async fn members_reach_a_port_that_a_router_translates() {
 }
 
 #[tokio::test]
-async fn an_offer_that_nothing_follows_is_counted_and_logged() {
+async fn an_offer_without_datagrams_is_counted_and_logged() {
     let data = Scratch::new();
     let relay = RelayProcess::start_logged(data.path(), &["--udp", "127.0.0.1:0"]);
     let ((mut ann, _), _bob) = pair(&relay).await;
     let _silent = Caller::dial(&mut ann).await;
     ann.tell(&ToRelay::Signal(PeerId::RELAY, Signal::Offer(8, "nonsense".to_owned()))).await;
     relay.metric_becomes("samovar_offers_total{outcome=\"refused\"}", |count| count == 1.0).await;
-    // The member's next attempt looks at it, not a timer of its own.
+    // The member's next attempt ends the first one, which is counted then. The attempt's own timer fires later.
     tokio::time::sleep(Duration::from_millis(2_500)).await;
     let _second = Caller::dial(&mut ann).await;
     relay.metric_becomes("samovar_offers_total{outcome=\"unreached\"}", |count| count == 1.0).await;

@@ -21,7 +21,7 @@ async fn draining(seconds: &str) -> (Scratch, RelayProcess, Peer) {
 }
 
 #[tokio::test]
-async fn it_founds_no_game_lets_members_in_and_ends_when_the_last_has_left() {
+async fn a_draining_relay_ends_when_its_last_member_has_left() {
     let (_data, relay, mut host) = draining("60").await;
     let (head, body) = relay.get("/readyz").await;
     assert!(head.starts_with("http/1.1 503") && body == "stopping\n", "{head}{body}");
@@ -47,7 +47,7 @@ async fn it_founds_no_game_lets_members_in_and_ends_when_the_last_has_left() {
 }
 
 #[tokio::test]
-async fn it_ends_when_the_time_is_over_though_games_go_on() {
+async fn a_draining_relay_ends_at_its_deadline() {
     let start = Instant::now();
     let (_data, relay, mut host) = draining("1").await;
     assert_eq!(host.hear().await, Heard::Closed(Some(1001)));
@@ -57,7 +57,7 @@ async fn it_ends_when_the_time_is_over_though_games_go_on() {
 }
 
 #[tokio::test]
-async fn asked_a_second_time_or_by_hand_it_stops_at_once() {
+async fn a_second_sigterm_or_ctrl_c_stops_at_once() {
     for signal in ["TERM", "INT"] {
         let (_data, relay, mut host) = draining("60").await;
         relay.signal(signal);
@@ -68,7 +68,7 @@ async fn asked_a_second_time_or_by_hand_it_stops_at_once() {
 }
 
 #[tokio::test]
-async fn a_referee_leaves_its_tables_to_their_players_at_once() {
+async fn a_referee_leaves_its_tables_when_its_relay_drains() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--referee", "TEA", "--drain", "60"]);
     relay.metric_becomes("samovar_members{path=\"websocket\"}", |members| members == 1.0).await;
@@ -83,7 +83,7 @@ async fn a_referee_leaves_its_tables_to_their_players_at_once() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_file_of_settings_that_cannot_be_read_to_its_end_holds_up_nobody() {
+async fn a_settings_file_that_never_ends_blocks_nobody() {
     use std::os::unix::fs::OpenOptionsExt as _;
     const O_NONBLOCK: i32 = 0o4000;
     let data = Scratch::new();
@@ -93,7 +93,7 @@ async fn a_file_of_settings_that_cannot_be_read_to_its_end_holds_up_nobody() {
     std::fs::remove_file(&path).expect("it is there");
     assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
     relay.signal("HUP");
-    // It can be opened for writing without waiting once it has a reader.
+    // The pipe can be opened for writing without waiting once it has a reader.
     let deadline = Instant::now() + Duration::from_secs(10);
     let _writer = loop {
         let mut options = std::fs::OpenOptions::new();

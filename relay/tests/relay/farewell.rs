@@ -1,4 +1,4 @@
-//! A relay that is asked to stop, with real robots: their game goes on without it.
+//! Real robots at a relay that is asked to stop: their game goes on without the relay.
 
 use std::io::{BufRead as _, BufReader, Lines};
 use std::process::{Child, ChildStderr, ChildStdout, Stdio};
@@ -67,7 +67,7 @@ impl Drop for Bots {
     }
 }
 
-/// The number of others with a direct path; the referee's robot is no peer, and is where its host is.
+/// The number of other peers with a direct path. The referee's robot does not count, because it is no peer.
 fn direct(status: &Value) -> usize {
     let is_peer = |member: &Value| member["peer"].as_str().is_some_and(|peer| !peer.starts_with("robot"));
     let is_linked = |member: &&Value| member["path"] == "direct" && is_peer(member);
@@ -75,7 +75,7 @@ fn direct(status: &Value) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_referees_table_goes_on_under_a_player_when_its_relay_has_stopped() {
+async fn a_referees_table_survives_the_stop_of_its_relay() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--referee", "TEA", "--drain", "4"]);
     relay.metric_becomes("samovar_members{path=\"websocket\"}", |members| members == 1.0).await;
@@ -98,7 +98,7 @@ async fn a_referees_table_goes_on_under_a_player_when_its_relay_has_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_host_that_needs_the_relay_hands_over_to_players_who_do_not() {
+async fn a_relayed_host_hands_over_before_the_relay_stops() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--drain", "8"]);
     tokio::task::block_in_place(|| {

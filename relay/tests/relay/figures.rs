@@ -1,4 +1,4 @@
-//! Times that a machine keeps only without other work. Every run prints them; `cargo xtask prove` sets
+//! Times that a machine can keep only without other work. Every run prints them; `cargo xtask prove` sets
 //! `SAMOVAR_FIGURES`, takes more of them, and asserts their medians.
 
 use std::time::Duration;
@@ -13,8 +13,8 @@ pub(crate) fn samples(count: u32) -> u32 {
     if are_asserted() { count } else { count / 4 }
 }
 
-/// Asserts that packets of honest members take hardly longer in the storm than before it; both lists are sorted. `room`
-/// is for the machine, which runs the attackers as well.
+/// Asserts that packets of honest members take hardly longer during an attack than before it; both lists are sorted.
+/// `room` is for the machine, which runs the attackers as well.
 pub(crate) fn assert_unharmed(calm: &[Duration], stormy: &[Duration], room: Duration) {
     let at = |sorted: &[Duration], percent: usize| sorted[sorted.len() * percent / 100];
     println!(

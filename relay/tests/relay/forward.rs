@@ -1,5 +1,4 @@
-//! Packets and signals between members, and the price of misbehaviour: its author loses the connection, and no other
-//! member notices.
+//! Packets and signals between members. A peer that misbehaves loses its connection, and no other member notices.
 
 use std::time::Duration;
 
@@ -40,7 +39,7 @@ async fn members_reach_each_other_and_strangers_do_not() {
 }
 
 #[tokio::test]
-async fn garbage_closes_only_the_guilty() {
+async fn an_invalid_message_closes_only_its_sender() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (mut ann, a) = Peer::create(&relay, "TEA").await;
@@ -105,7 +104,7 @@ async fn a_frozen_member_is_noticed_within_seconds() {
 }
 
 #[tokio::test]
-async fn a_member_that_reads_nothing_loses_packets_first_and_its_connection_when_bulk_waits() {
+async fn a_member_that_reads_nothing_loses_packets_then_its_socket() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(
         data.path(),

@@ -33,7 +33,7 @@ fn words<'a>(text: &'a str, start: &str) -> BTreeSet<&'a str> {
 }
 
 #[test]
-fn every_flag_and_variable_is_explained_and_none_that_is_not_there() {
+fn the_guide_explains_exactly_the_existing_flags() {
     let help = help();
     let mut known = words(&help, "--");
     known.remove("--help");
@@ -57,7 +57,7 @@ fn every_flag_and_variable_is_explained_and_none_that_is_not_there() {
 }
 
 #[test]
-fn defaults_are_those_of_the_program() {
+fn the_guides_defaults_are_those_of_the_program() {
     let printed = String::from_utf8(run(&["serve", "--check", "--data", "d"]).stdout).expect("text");
     let printed: toml::Table = printed.parse().expect("TOML");
     for (key, value) in printed {
@@ -76,7 +76,7 @@ fn defaults_are_those_of_the_program() {
 }
 
 #[tokio::test]
-async fn every_metric_is_explained_with_its_labels_and_none_that_is_not_there() {
+async fn the_guide_explains_exactly_the_existing_metrics() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (_, text) = relay.get("/metrics").await;
@@ -103,7 +103,7 @@ async fn every_metric_is_explained_with_its_labels_and_none_that_is_not_there() 
 }
 
 #[test]
-fn its_settings_are_settings_and_its_unit_starts_the_program_with_them() {
+fn the_guides_settings_and_unit_start_the_program() {
     let scratch = Scratch::new();
     let file = scratch.path().join("relay.toml");
     fs::write(&file, block("toml")).expect("writes");
@@ -125,7 +125,7 @@ fn its_settings_are_settings_and_its_unit_starts_the_program_with_them() {
     assert_eq!(settings["data"].as_str(), Some(format!("/var/lib/{state}").as_str()));
 }
 
-/// Runs a program that may not be installed: its output if it fails.
+/// Runs a program that may not be installed. Returns its output if it fails.
 fn complaint(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     let text = [output.stdout, output.stderr].concat();
@@ -133,14 +133,15 @@ fn complaint(program: &str, arguments: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn the_programs_that_read_its_unit_and_its_rules_are_content_with_them() {
+fn systemd_and_nft_accept_the_guides_unit_and_rules() {
     let scratch = Scratch::new();
     let unit = scratch.path().join("samovar-relay.service");
     // The program has another path here.
     let program = env!("CARGO_BIN_EXE_samovar-relay");
     fs::write(&unit, block("ini").replace("/usr/local/bin/samovar-relay", program)).expect("writes");
     let said = complaint("systemd-analyze", &["verify", unit.to_str().expect("text")]);
-    // Without a running systemd it cannot check everything; it names a unit that it does not understand.
+    // Without a running systemd, systemd-analyze cannot check everything. It names a unit that it does not
+    // understand.
     assert!(said.as_ref().is_none_or(|said| !said.contains("samovar-relay.service")), "{said:?}");
     let rules = scratch.path().join("rules.nft");
     fs::write(&rules, block("nft")).expect("writes");

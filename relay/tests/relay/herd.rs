@@ -82,7 +82,7 @@ async fn live(url: String, index: usize, start: Instant, entries: Entries) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn five_hundred_members_come_back_to_a_relay_that_was_killed_and_not_all_at_once() {
+async fn members_of_a_killed_relay_do_not_return_all_at_once() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (url, start, entries) = (format!("ws://{}/ws", relay.address), Instant::now(), Entries::default());

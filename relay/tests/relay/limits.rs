@@ -1,4 +1,5 @@
-//! The costs that one peer may cause to others: slow handshakes, foreign pages, too many connections, too many packets.
+//! Limits of the costs that one peer may cause to others: slow handshakes, foreign pages, too many connections, too
+//! many packets.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ async fn refused(mut stream: TcpStream, words: &str) {
 }
 
 #[tokio::test]
-async fn slow_handshakes_are_cut_and_those_who_are_in_stay() {
+async fn slow_handshakes_are_cut_and_members_stay() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--handshake", "1"]);
     let (mut ann, a) = Peer::create(&relay, "TEA").await;
@@ -60,7 +61,7 @@ async fn slow_handshakes_are_cut_and_those_who_are_in_stay() {
 }
 
 #[tokio::test]
-async fn at_the_operators_port_slow_handshakes_are_cut_too_and_a_full_relay_still_tells_its_metrics() {
+async fn the_operators_port_cuts_slow_handshakes_and_stays_open() {
     let data = Scratch::new();
     let flags = ["--metrics", "127.0.0.1:0", "--handshake", "1", "--connections", "1"];
     let mut relay = RelayProcess::start_with(data.path(), &flags);
@@ -107,7 +108,7 @@ async fn pages_of_other_origins_are_refused_and_programs_are_not() {
 }
 
 #[tokio::test]
-async fn an_address_behind_the_proxy_has_so_many_connections_and_no_more() {
+async fn connections_per_address_behind_a_proxy_are_limited() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--address-connections", "2"]);
     let forwarded = ("x-forwarded-for", "203.0.113.7, 198.51.100.1");
@@ -124,7 +125,7 @@ async fn an_address_behind_the_proxy_has_so_many_connections_and_no_more() {
     }
 }
 
-/// A connection from an address that is no proxy's.
+/// Connects from an address that is no proxy's.
 #[cfg(target_os = "linux")]
 pub(crate) async fn connect_from(address: &str, relay: &RelayProcess) -> TcpStream {
     let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
@@ -134,7 +135,7 @@ pub(crate) async fn connect_from(address: &str, relay: &RelayProcess) -> TcpStre
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_address_without_a_proxy_has_its_limits_as_well() {
+async fn connections_per_address_without_a_proxy_are_limited() {
     let data = Scratch::new();
     let flags = ["--address-connections", "2", "--address-opens", "5"];
     let relay = RelayProcess::start_with(data.path(), &flags);
@@ -154,7 +155,7 @@ async fn an_address_without_a_proxy_has_its_limits_as_well() {
 }
 
 #[tokio::test]
-async fn members_of_one_address_share_what_it_may_send() {
+async fn members_of_one_address_share_its_rate() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--address-packets", "100"]);
     let from = |address| [("x-forwarded-for", address)];
@@ -179,14 +180,14 @@ async fn members_of_one_address_share_what_it_may_send() {
 }
 
 #[tokio::test]
-async fn strangers_who_join_do_not_spend_what_members_may_send() {
+async fn strangers_do_not_spend_the_members_rate() {
     let data = Scratch::new();
     let flags = ["--member-packets", "100", "--game-packets", "400"];
     let relay = RelayProcess::start_with(data.path(), &flags);
     let (mut ann, a) = Peer::create(&relay, "TEA").await;
     let (mut bob, b) = Peer::join(&relay, "TEA").await;
     ann.name(&[a.pass.peer, b.pass.peer]).await;
-    // Each may send a hundred a second, and tries to send a thousand.
+    // Each stranger may send a hundred packets a second, and tries to send a thousand.
     let mut strangers = tokio::task::JoinSet::new();
     for _ in 0..8 {
         let (mut eve, _) = Peer::join(&relay, "TEA").await;
@@ -210,7 +211,7 @@ async fn strangers_who_join_do_not_spend_what_members_may_send() {
 }
 
 #[tokio::test]
-async fn a_full_relay_refuses_whoever_comes() {
+async fn a_full_relay_refuses_new_connections() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--connections", "3"]);
     let mut kept = Vec::new();
@@ -223,10 +224,10 @@ async fn a_full_relay_refuses_whoever_comes() {
     assert_eq!(relay.metric("samovar_refused_total{reason=\"connections\"}").await, 1.0);
 }
 
-/// Held by tests that measure the times of packets, or make everything late: one at a time.
+/// The lock of tests that measure the times of packets, or make everything late: they run one at a time.
 pub(crate) static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// Sends `count` packets at a fixed rate: the time of each, in order.
+/// Sends `count` packets at a fixed rate. Returns their times, sorted.
 pub(crate) async fn latencies(from: &mut Peer, to: &mut Peer, receiver: PeerId, count: u32) -> Vec<Duration> {
     let mut each = interval(Duration::from_millis(5));
     let mut took = Vec::new();
@@ -242,7 +243,7 @@ pub(crate) async fn latencies(from: &mut Peer, to: &mut Peer, receiver: PeerId, 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_member_that_sends_a_hundred_times_its_limit_harms_nobody_else() {
+async fn a_member_far_over_its_limit_harms_nobody_else() {
     let _alone = ALONE.lock().await;
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--member-packets", "300"]);
@@ -259,7 +260,7 @@ async fn a_member_that_sends_a_hundred_times_its_limit_harms_nobody_else() {
             each.tick().await;
             for _ in 0..30 {
                 sent += 1;
-                // It stops here while the relay does not read it.
+                // The flood stops here while the relay does not read it.
                 if timeout(Duration::from_secs(4), greedy.send(packet.clone())).await.is_err() {
                     return sent;
                 }
@@ -278,7 +279,7 @@ async fn a_member_that_sends_a_hundred_times_its_limit_harms_nobody_else() {
         relay.metric("samovar_packets_total{path=\"websocket\",direction=\"in\",kind=\"packet\"}").await;
     let seconds = start.elapsed().as_secs_f64();
     println!("read {} in {seconds} s", after - before);
-    // Bob hears the greedy member, too, as far as that may send.
+    // Bob gets the greedy member's packets, too, as many as that member may send.
     assert_unharmed(&calm, &stormy, Duration::from_millis(10));
     assert!(
         after - before - f64::from(samples(400)) < 1_000.0 * seconds,
@@ -290,7 +291,7 @@ async fn a_member_that_sends_a_hundred_times_its_limit_harms_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_hang_up_reads_the_limits_again_and_a_mistake_keeps_them() {
+async fn sighup_reloads_limits_and_an_invalid_file_changes_nothing() {
     let data = Scratch::new();
     let path = data.path().join("relay.toml");
     let write = |text: &str| fs::write(&path, text).expect("writes");

@@ -11,7 +11,7 @@ use crate::process::{RelayProcess, Scratch};
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_log_that_nobody_can_write_ends_no_relay() {
+async fn a_relay_survives_a_log_that_cannot_be_written() {
     let data = Scratch::new();
     let path = data.path().join("relay.toml");
     fs::write(&path, "").expect("writes");
@@ -32,10 +32,10 @@ async fn a_log_that_nobody_can_write_ends_no_relay() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_log_that_nobody_reads_makes_nobody_wait() {
+async fn a_relay_does_not_wait_for_a_log_that_nobody_reads() {
     let data = Scratch::new();
     let (reader, mut writer) = std::io::pipe().expect("a pipe");
-    // All but one of the 16 pages of a pipe.
+    // This fills all but one of the 16 pages of a pipe.
     writer.write_all(&[b'\n'; 15 * 4_096]).expect("there is room");
     let relay = RelayProcess::start_logging_to(writer, data.path(), &["--log", "debug"]);
     let served = async {

@@ -44,7 +44,7 @@ async fn members_packets_and_bytes_are_counted_as_they_come_and_go() {
             "{labels}"
         );
     }
-    // The relay counts it when the system has it, which may be later than the receiver has it.
+    // The relay counts a message when the kernel has taken it. The receiver may have it earlier.
     relay.metric_becomes("samovar_forward_seconds_count", |count| count == 101.0).await;
     assert!(relay.metric("samovar_forward_seconds_sum").await > 0.0);
     bob.tell(&ToRelay::Leave).await;
@@ -73,7 +73,7 @@ async fn refusals_are_counted_by_reason() {
 }
 
 #[tokio::test]
-async fn a_lost_host_and_one_that_hands_over_are_counted_and_the_loss_is_timed() {
+async fn lost_hosts_and_handovers_are_counted_and_losses_timed() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (mut host, a) = Peer::create(&relay, "TEA").await;
@@ -97,7 +97,7 @@ async fn a_lost_host_and_one_that_hands_over_are_counted_and_the_loss_is_timed()
 }
 
 #[tokio::test]
-async fn pages_that_crashed_are_counted_and_say_no_more_than_that() {
+async fn crashed_pages_are_counted() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     for (method, status) in [("POST", "204"), ("POST", "204"), ("GET", "405")] {

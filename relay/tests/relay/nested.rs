@@ -1,4 +1,5 @@
-//! Limits nest: of an address, of its networks, of HTTP answers; and lists and memories are bounded.
+//! Nested limits, of an address and of its networks, for connections and for HTTP answers. Bounds of the list of
+//! games and of the relay's memory.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use crate::process::{RelayProcess, Scratch};
 use crate::strangers::from;
 
 #[tokio::test]
-async fn many_addresses_of_one_network_have_limits_together() {
+async fn addresses_of_one_network_share_its_limits() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--address-connections", "4"]);
     let of = async |addresses: &[&'static str], each: usize| {
@@ -39,7 +40,7 @@ async fn many_addresses_of_one_network_have_limits_together() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn answers_are_paid_by_the_address_that_asks() {
+async fn http_answers_are_rate_limited_per_address() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--address-packets", "50"]);
     let mut stream = connect_from("127.0.0.8:0", &relay).await;
@@ -72,13 +73,13 @@ async fn the_metrics_are_for_this_machine_alone() {
 }
 
 #[tokio::test]
-async fn the_metrics_are_made_a_few_times_a_second() {
+async fn the_metrics_are_made_at_most_four_times_a_second() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let start = Instant::now();
     let mut texts = Vec::new();
     while start.elapsed() < Duration::from_millis(600) {
-        // Each shows the asking connection, so two are alike only if one is shown twice.
+        // Each text shows the connection that asks for it, so two texts are alike only if one text is shown twice.
         let _connection = tokio::net::TcpStream::connect(&relay.address).await.expect("connects");
         texts.push(relay.get("/metrics").await.1);
     }

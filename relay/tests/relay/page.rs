@@ -34,7 +34,7 @@ async fn a_built_page_is_served_with_its_headers() {
 }
 
 #[tokio::test]
-async fn the_page_is_framed_by_whom_the_operator_names() {
+async fn only_pages_that_the_operator_names_may_frame_the_page() {
     let (data, web) = (Scratch::new(), Scratch::new());
     fs::write(web.path().join("index.html"), "<!doctype html>").expect("writes");
     let directory = web.path().to_str().expect("text");

@@ -17,7 +17,7 @@ use crate::process::RelayProcess;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The relay's messages, without its pulse and its probes.
+/// A message of the relay. Pulses and probes are left out.
 #[derive(Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, and patterns cannot look into a box")]
 pub(crate) enum Heard {
@@ -40,7 +40,7 @@ impl Peer {
         Self::connect_with(relay, &[]).await.expect("the relay accepts")
     }
 
-    /// Connects with headers of its own; the status code if the relay refuses.
+    /// Connects with further headers. Returns the status code if the relay refuses.
     pub(crate) async fn connect_with(
         relay: &RelayProcess,
         headers: &[(&'static str, &'static str)],
@@ -56,12 +56,12 @@ impl Peer {
         }
     }
 
-    /// Connects and enters.
+    /// Connects and enters a game.
     pub(crate) async fn enter(relay: &RelayProcess, purpose: Purpose) -> (Self, Entered) {
         Self::connect(relay).await.go_in(purpose).await
     }
 
-    /// Enters.
+    /// Enters a game.
     pub(crate) async fn go_in(self, purpose: Purpose) -> (Self, Entered) {
         let mut peer = self;
         peer.tell(&ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: 1, purpose })).await;
@@ -79,7 +79,7 @@ impl Peer {
         Self::enter(relay, Purpose::Join(code(text))).await
     }
 
-    /// Names the members as the host, whose id comes first, and waits until the relay has read it.
+    /// Names the members to the relay as their host, whose id comes first. Waits until the relay has read the list.
     pub(crate) async fn name(&mut self, members: &[PeerId]) {
         self.tell(&ToRelay::Members(members.to_vec())).await;
         let (me, echo) = (members[0], Signal::Answer(0, String::new()));

@@ -34,7 +34,7 @@ impl Drop for Scratch {
 
 pub(crate) struct RelayProcess {
     child: Child,
-    /// Its output after the first line.
+    /// The relay's output after the first line.
     stdout: BufReader<std::process::ChildStdout>,
     /// Host and port.
     pub(crate) address: String,
@@ -55,13 +55,13 @@ impl RelayProcess {
         Self::spawn(&mut command(address, data, &[]))
     }
 
-    /// The same, with a log that can be read after its end. The log must be short, because the test does not read it
+    /// Starts a relay whose log can be read after its end. The log must be short, because the test does not read it
     /// meanwhile.
     pub(crate) fn start_logged(data: &Path, more: &[&str]) -> Self {
         Self::spawn(command("127.0.0.1:0", data, more).stderr(Stdio::piped()))
     }
 
-    /// The same, in a process that may have `files` files open.
+    /// Starts a relay in a process that may have `files` files open.
     pub(crate) fn start_with_files(data: &Path, files: u32, more: &[&str]) -> Self {
         let serve = command("127.0.0.1:0", data, more);
         let mut limited = Command::new("sh");
@@ -74,7 +74,7 @@ impl RelayProcess {
         Self::spawn(limited.stdin(Stdio::null()).stderr(Stdio::piped()))
     }
 
-    /// The same, with a log that goes to `log`.
+    /// Starts a relay whose log goes to `log`.
     pub(crate) fn start_logging_to(log: impl Into<Stdio>, data: &Path, more: &[&str]) -> Self {
         Self::spawn(command("127.0.0.1:0", data, more).stderr(log))
     }
@@ -90,7 +90,7 @@ impl RelayProcess {
         Self { child, stdout, address }
     }
 
-    /// Ends it, and returns its log. It must have been started by [`RelayProcess::start_logged`].
+    /// Ends the relay, and returns its log. It must have been started by [`RelayProcess::start_logged`].
     pub(crate) fn log(mut self) -> String {
         self.signal("INT");
         let mut log = String::new();
@@ -98,43 +98,43 @@ impl RelayProcess {
         log
     }
 
-    /// Its number among the system's processes.
+    /// The relay's process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// The next line that it prints.
+    /// The next line that the relay prints.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
         self.stdout.read_line(&mut line).expect("a line");
         line
     }
 
-    /// `SIGKILL`: it cannot tidy up.
+    /// Kills the relay by `SIGKILL`, so that it cannot tidy up.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ended");
     }
 
-    /// `SIGTERM`; whether it ended well.
+    /// Sends `SIGTERM`, and returns whether the relay ended well.
     pub(crate) fn terminate(self) -> bool {
         self.signal("TERM");
         self.ends_well()
     }
 
-    /// Sends it a signal, by the name that `kill` knows.
+    /// Sends the relay a signal, by the name that `kill` knows.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.id().to_string();
         let sent = Command::new("kill").args([&format!("-{name}"), &id]).status();
         assert!(sent.expect("kill").success());
     }
 
-    /// Waits until it ends; whether it ended well.
+    /// Waits until the relay ends, and returns whether it ended well.
     pub(crate) fn ends_well(mut self) -> bool {
         self.child.wait().expect("it ended").success()
     }
 
-    /// A present value of `/metrics`, by its name and labels in the form of that text.
+    /// The present value in `/metrics` of this name with its labels, in the form of that text.
     pub(crate) async fn metric(&self, name: &str) -> f64 {
         // A cached answer may be this old.
         tokio::time::sleep(Duration::from_millis(260)).await;
@@ -143,7 +143,7 @@ impl RelayProcess {
         value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name} is not in\n{text}"))
     }
 
-    /// Waits until a value of `/metrics` is as wanted.
+    /// Waits until a value of `/metrics` is as wanted, and returns it.
     pub(crate) async fn metric_becomes(&self, name: &str, wanted: impl Fn(f64) -> bool) -> f64 {
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
@@ -156,7 +156,7 @@ impl RelayProcess {
         }
     }
 
-    /// The list of games, once it is as wanted.
+    /// Waits until the list of games is as wanted, and returns it.
     pub(crate) async fn games_become(
         &self,
         wanted: impl Fn(&serde_json::Value) -> bool,
@@ -172,18 +172,18 @@ impl RelayProcess {
         }
     }
 
-    /// `GET`: the head and the body.
+    /// Sends a `GET`, and returns the head and the body of the answer.
     pub(crate) async fn get(&self, path: &str) -> (String, String) {
         get_at(&self.address, path).await
     }
 
-    /// A request without a body: the head of the answer.
+    /// Sends a request without a body, and returns the head of the answer.
     pub(crate) async fn ask(&self, method: &str, path: &str) -> String {
         ask_at(&self.address, method, path).await.0
     }
 }
 
-/// `GET` at a host and port: the head and the body.
+/// Sends a `GET` to this host and port, and returns the head and the body of the answer.
 pub(crate) async fn get_at(address: &str, path: &str) -> (String, String) {
     ask_at(address, "GET", path).await
 }
@@ -218,17 +218,17 @@ pub(crate) fn refusal(listen: &str, data: &Path, more: &[&str]) -> String {
     text
 }
 
-/// Runs the program with arguments of its own.
+/// Runs the program with these arguments.
 pub(crate) fn run(arguments: &[&str]) -> Output {
     run_in(&[], arguments)
 }
 
-/// The same, with variables of the environment.
+/// Runs the program with these variables of the environment and these arguments.
 pub(crate) fn run_in(variables: &[(&str, &str)], arguments: &[&str]) -> Output {
     program().envs(variables.iter().copied()).args(arguments).output().expect("the relay")
 }
 
-/// The program, without the variables of the test's environment.
+/// The program, without the settings that the test's environment may have.
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_samovar-relay"));
     for (name, _) in std::env::vars_os() {

@@ -1,4 +1,4 @@
-//! Refusals before a connection is a WebSocket: the caller hears the reason, and so does the operator, once.
+//! Refusals before a connection is a WebSocket: the caller hears the reason, and the operator's log has it once.
 
 use std::time::{Duration, Instant};
 
@@ -11,14 +11,15 @@ use crate::process::{RelayProcess, Scratch};
 /// The header lines of a browser that wants a WebSocket.
 const WANTED: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
 
-/// Sends these lines: the head of the answer in small letters, and its body.
+/// Sends a request with these header lines. Returns the head of the answer in small letters, and the body.
 async fn ask(relay: &RelayProcess, request: &str, lines: &str) -> (String, String) {
     let mut stream = TcpStream::connect(&relay.address).await.expect("connects");
     let close = if lines.contains("Connection: ") { "" } else { "Connection: close\r\n" };
     let request = format!("{request} HTTP/1.1\r\nHost: relay\r\n{close}{lines}\r\n");
     stream.write_all(request.as_bytes()).await.expect("sends");
     let mut answer = Vec::new();
-    // The connection of a refused WebSocket is kept for another request.
+    // Stops at the end of the body, because the relay keeps the connection of a refused WebSocket for another
+    // request.
     let read = async {
         loop {
             let mut piece = [0; 4_096];
@@ -49,7 +50,7 @@ async fn a_refusal_says_whose_fault_it_is_and_is_logged_once() {
         );
         assert!(body.contains("https://evil.example") && body.contains("--origin"), "{body}");
     }
-    // A page whose socket was refused asks for the reason. Its browser names its origin with a POST.
+    // A page whose socket was refused asks for the reason. For a POST its browser sends the page's origin.
     let (head, body) = ask(&relay, "POST /ws", "Content-Length: 0\r\nOrigin: https://evil.example\r\n").await;
     assert!(head.starts_with("http/1.1 403") && body.contains("--origin https://evil.example"), "{head}");
     let (head, _) = ask(&relay, "POST /ws", "Content-Length: 0\r\nOrigin: https://tea.example\r\n").await;
@@ -130,7 +131,7 @@ async fn without_descriptors_a_relay_says_so_and_stays_healthy() {
     assert!(head.starts_with("http/1.1 503") && body.contains("open files"), "{head} {body}");
     drop(crowd);
     let deadline = Instant::now() + Duration::from_secs(10);
-    // Until the whole crowd is gone, and the asking connection is alone.
+    // Waits until the whole crowd is gone, and the asking connection is alone.
     while !relay.get("/metrics").await.1.contains("samovar_tcp_connections 1\n") {
         assert!(Instant::now() < deadline, "it takes connections again");
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -8,14 +8,14 @@ use crate::process::{RelayProcess, Scratch, get_at, run_in};
 
 const CHECK: [&str; 4] = ["serve", "--check", "--data", "d"];
 
-/// A file of settings.
+/// Writes a file of settings.
 fn file(scratch: &Scratch, text: &str) -> PathBuf {
     let path = scratch.path().join("relay.toml");
     fs::write(&path, text).expect("writes");
     path
 }
 
-/// The output of `--check` for a file with this text; `Err` is its complaint.
+/// Runs `--check` on a file with this text. Returns the settings that it prints, or the text of its error.
 fn check(text: &str, variables: &[(&str, &str)], flags: &[&str]) -> Result<toml::Table, String> {
     let scratch = Scratch::new();
     let path = file(&scratch, text);
@@ -31,7 +31,7 @@ fn check(text: &str, variables: &[(&str, &str)], flags: &[&str]) -> Result<toml:
 }
 
 #[test]
-fn flags_count_before_the_environment_and_that_before_the_file() {
+fn flags_override_the_environment_and_that_the_file() {
     let text = "data = \"from-file\"\ngames = 1\ndrain = 1\nhandshake = 1\n";
     let settings = check(text, &[("SAMOVAR_DRAIN", "2"), ("SAMOVAR_HANDSHAKE", "2")], &["--handshake", "3"]);
     let settings = settings.expect("settings");
@@ -46,7 +46,7 @@ fn flags_count_before_the_environment_and_that_before_the_file() {
 }
 
 #[test]
-fn others_must_be_told_where_the_udp_port_is_reached() {
+fn a_udp_port_needs_a_public_address() {
     let check = |text: &str| check(&format!("data = \"d\"\n{text}"), &[], &[]);
     for bad in [
         "udp = \"0.0.0.0:8080\"",
@@ -111,7 +111,7 @@ fn a_mistake_in_a_flag_or_a_variable_says_what_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_relay_starts_from_its_file_and_keeps_its_metrics_to_itself() {
+async fn a_relay_with_a_metrics_address_shows_them_only_there() {
     let data = Scratch::new();
     let path = file(&data, "metrics = \"127.0.0.1:0\"\n");
     let mut relay = RelayProcess::start_with(data.path(), &["--config", path.to_str().expect("text")]);
@@ -128,7 +128,7 @@ async fn a_relay_starts_from_its_file_and_keeps_its_metrics_to_itself() {
 }
 
 #[tokio::test]
-async fn logs_are_lines_of_json_if_wanted_and_name_no_peers_address_unless_that_is_wanted() {
+async fn json_logs_name_no_addresses_unless_asked() {
     for addresses in [false, true] {
         let data = Scratch::new();
         let mut flags = vec!["--log-format", "json", "--log", "debug"];

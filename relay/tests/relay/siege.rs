@@ -42,7 +42,7 @@ pub(crate) async fn assert_echo(caller: &mut Caller, id: PeerId) {
 }
 
 #[tokio::test]
-async fn an_address_request_is_answered_with_no_more_bytes_than_came() {
+async fn address_requests_get_no_more_bytes_than_they_send() {
     let data = Scratch::new();
     let mut relay = start(&data, &[]);
     let address = udp_address(&mut relay);
@@ -64,7 +64,7 @@ async fn an_address_request_is_answered_with_no_more_bytes_than_came() {
         assert!(received <= sent, "{received} of {sent}");
     }
     let unproven = relay.metric("samovar_datagrams_dropped_total{reason=\"unproven\"}").await as usize;
-    // The answers that the machine was late with.
+    // Waits for the answers that the machine was late with.
     while answers + unproven < 20 {
         let late = timeout(Duration::from_secs(10), socket.recv_from(&mut [0; 100])).await;
         received += late.expect("each is answered or counted").expect("receives").0;
@@ -75,12 +75,12 @@ async fn an_address_request_is_answered_with_no_more_bytes_than_came() {
 }
 
 #[tokio::test]
-async fn nothing_much_is_sent_to_an_address_that_does_not_answer_for_itself() {
+async fn an_address_that_answers_no_check_gets_few_bytes() {
     let data = Scratch::new();
     let relay = start(&data, &[]);
     let ((mut ann, _), _bob) = pair(&relay).await;
     let mut caller = Caller::dial(&mut ann).await;
-    // The receiver of the relay's checks here has never heard of it.
+    // The caller plays a machine that knows nothing of the connection and answers no check.
     caller.is_deaf = true;
     let until = Instant::now() + Duration::from_secs(2);
     while Instant::now() < until {
@@ -92,7 +92,7 @@ async fn nothing_much_is_sent_to_an_address_that_does_not_answer_for_itself() {
 }
 
 #[tokio::test]
-async fn garbage_and_what_is_sent_again_from_elsewhere_change_nothing() {
+async fn garbage_and_replayed_datagrams_change_nothing() {
     let data = Scratch::new();
     let mut relay = start(&data, &[]);
     let address = udp_address(&mut relay);
@@ -149,7 +149,7 @@ async fn a_member_whose_packets_are_mutilated_harms_nobody_else() {
 }
 
 #[tokio::test]
-async fn messages_that_are_none_end_their_channels_and_nothing_else() {
+async fn invalid_messages_end_only_their_own_channels() {
     let data = Scratch::new();
     let relay = start(&data, &[]);
     let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
@@ -173,18 +173,18 @@ async fn messages_that_are_none_end_their_channels_and_nothing_else() {
     }
 }
 
-/// The times of packets from one to the other, sorted.
+/// Sends packets from one end to the other, and returns their times, sorted.
 async fn latencies(from: &mut Caller, to: &mut Caller, receiver: PeerId, count: u32) -> Vec<Duration> {
     let mut each = interval(Duration::from_millis(20));
     let mut took = Vec::new();
     for n in 0..count {
         beside(from, each.tick()).await;
         let start = Instant::now();
-        // A member that is silent on its channels for a while is reached by its WebSocket.
+        // The receiver speaks, too: a member that is silent on its channels for a while is reached by its WebSocket.
         to.say(receiver, Mode::Unreliable, b"");
         from.say(receiver, Mode::Unreliable, &n.to_le_bytes());
         let mine = async { while to.hear().await.2 != n.to_le_bytes() {} };
-        // A dropped packet is not waited for for ever.
+        // The wait ends after a while, because the packet may have been dropped.
         timeout(Duration::from_millis(500), beside(from, mine)).await.ok();
         took.push(start.elapsed());
     }
@@ -193,7 +193,7 @@ async fn latencies(from: &mut Caller, to: &mut Caller, receiver: PeerId, count: 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_member_that_sends_a_hundred_times_its_limit_by_udp_harms_nobody_else() {
+async fn a_member_far_over_its_limit_by_udp_harms_nobody_else() {
     let _alone = ALONE.lock().await;
     let data = Scratch::new();
     let relay = start(&data, &["--member-packets", "100"]);
@@ -206,7 +206,7 @@ async fn a_member_that_sends_a_hundred_times_its_limit_by_udp_harms_nobody_else(
     assert_echo(&mut by_ann, a).await;
     assert_echo(&mut by_bob, b).await;
     assert_echo(&mut by_eve, e.pass.peer).await;
-    // Pings of the WebSockets are answered meanwhile.
+    // These tasks answer the pings of the WebSockets meanwhile.
     let keepers = [ann, bob, eve].map(|mut peer| {
         tokio::spawn(async move { while futures_util::StreamExt::next(&mut peer.socket).await.is_some() {} })
     });

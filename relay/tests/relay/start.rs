@@ -10,7 +10,7 @@ use crate::peer::{Heard, Peer};
 use crate::process::{RelayProcess, Scratch, refusal, run};
 
 #[tokio::test]
-async fn it_is_healthy_and_lists_the_games_of_its_hosts() {
+async fn a_relay_is_healthy_and_lists_its_games() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (head, body) = relay.get("/healthz").await;
@@ -84,7 +84,8 @@ fn two_relays_do_not_share_data() {
     let _first = RelayProcess::start(data.path());
     let key = data.path().join("relay.key");
     for is_there in [true, false] {
-        // As if the first had not written it yet, when both start on a new directory.
+        // Without the key, the directory looks as if both relays started on a new one and the first had not written
+        // the key yet.
         if !is_there {
             fs::remove_file(&key).expect("it is there");
         }
@@ -96,7 +97,7 @@ fn two_relays_do_not_share_data() {
 
 #[cfg(unix)]
 #[test]
-fn the_key_is_its_owners_alone() {
+fn only_the_owner_may_read_the_key() {
     use std::os::unix::fs::PermissionsExt as _;
     let data = Scratch::new();
     drop(RelayProcess::start(data.path()));
@@ -107,7 +108,7 @@ fn the_key_is_its_owners_alone() {
 
 #[cfg(unix)]
 #[test]
-fn a_data_directory_is_its_owners_and_links_lead_no_key_away() {
+fn a_data_directory_is_private_and_no_link_diverts_its_key() {
     use std::os::unix::fs::PermissionsExt as _;
     let data = Scratch::new();
     let (inner, other) = (data.path().join("new"), data.path().join("other"));
@@ -141,7 +142,7 @@ fn a_key_that_everybody_may_read_is_refused() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn asked_to_stop_it_tells_everybody_and_ends_well() {
+async fn a_stopping_relay_closes_its_sockets_and_ends_well() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--drain", "0"]);
     let (mut host, _) = Peer::create(&relay, "TEA").await;

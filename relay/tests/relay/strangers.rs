@@ -1,4 +1,4 @@
-//! The power of peers that only joined over a game: little, and they can close no connection.
+//! Peers that have only joined a game can do little to it, and can close no connection.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use tokio_tungstenite::{MaybeTlsStream, client_async};
 use crate::peer::{Heard, Peer, code};
 use crate::process::{RelayProcess, Scratch};
 
-/// A peer that comes from this address, as far as the relay knows.
+/// Connects a peer that comes from this address, as far as the relay knows.
 pub(crate) async fn from(relay: &RelayProcess, address: &'static str) -> Peer {
     Peer::connect_with(relay, &[("x-forwarded-for", address)]).await.expect("let in")
 }
@@ -27,7 +27,7 @@ async fn says_enter(relay: &RelayProcess, address: &'static str, purpose: Purpos
     peer
 }
 
-/// A host whose system has next to no room for unread bytes.
+/// Founds a game as a host whose system keeps almost no unread bytes.
 async fn narrow_host(relay: &RelayProcess) -> (Peer, Entered) {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(4_096).expect("it may be small");
@@ -49,7 +49,7 @@ async fn anything(peer: &mut Peer) -> Option<Vec<u8>> {
 }
 
 #[tokio::test]
-async fn signals_and_chunks_of_strangers_close_no_slow_host() {
+async fn strangers_signals_and_chunks_close_no_slow_host() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (mut host, h) = narrow_host(&relay).await;
@@ -88,7 +88,7 @@ async fn signals_and_chunks_of_strangers_close_no_slow_host() {
 }
 
 #[tokio::test]
-async fn a_probe_goes_ahead_of_what_a_member_sends() {
+async fn a_probe_overtakes_a_members_messages() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (mut host, h) = narrow_host(&relay).await;
@@ -175,7 +175,7 @@ async fn members_come_back_to_a_game_that_strangers_fill() {
     }
     drop(member);
     strangers.push(Peer::join(&relay, "TEA").await);
-    // Strangers that come back have no places kept for them.
+    // The relay keeps no places for strangers that come back.
     let (gone, e) = strangers.swap_remove(0);
     drop(gone);
     while !matches!(host.hear().await, Heard::Control(FromRelay::Gone(peer)) if peer == e.pass.peer) {}
@@ -191,7 +191,7 @@ async fn members_come_back_to_a_game_that_strangers_fill() {
 }
 
 #[tokio::test]
-async fn silent_and_loud_strangers_keep_no_knock_from_being_heard() {
+async fn strangers_do_not_keep_a_join_request_from_the_host() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--member-packets", "640"]);
     let (mut host, h) = Peer::create(&relay, "TEA").await;
@@ -236,7 +236,7 @@ async fn silent_and_loud_strangers_keep_no_knock_from_being_heard() {
 }
 
 #[tokio::test]
-async fn a_member_pays_alone_for_its_word_to_the_relay() {
+async fn a_message_to_the_relay_is_paid_by_its_sender_alone() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--address-bytes", "100000"]);
     let address = "203.0.113.8";
@@ -257,7 +257,7 @@ async fn a_member_pays_alone_for_its_word_to_the_relay() {
     relay.metric_becomes(read, |bytes| bytes > 200_000.0).await;
     let mut longest = Duration::ZERO;
     for attempt in 0..20 {
-        // Its game packets go before, and are more than its share.
+        // The host's game packets go before, and are more than its share.
         for _ in 0..30 {
             host.send(RelayFrame::forward(PeerId(77), Mode::Unreliable, &[7; 100])).await;
         }

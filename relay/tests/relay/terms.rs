@@ -1,4 +1,4 @@
-//! Terms survive the relay.
+//! Terms survive the end of a relay's process.
 
 use samovar_roster::RelayKey;
 use samovar_wire::Term;
@@ -16,7 +16,7 @@ async fn a_killed_relay_keeps_key_terms_and_codes() {
     let (mut host, first) = Peer::create(&relay, "TEA").await;
     let (mut bob, second) = Peer::join(&relay, "TEA").await;
     host.name(&[first.pass.peer, second.pass.peer]).await;
-    // A granted term is on disk before any peer hears of it; no peer waits for a reserve that begins.
+    // A granted term is on disk before any peer hears of it. This is not so for the beginning of a reserve.
     host.tell(&ToRelay::Claim(SECOND, second.pass.peer)).await;
     let Heard::Control(FromRelay::Issued(warrant)) = bob.hear().await else { panic!("not issued") };
     assert_eq!((warrant.term, warrant.host), (SECOND, second.pass.peer));

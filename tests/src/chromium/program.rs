@@ -1,4 +1,4 @@
-//! The browser's processes: a group of its own that can be killed.
+//! The browser's processes: a process group that can be killed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,9 +12,9 @@ use crate::wait;
 
 /// The flags that every browser is started with.
 ///
-/// WebRTC on the loopback needs the flag for it, and a granted microphone: otherwise a page sees names in place of
-/// addresses, which no resolver here knows (`TOOLCHAIN.md`). No page of another machine may be granted one, so those
-/// names are switched off besides. Drawing is in software.
+/// WebRTC on the loopback needs a flag, and a granted microphone. Without the microphone a page sees generated names
+/// in place of addresses, and no resolver here knows them. A page of another machine cannot be granted a microphone,
+/// so another flag switches these names off. Pages draw in software.
 const FLAGS: [&str; 16] = [
     "--headless",
     "--no-sandbox",
@@ -44,7 +44,7 @@ const UNTHROTTLED: [&str; 3] = [
 /// The longest time until a browser has started on a busy machine.
 const START_WITHIN: Duration = Duration::from_secs(40);
 
-/// A running browser. Dropping it kills it.
+/// A running browser. Dropping this kills the browser.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) process: Process,
@@ -52,16 +52,16 @@ pub(super) struct Program {
     /// The port and the path of its protocol.
     pub(super) port: String,
     pub(super) path: String,
-    /// Whether another test cannot tell it from a fresh one, once the profiles of this test are closed.
+    /// Whether it is as good as new for another test, once the profiles of this test are closed.
     pub(super) is_as_new: bool,
     _directory: Scratch,
 }
 
 impl Program {
-    /// Starts one at this place, with more flags.
+    /// Starts a browser at this place, with these further flags.
     ///
     /// # Panics
-    /// It does not start; with its output.
+    /// The browser does not start. The message has its output.
     pub(super) async fn start(place: &Place, patience: Patience, flags: &[&str], is_as_new: bool) -> Self {
         let directory = Scratch::new();
         let program = std::env::var_os("SAMOVAR_CHROMIUM").unwrap_or_else(|| OsString::from("chromium"));
@@ -74,7 +74,8 @@ impl Program {
             command.args(UNTHROTTLED);
         }
         command.args(FLAGS).args(flags).arg(user_data).arg("about:blank");
-        // The next browser would find the files that it writes beside its profile.
+        // The browser also writes files outside of its profile. In the usual directories the next browser would find
+        // them.
         for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
             command.env(variable, directory.path());
         }
@@ -83,7 +84,7 @@ impl Program {
         let address = wait::until("Chromium listens", START_WITHIN, async || {
             process.assert_running();
             let text = fs::read_to_string(&file).unwrap_or_default();
-            // The port and the path, a line each; the file may be half written.
+            // The file has the port and the path, on a line each. It may be only half written.
             match text.split_once('\n') {
                 Some((port, path)) if path.len() > 20 => Ok((port.to_owned(), path.trim().to_owned())),
                 _ => Err(fs::read_to_string(&log).unwrap_or_default()),

@@ -10,15 +10,15 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use super::Patience;
 use super::program::Program;
 
-/// The most spare ones: those of two tests that run at once.
+/// The most spare browsers: those of two tests that run at once.
 const MAX_SPARE: usize = 6;
 
-/// The longest time for closing a profile; then the browser is killed.
+/// The longest time for closing a profile. After that the browser is killed.
 const CLOSE_WITHIN: Duration = Duration::from_secs(10);
 
 static SPARE: Mutex<Vec<Program>> = Mutex::new(Vec::new());
 
-/// A browser with this treatment of pages.
+/// Takes a spare browser that treats hidden pages in this way, if there is one.
 pub(super) fn take(patience: Patience) -> Option<Program> {
     let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
     while let Some(index) = spare.iter().rposition(|each| each.patience == patience) {
@@ -30,8 +30,8 @@ pub(super) fn take(patience: Patience) -> Option<Program> {
     None
 }
 
-/// Closes the profile and keeps the program for others; one that does not answer is killed. The caller does not wait,
-/// because its runtime may end.
+/// Closes the profile and keeps the program for other tests. A program that does not answer is killed. The caller
+/// does not wait, because its runtime may end.
 pub(super) fn give_back(program: Program, context: String) {
     std::thread::spawn(move || {
         if close(&program, &context).is_ok() {

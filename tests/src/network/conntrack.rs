@@ -1,4 +1,4 @@
-//! Makes a router forget its connections, as if it was switched off and on.
+//! Makes a router forget its connections, as if it were switched off and on.
 
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -8,8 +8,8 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType
 use super::space::Space;
 use crate::place::within;
 
-/// `nlmsghdr` and `nfgenmsg`: delete (2) of connection tracking (1), which means all connections if none is named; an
-/// answer is wanted.
+/// The request, an `nlmsghdr` and an `nfgenmsg`. It deletes (2) connections from connection tracking (1): all of
+/// them, because it names none. It asks for an answer.
 fn request() -> Vec<u8> {
     let length = 20_u32.to_ne_bytes();
     let kind = 0x0102_u16.to_ne_bytes();
@@ -17,7 +17,7 @@ fn request() -> Vec<u8> {
     [&length[..], &kind, &flags, &[0; 12]].concat()
 }
 
-/// Returns when a router has forgotten all connections.
+/// Makes a router forget all connections, and returns when it has.
 pub(super) fn flush(router: &Space) -> io::Result<()> {
     within(&router.file(), || {
         let netlink = SockProtocol::NetlinkNetFilter;

@@ -1,5 +1,5 @@
-//! A line that delays and loses packets: two devices, each in a name space of its own, and two threads that carry
-//! packets between them. The kernel's own means (`netem`) is not available everywhere.
+//! A line that delays and loses packets. It consists of two devices, each in its own name space, and of threads that
+//! carry packets between them. The kernel's own means (`netem`) is not available everywhere.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -12,16 +12,16 @@ use nix::libc::{IFF_NO_PI, IFF_TUN, c_char, c_int, c_short, ifreq};
 use super::space::Space;
 use crate::place::within;
 
-/// The effects of a line on packets, each way.
+/// The effects of a line on packets, in each direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
     /// The delay.
     pub delay: Duration,
-    /// Lost packets in a hundred.
+    /// The percentage of packets that are lost.
     pub loss: u8,
 }
 
-/// The largest packet.
+/// The most bytes of a packet.
 const PACKET_MAX: usize = 65_536;
 
 /// The name of the device at either end.
@@ -50,7 +50,7 @@ impl Line {
         // Reading fails when the name space is gone.
         while let Ok(length) = from.read(&mut buffer) {
             let due = Instant::now() + self.delay;
-            // xorshift64: the same packets are lost in every run, as far as they come in the same order.
+            // xorshift64. The same packets are lost in every run, if they come in the same order.
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
@@ -64,14 +64,14 @@ impl Line {
 fn give(from: &Receiver<(Instant, Vec<u8>)>, mut to: File) {
     while let Ok((due, packet)) = from.recv() {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        // Refused while the device is down.
+        // The write fails while the device is down.
         to.write_all(&packet).ok();
     }
 }
 
 nix::ioctl_write_ptr_bad!(set_device, nix::request_code_write!(b'T', 202, size_of::<c_int>()), ifreq);
 
-/// A TUN device in the name space of this thread: packets without any header of the device.
+/// Opens a TUN device in the name space of this thread. Its packets have no header of the device.
 #[expect(unsafe_code, reason = "no other way to name the device that the file is to stand for")]
 fn device(name: &str) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).open("/dev/net/tun")?;

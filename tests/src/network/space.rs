@@ -20,10 +20,11 @@ pub(super) struct Space {
 impl Space {
     pub(super) fn open() -> Result<Self, String> {
         let mut holder = Command::new("unshare");
-        // It prints a line when the name space exists, and then waits until its input ends.
+        // The process prints a line when the name space exists, and then waits until its input ends.
         holder.args(["--net", "--", "sh", "-c", "echo && exec cat"]).env("PATH", path());
         holder.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A terminal's signal is for the test; its children end in their turn.
+        // The process gets its own process group, so that a terminal's signal reaches only the test. It ends when the
+        // test does.
         let mut holder = holder.process_group(0).spawn().map_err(|error| format!("unshare: {error}"))?;
         let mut line = String::new();
         let stdout = holder.stdout.take().expect("piped");
@@ -38,7 +39,7 @@ impl Space {
         Ok(space)
     }
 
-    /// The process that holds it.
+    /// The id of the process that holds the name space.
     pub(super) fn id(&self) -> u32 {
         self.holder.id()
     }
@@ -61,13 +62,13 @@ impl Space {
         let child =
             nft.args(["-f", "-"]).env("PATH", path()).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = child.map_err(|error| format!("nft: {error}"))?;
-        // If it has ended already, its exit status tells why.
+        // If nft has ended already, its exit status tells why.
         child.stdin.take().expect("piped").write_all(commands.as_bytes()).ok();
         let output = child.wait_with_output().map_err(|error| format!("nft: {error}"))?;
         outcome(&format!("nft: {commands}"), &output)
     }
 
-    /// Switches a setting of the name space's own on, by its path below `/proc/sys/net/ipv4`.
+    /// Switches on a setting of the name space. `setting` is its path below `/proc/sys/net/ipv4`.
     pub(super) fn set(&self, setting: &str) -> Result<(), String> {
         run(self.command("sh").args(["-c", &format!("echo 1 > /proc/sys/net/ipv4/{setting}")]))
     }

@@ -26,11 +26,12 @@ use crate::view::{CubeView, Frame, Obstacle, ObstacleView, TeapotView, View};
 const LABEL_HEIGHT: f32 = 2.3;
 /// Milliseconds over which the page averages the traffic.
 const METER_EVERY: f64 = 1_000.0;
-/// Lean of a teapot per unit of acceleration, and its limit, in radians.
+/// Lean of a teapot per unit of acceleration, in radians.
 const LEAN: f32 = 0.012;
+/// The greatest lean of a teapot, in radians.
 const LEAN_MAX: f32 = 0.22;
 
-/// Values that the looks alone carry from frame to frame.
+/// Values that only the drawing keeps from frame to frame.
 #[derive(Default)]
 pub struct Meter {
     since: f64,
@@ -38,7 +39,7 @@ pub struct Meter {
     rates: [u32; 2],
     last: f64,
     leans: SortedMap<ObjectId, Lean>,
-    /// Headings of the teapots of the maze.
+    /// The shown headings of the teapots in the maze.
     pub(super) headings: [f32; samovar_duel::maze::Role::COUNT],
 }
 
@@ -101,7 +102,7 @@ impl App {
         self.show_hud(time, &scene.standings, [about, None]);
     }
 
-    /// Adds to the view of a session: the state of the match, and lockstep.
+    /// Shows the standings and the state of the session, with a line about the match and a line about lockstep.
     pub(super) fn show_hud(
         &mut self,
         time: f64,
@@ -150,8 +151,7 @@ impl App {
         self.page.banner(banner);
     }
 
-    /// The state of the match in a line; nothing for a running match that has neither a goal in points nor an end in
-    /// time.
+    /// The state of the match in a line; `None` for a running match without a limit of points or time.
     fn course_line(&self, scene: &Scene) -> Option<String> {
         let Course { stakes, number, stage, winner, .. } = scene.course;
         let left = scene.course.ends_at().map(|at| at.saturating_sub(scene.time) / 1_000_000);
@@ -174,7 +174,7 @@ impl App {
         }
     }
 
-    /// Sounds and crumbs.
+    /// Reacts to an event of the duel: plays sounds, shows crumbs, and writes lines for the player.
     pub(super) fn on_noise(&mut self, event: &DuelEvent) {
         let colour = |app: &Self, player| {
             let look = app.play.as_ref().map(|play| {
@@ -225,7 +225,8 @@ impl App {
         }
     }
 
-    /// Plays a sound where it happens: left or right of the picture, softer when it is outside.
+    /// Plays a sound for a place on the table: left or right as the place is in the picture, and softer when the
+    /// place is outside.
     pub(super) fn play_at(&self, effect: Effect, loudness: f32, place: [f32; 3]) {
         let width = self.page.canvas().client_width().max(1) as f32;
         let seen = self.view.as_ref().and_then(|view| view.project(place));
@@ -255,7 +256,7 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
     let cubes: Vec<_> = scene.cubes.iter().map(|cube| cube_view(cube, time)).collect();
     let prize = scene.bowl.map(|position| ObstacleView {
         position,
-        // The teapot hops a little, so that the player sees it.
+        // The bowl hops a little, so that the player sees it.
         lift: 0.25 * sin(time / 1_000.0 * 3.0).abs(),
         radius: BOWL_RADIUS,
         height: BOWL_HEIGHT,
@@ -316,7 +317,7 @@ fn labels(view: &View, scene: &Scene) -> Vec<Label> {
         .collect()
 }
 
-/// A spectator among the scored players, so that the page can say who hosts.
+/// A row without a score for a spectator, so that the page can show which member hosts.
 fn without_score(record: &SeatRecord) -> Standing {
     Standing {
         player: PlayerKey::Seat(record.seat.0),
@@ -332,7 +333,7 @@ fn without_score(record: &SeatRecord) -> Standing {
     }
 }
 
-/// The number of a player's glaze: the page's palette has one colour for teapot, label and row.
+/// The number of a player's glaze, which gives the colour of teapot, label and row.
 fn glaze_of(scene: &Scene, player: PlayerKey) -> u8 {
     scene.standings.iter().find(|row| row.player == player).map_or(0, |row| row.glaze.number())
 }

@@ -1,7 +1,7 @@
 //! The browser's actions on a page: it hides the page, shows it, resizes it, takes its graphics away, closes it.
 //!
-//! A pixel ratio that changes at the same size, for example on another screen, is no resize: the view looks at the
-//! ratio in each frame.
+//! The pixel ratio can change at the same size, for example on another screen. That is no resize, so the view looks
+//! at the ratio in each frame.
 
 use samovar_peer_web::tab;
 use wasm_bindgen::prelude::*;
@@ -12,11 +12,11 @@ use crate::page::dom::{self, Listener};
 
 /// Milliseconds of a visible page without graphics before the page says so.
 const DARK_PATIENCE: f64 = 4_000.0;
-/// The longest time between two frames of a visible page.
+/// The longest time between two frames of a visible page, in milliseconds. A longer gap counts as this.
 const FRAME_MAX: f64 = 500.0;
 
 impl App {
-    /// Listens for the life of the page.
+    /// Listens to the browser's events until the listeners are dropped.
     ///
     /// # Errors
     /// There is no window.
@@ -53,7 +53,8 @@ impl App {
         }
     }
 
-    /// The browser stops the page in a moment. A hidden host has already handed over, if another member was visible.
+    /// The browser is about to stop the page, so a host hands over. A hidden host has done so already, if another
+    /// member was visible.
     fn on_freeze(&mut self) {
         self.stop_leaving();
         if let Some(play) = &self.play {
@@ -74,7 +75,8 @@ impl App {
         }
     }
 
-    /// Says when the browser has taken the graphics and does not give them back. The game goes on meanwhile.
+    /// Tells the player when the browser has taken the graphics and does not give them back. The game goes on
+    /// meanwhile.
     pub(super) fn watch_graphics(&mut self, time: f64) {
         let passed = (time - self.framed_at).clamp(0.0, FRAME_MAX);
         let was_said = self.dark_for > DARK_PATIENCE;
@@ -90,8 +92,8 @@ impl App {
         let _ = self.window.location().reload();
     }
 
-    /// The page goes. It tells the others, so that they need not wait for its silence. It keeps the data that take the
-    /// seat back for a reload.
+    /// The page ends or is left. It tells the other members, so that they need not wait until they miss it, and keeps
+    /// the data with which a reload takes the seat back.
     fn on_page_hide(&mut self) {
         self.stop_leaving();
         self.keep_table();
@@ -102,7 +104,7 @@ impl App {
         }
     }
 
-    /// The browser kept the page in its cache and shows it again: the page comes back to its seat.
+    /// The browser kept the page in its cache and shows it again: the page loads itself anew and takes its seat back.
     fn on_page_show(&mut self) {
         if core::mem::take(&mut self.left_by_hiding) {
             let _ = self.window.location().reload();

@@ -187,7 +187,7 @@ impl Picture {
     }
 }
 
-/// A member, or a robot by its role.
+/// The name of the member that plays this role; for a robot, the role's name.
 fn runner_name(session: &Session, game: &MazeGame, role: Role) -> PlayerName {
     game.name_of(session, role).unwrap_or_else(|| PlayerName::new(role.name()))
 }
@@ -211,7 +211,7 @@ fn standing(maze: &Maze, runner: &Runner) -> Standing {
     }
 }
 
-/// Members that have no teapot at present.
+/// Rows for the members that have no teapot at present.
 fn watchers(session: &Session, maze: &Maze) -> Vec<Standing> {
     let members = session.view().members().filter(|member| !is_spectator(member.record.attributes));
     let watching = members.filter(|member| maze.role_of(member.record.seat).is_none());
@@ -266,7 +266,7 @@ fn glaze(role: Role) -> Glaze {
     Glaze::new(GLAZES[role.index()])
 }
 
-/// The middle of the maze is the middle of the table.
+/// The place on the table for a position in the maze. The middle of the maze is the middle of the table.
 fn on_table((x, y): (i32, i32)) -> [f32; 2] {
     let tiles = |units: i32| units as f32 / f32::from(TILE);
     [tiles(x) - f32::from(WIDTH / 2), f32::from(HEIGHT / 2) - tiles(y)]
@@ -276,7 +276,7 @@ fn place(place: Place) -> [f32; 2] {
     on_table((i32::from(place.x) * i32::from(TILE), i32::from(place.y) * i32::from(TILE)))
 }
 
-/// A place on the way from one state to the next. A teapot that was put somewhere else is there at once.
+/// A mover's place on the way from one state to the next. A mover that was put somewhere else is there at once.
 fn between(then: &Mover, there: &Mover, share: f32) -> [f32; 2] {
     let [from, to] = [then, there].map(|mover| on_table(mover.position()));
     let leaps = (to[0] - from[0]).abs() + (to[1] - from[1]).abs() > 1.0;

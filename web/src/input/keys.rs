@@ -1,6 +1,6 @@
-//! The keys that are down. The place of a key counts first, so that W A S D are in the same place on any layout. Then
-//! its character counts, for a keyboard whose places are unknown or different: a number pad's arrows, Dvorak, a
-//! keyboard on the screen.
+//! The keys that are down. The place of a key counts first, so that W A S D are in the same place on any layout. If
+//! the place has no action, the key's character counts: for a number pad's arrows, Dvorak, or a keyboard on the
+//! screen.
 
 /// The action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_two_keys_still_drives() {
+    fn one_of_two_forward_keys_still_drives() {
         let mut keys = Keys::default();
         press(&mut keys, "KeyW");
         press(&mut keys, "ArrowUp");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_can_be_released_at_once() {
+    fn all_keys_can_be_released_at_once() {
         let mut keys = Keys::default();
         for (code, ..) in KEYS {
             press(&mut keys, code);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_counts_before_what_is_typed() {
+    fn a_keys_place_counts_before_its_character() {
         // Cyrillic, AZERTY, Dvorak, a number pad without its lock, a keyboard on the screen.
         for (code, typed, key) in [
             ("KeyW", "ц", Key::Forward),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn other_keys_do_nothing() {
+    fn keys_without_an_action_do_nothing() {
         assert_eq!(Key::of("KeyQ", "q"), None);
         assert_eq!(Key::of("", ""), None);
     }

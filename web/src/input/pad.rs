@@ -1,5 +1,5 @@
-//! Gamepads: the last used pad drives, among those whose layout the browser knows. Sticks and the cross of buttons
-//! drive; buttons under thumbs and fingers throw.
+//! Gamepads. Among the pads whose layout the browser knows, the one that was used last drives. Its sticks and its
+//! cross of buttons drive; its buttons under the right thumb and the forefingers throw sugar.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,13 +10,12 @@ use web_sys::{EventTarget, Gamepad, GamepadButton, GamepadMappingType};
 use super::Input;
 use crate::page::dom::Listener;
 
-/// Share of a stick's way around its middle in which the stick has no effect: worn sticks do not come back to the
-/// middle.
+/// A stick has no effect within this share of its way from the middle: worn sticks do not come back to the middle.
 const DEAD_ZONE: f64 = 0.2;
 /// The most pads that the page looks at; browsers know of four.
 const PADS_MAX: usize = 16;
-/// Count of the first buttons of the standard layout that throw: the four of the right thumb, and those of both
-/// forefingers.
+/// How many buttons throw sugar, counted from the first of the standard layout: the four of the right thumb, and
+/// those of both forefingers.
 const FIRE_BUTTONS: u32 = 8;
 /// The cross of buttons: up, down, left, right.
 const CROSS: [u32; 4] = [12, 13, 14, 15];
@@ -35,8 +34,8 @@ impl Pads {
         Ok(Self { connected, last: Cell::default(), _listener: listener })
     }
 
-    /// Asks the browser only after a pad has made itself known: each question makes garbage. Without the focus another
-    /// window owns the pads, and they are at rest here.
+    /// The input of the pad that was used last. The browser is asked only after a pad has made itself known, since
+    /// each request makes garbage. Without the focus another window owns the pads, and they are at rest here.
     pub(super) fn read(&self) -> Input {
         let has_focus = || {
             let document = web_sys::window().and_then(|window| window.document());
@@ -49,7 +48,7 @@ impl Pads {
             web_sys::window().and_then(|window| window.navigator().get_gamepads().ok()).unwrap_or_default();
         let mut inputs = [Input::default(); PADS_MAX];
         for (input, pad) in inputs.iter_mut().zip(pads.iter()) {
-            // A plain object may replace a pad, for example one of a script.
+            // A script may put a plain object in the place of a pad.
             let pad: &Gamepad = pad.unchecked_ref();
             if pad.is_object() && pad.connected() && pad.mapping() == GamepadMappingType::Standard {
                 *input = read(pad);
@@ -86,7 +85,7 @@ fn without_rest(pushed: f64) -> f32 {
 #[derive(Debug, Clone, Copy, Default)]
 struct LastUsed {
     pad: usize,
-    /// Whether each pad asked for something at the last look.
+    /// Whether each pad was off its rest when it was last read.
     busy: [bool; PADS_MAX],
 }
 
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pad_that_was_taken_up_last_drives() {
+    fn the_gamepad_that_left_its_rest_last_drives() {
         let mut last = LastUsed::default();
         let mut inputs = [Input::default(); PADS_MAX];
         let forward = |throttle| Input { throttle, ..Input::default() };

@@ -9,7 +9,7 @@ use web_sys::{Document, Element, Event, EventTarget, HtmlElement, PointerEvent};
 use crate::page::dom::{self, Listener};
 use crate::tenths::tenths;
 
-/// Share of the stick's way around its middle in which the stick has no effect: a thumb never rests quite still.
+/// The stick has no effect within this share of its way from the middle: a thumb never rests quite still.
 const DEAD_ZONE: f32 = 0.15;
 
 /// The stick's elements and the thumb on it.
@@ -106,7 +106,7 @@ impl State {
     }
 }
 
-/// The page would not see the thumb's release.
+/// Releases the stick at this event, after which the page would not see the thumb's release.
 fn let_go(state: &Rc<State>, target: &EventTarget, kind: &'static str) -> Result<Listener, JsValue> {
     let state = Rc::clone(state);
     Listener::new(target, kind, move |_| state.release())
@@ -116,19 +116,19 @@ fn let_go(state: &Rc<State>, target: &EventTarget, kind: &'static str) -> Result
 pub(super) fn capture(pointer: &PointerEvent) {
     let element = pointer.current_target().and_then(|target| target.dyn_into::<Element>().ok());
     if let Some(element) = element {
-        // The browser throws when the finger is up already; then the release comes as well.
+        // If the finger is up already, the browser throws; then the release comes as well.
         let _ = element.set_pointer_capture(pointer.pointer_id());
     }
 }
 
-/// The point moved onto a disc around the middle.
+/// Moves a point outside a disc around the middle to the disc's edge.
 fn within(x: f32, y: f32, radius: f32) -> (f32, f32) {
     let scale = (radius / x.hypot(y).max(f32::MIN_POSITIVE)).min(1.0);
     (x * scale, y * scale)
 }
 
-/// Throttle and turn of a knob this far right of and below the middle. Full deflection is reached a little before
-/// the rim, so that a diagonal can still be all of both.
+/// Throttle and turn of a knob that is `x` right of the middle and `y` below it. Each is full a little before the
+/// rim, so that both can be strong on a diagonal.
 fn deflection(x: f32, y: f32, radius: f32) -> (f32, f32) {
     let axis = |way: f32| {
         let share = way / radius.max(1.0);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn trembling_thumb_does_nothing() {
+    fn a_trembling_thumb_does_not_move_the_teapot() {
         assert_eq!(deflection(5.0, -5.0, 50.0), (0.0, 0.0));
     }
 

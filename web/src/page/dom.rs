@@ -8,7 +8,7 @@ use web_sys::{Document, Element, Event, EventTarget, HtmlElement, HtmlInputEleme
 /// The window of this page.
 ///
 /// # Errors
-/// There is none, as in a worker.
+/// There is no window, as in a worker.
 pub fn window() -> Result<Window, JsValue> {
     web_sys::window().ok_or_else(|| JsValue::from_str("no window"))
 }
@@ -16,7 +16,7 @@ pub fn window() -> Result<Window, JsValue> {
 /// The document of this page.
 ///
 /// # Errors
-/// There is none, as in a worker.
+/// There is no document, as in a worker.
 pub fn document() -> Result<Document, JsValue> {
     window()?.document().ok_or_else(|| JsValue::from_str("no document"))
 }
@@ -24,7 +24,7 @@ pub fn document() -> Result<Document, JsValue> {
 /// The element `index.html` gives this id.
 ///
 /// # Errors
-/// It is missing or of another kind: page and code are of different versions.
+/// The element is missing or of another kind: page and code are of different versions.
 pub fn by_id<T: JsCast>(document: &Document, id: &str) -> Result<T, JsValue> {
     document
         .get_element_by_id(id)
@@ -58,7 +58,8 @@ pub fn style(element: &HtmlElement, name: &str, value: &str) {
     element.style().set_property(name, value).expect("only computed styles are read-only");
 }
 
-/// Gives the keyboard to an element without scrolling to it. An element that cannot take it leaves it where it is.
+/// Gives the keyboard focus to an element without scrolling to it. If the element cannot take the focus, the focus
+/// stays where it is.
 pub fn focus(element: &HtmlElement) {
     let options = web_sys::FocusOptions::new();
     options.set_prevent_scroll(true);
@@ -143,7 +144,7 @@ impl Drop for Listener {
     }
 }
 
-/// Whether keys write into an element. A read-only field, for example one for copying, leaves them to the game.
+/// Whether keys write into an element. A read-only field, for example one for copying, leaves the keys to the game.
 pub fn takes_text(element: &Element) -> bool {
     match element.dyn_ref::<HtmlInputElement>() {
         Some(input) => !input.read_only(),

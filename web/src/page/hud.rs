@@ -13,7 +13,7 @@ use super::RelayState;
 use super::dom::{self, Text};
 use crate::tenths::tenths;
 
-/// The most rows of the score list: the page draws a session that claims more members only in part.
+/// The most rows of the score list. If a session claims more members, the page draws only the first rows.
 const ROWS_MAX: usize = 32;
 
 /// Everything the HUD shows.
@@ -23,7 +23,7 @@ pub struct Hud {
     pub players: Vec<PlayerRow>,
     /// The role of this peer in the session.
     pub role: Role,
-    /// The host's reign, as people count it.
+    /// The host's term, as text.
     pub term: String,
     /// Whether the relay can be reached.
     pub relay: RelayState,
@@ -40,7 +40,7 @@ pub struct Hud {
 /// One player.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlayerRow {
-    /// Stable and unique: rows with equal score and name are ordered by it.
+    /// A stable and unique number. Rows with equal score and name are sorted by it.
     pub key: u64,
     /// The name.
     pub name: PlayerName,
@@ -52,7 +52,7 @@ pub struct PlayerRow {
     pub is_self: bool,
     /// Whether a program plays.
     pub is_robot: bool,
-    /// Whether this member has no teapot: the relay's referee, for one. Not among the scores.
+    /// Whether this member has no teapot, like the relay's referee. Such a member is not among the scores.
     pub is_spectator: bool,
     /// The peer of this row, if this page hosts and can put it out.
     pub can_be_put_out: Option<PeerId>,
@@ -65,7 +65,7 @@ pub struct PlayerRow {
     pub ping_ms: Option<u32>,
     /// The path of packets to this member; `None` for the player itself and for the host's robots.
     pub link: Option<LinkKind>,
-    /// The tab is hidden, or the seat is kept for a player who dropped out.
+    /// Whether the member's tab is hidden, or the seat is kept for a player who dropped out.
     pub away: bool,
 }
 
@@ -74,13 +74,13 @@ pub struct PlayerRow {
 pub enum LinkKind {
     /// From browser to browser.
     Direct,
-    /// By the host or a backup, which carries it.
+    /// Carried by the host or a backup.
     ByHost,
     /// Over data channels through the relay.
     RelayedUdp,
     /// Through the relay's WebSocket.
     Relayed,
-    /// Not at present.
+    /// No packets arrive from the member at present.
     Unheard,
 }
 
@@ -95,11 +95,11 @@ pub enum Role {
     ActiveAlone,
     /// Host with a backup.
     ActiveBackedUp,
-    /// No member decides here at present.
+    /// The session is suspended: no host decides at present.
     Suspended(Pause),
 }
 
-/// The reason why no member decides.
+/// The reason why the session is suspended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pause {
     /// The host is gone, and no member could take over yet.
@@ -111,7 +111,7 @@ pub enum Pause {
 }
 
 impl Pause {
-    /// Says it in a line, with the player's next step.
+    /// The reason in a line, with the player's next step.
     pub fn banner(self) -> &'static str {
         match self {
             Self::HostLost => {
@@ -347,7 +347,7 @@ fn about(player: &PlayerRow) -> String {
         LinkKind::ByHost => Some("by the host".to_owned()),
         LinkKind::RelayedUdp => Some("relayed by UDP".to_owned()),
         LinkKind::Relayed => Some("relayed".to_owned()),
-        // A badge says so, also on small screens.
+        // A badge says this, also on small screens.
         LinkKind::Unheard => None,
     });
     let ping = player.ping_ms.map(|ms| format!("{ms} ms"));
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn badges_follow_the_member() {
+    fn badges_show_that_a_member_is_backup_robot_or_away() {
         let robot = PlayerRow { is_robot: true, is_backup: true, away: true, ..player("R") };
         let words: Vec<_> = badges(&robot).into_iter().map(|(_, word)| word).collect();
         assert_eq!(words, ["backup", "robot", "away"]);

@@ -20,7 +20,7 @@ pub struct Label {
     pub text: String,
     /// Place of the middle of the label's lower edge, in CSS pixels from the left of the window.
     pub x: f32,
-    /// The same in CSS pixels from the top.
+    /// Place of the middle of the label's lower edge, in CSS pixels from the top of the window.
     pub y: f32,
     /// Index into the palette.
     pub colour: u8,
@@ -101,7 +101,8 @@ impl Shown {
             dom::paint_mark(&self.mark, label.colour);
             self.colour = label.colour;
         }
-        // Half pixels are finer than the eye and save most writes of a standing teapot. Casts saturate; NaN is 0.
+        // Places are rounded to half pixels, which are finer than the eye. So a standing teapot needs few writes.
+        // Casts saturate; NaN is 0.
         let place = ((label.x * 2.0).round() as i32, (label.y * 2.0).round() as i32);
         if self.place != place {
             let (x, y) = (tenths(place.0.saturating_mul(5)), tenths(place.1.saturating_mul(5)));

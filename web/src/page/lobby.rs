@@ -81,7 +81,7 @@ impl Lobby {
         self.hides_address.checked()
     }
 
-    /// Whether the player knows that others see the address, and could choose otherwise.
+    /// Whether the player was told that others see the network address, and has chosen whether to hide it.
     pub fn has_chosen_address(&self) -> bool {
         self.has_chosen.get()
     }
@@ -104,7 +104,7 @@ impl Lobby {
         self.name.set_value(&clean_name(name).unwrap_or_default());
     }
 
-    /// Remembers the name typed so far, and says so when the page will not show all of it.
+    /// Remembers the name typed so far, and tells the player if others will not see all of it.
     pub fn on_name_edited(&self) {
         let typed = self.name.value();
         let name = clean_name(&typed).unwrap_or_default();
@@ -113,7 +113,7 @@ impl Lobby {
         store::write(Key::Name, &name);
     }
 
-    /// Takes what the player typed for a name, and remembers it.
+    /// Takes the name that the player typed, and remembers it. Returns the name as the page sends it.
     pub fn on_name_typed(&self) -> String {
         self.on_name_edited();
         self.name.set_value(&clean_name(&self.name.value()).unwrap_or_default());
@@ -136,7 +136,8 @@ impl Lobby {
         }
     }
 
-    /// Shows the colour of this tab and of a tab that goes on as it, unless the player or the address wants one.
+    /// Shows the colour of this tab, unless the player or the address has chosen one. A tab that takes over from this
+    /// one has the same colour.
     pub fn set_any_colour(&self) {
         if !self.is_colour_wanted.get() {
             self.set_colour(tab::number().unwrap_or_else(|| u8::try_from(random(8)).unwrap_or(0)));
@@ -167,7 +168,7 @@ impl Lobby {
         input.and_then(|input| Mode::parse(&input.value())).unwrap_or_default()
     }
 
-    /// The typed code, or `None` after saying what is wrong with it.
+    /// The typed code. If it is not a code, shows what is wrong with it and returns `None`.
     pub fn typed_code(&self) -> Option<String> {
         match crate::params::typed_code(&self.code.value()) {
             Ok(code) => {

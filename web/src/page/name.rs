@@ -20,7 +20,7 @@ pub fn default_name(entropy: u32) -> String {
     format!("Teapot {}", 10 + entropy % 90)
 }
 
-/// A game code in upper case, or `None` when it is none: 3 to 12 of A-Z, 0-9 and '-'.
+/// A game code in upper case, or `None` if the text is not a code: 3 to 12 of A-Z, 0-9 and '-'.
 pub fn clean_code(raw: &str) -> Option<String> {
     let code = raw.trim();
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';

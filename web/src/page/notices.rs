@@ -1,4 +1,4 @@
-//! Passing messages of the page: a banner that stays, toasts that go, the feed of events.
+//! Short messages over the game: a banner that stays, toasts that go, the feed of events.
 
 use wasm_bindgen::prelude::*;
 use web_sys::{Document, Element, HtmlElement};
@@ -39,22 +39,22 @@ impl Notices {
         Ok(Self { banner: Text::new(dom::by_id(document, "banner")?), toasts, feed, _ended: ended })
     }
 
-    /// Shows a state that lasts, or ends it.
+    /// Shows a banner for a lasting state, or removes it.
     pub fn banner(&self, text: Option<&str>) {
         self.banner.set_or_hide(text);
     }
 
-    /// Says something for some seconds; the last three stay.
+    /// Shows a message for some seconds; the last three stay.
     pub fn toast(&self, text: &str) {
         add(&self.toasts, "p", text, TOASTS_MAX);
     }
 
-    /// Adds a line to what happened; the last five stay.
+    /// Adds a line to the feed of events; the last five stay.
     pub fn feed(&self, text: &str) {
         add(&self.feed, "li", text, FEED_MAX);
     }
 
-    /// Takes everything back.
+    /// Removes all notices.
     pub fn clear(&self) {
         self.banner(None);
         self.toasts.set_text_content(None);
@@ -70,7 +70,8 @@ fn add(list: &HtmlElement, tag: &str, text: &str, max: u32) {
     dom::append(list, tag, "").set_text_content(Some(text));
 }
 
-/// The style sheet decides how long a line stays; its last animation is called `leave`.
+/// Removes each line when its last animation, called `leave`, has ended. The style sheet decides how long a line
+/// stays.
 fn remove_when_faded(list: &HtmlElement) -> Result<Listener, JsValue> {
     Listener::new(list, "animationend", |event| {
         let leaves = event

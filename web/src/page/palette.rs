@@ -6,11 +6,11 @@
 /// One glaze.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Colour {
-    /// The name that people use for it.
+    /// The name that people use for the colour.
     pub name: &'static str,
     /// Red, green and blue, sRGB, 0 to 255.
     pub rgb: [u8; 3],
-    /// The mark shown with it; `style.css` draws it from the class `shape-<name>`.
+    /// The mark shown with the colour; `style.css` draws it from the class `shape-<name>`.
     pub shape: &'static str,
 }
 
@@ -76,12 +76,12 @@ mod tests {
     }
 
     #[test]
-    fn colour_of_a_hostile_index_is_still_a_colour() {
+    fn an_index_out_of_range_gives_a_colour() {
         assert_eq!(colour(255), &PALETTE[3]);
     }
 
     #[test]
-    fn the_page_and_the_rules_mean_the_same_colours() {
+    fn the_page_and_the_rules_have_the_same_colours() {
         for (index, rgb) in samovar_duel::player::GLAZES.into_iter().enumerate() {
             assert_eq!(colour(index as u8).rgb, rgb);
         }

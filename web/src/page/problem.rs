@@ -4,10 +4,10 @@ use samovar_duel::player::Isolated;
 
 use super::Pause;
 
-/// An obstacle between the player and the table.
+/// A reason why the player cannot play.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// Others would see this browser's network address before the player knows; nothing is wrong.
+    /// The player has not chosen yet whether others may see this browser's network address. Nothing is wrong.
     AddressUnchosen {
         /// The game's code, if there is one yet.
         code: Option<String>,
@@ -43,7 +43,7 @@ pub enum Problem {
         /// The text of the answer; a stranger wrote it.
         text: String,
     },
-    /// No member has decided here for long.
+    /// The session has been suspended for long.
     Suspended {
         /// The game's code.
         code: String,
@@ -80,10 +80,10 @@ pub enum Problem {
         name: &'static str,
         /// A short, printable form of its value.
         value: String,
-        /// The understood values, to follow "It should be".
+        /// The values that the page understands, worded to follow "It should be".
         expected: &'static str,
     },
-    /// Something the page did not expect; the text is for a bug report.
+    /// The page met something that it did not expect; the text is for a bug report.
     Broken {
         /// The known details.
         detail: String,
@@ -107,7 +107,7 @@ pub enum Remedy {
         /// The wanted code.
         code: Option<String>,
     },
-    /// Go where the address of the page says, and show others the browser's network address or hide it.
+    /// Enter the game that the page's address names, and show others the browser's network address or hide it.
     Enter {
         /// The text on the button.
         label: &'static str,
@@ -125,7 +125,7 @@ pub enum Remedy {
 pub struct Words {
     /// The event, in a few words.
     pub title: &'static str,
-    /// Its meaning.
+    /// The meaning of the event.
     pub explanation: String,
     /// The next step.
     pub advice: &'static str,
@@ -308,7 +308,7 @@ impl Problem {
     }
 }
 
-/// The text of an answer that came in the relay's place.
+/// Words for the answer of another server in the relay's place.
 pub fn answered(status: u16, text: &str) -> String {
     match text {
         "" => format!("Its answer has the status {status} and says no more."),
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_of_a_game_name_it() {
+    fn problems_about_a_game_name_its_code() {
         for problem in all() {
             let words = problem.words();
             let silent = matches!(problem, Problem::Suspended { .. });

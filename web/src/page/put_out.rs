@@ -9,7 +9,7 @@ use web_sys::{Document, Element, HtmlElement};
 
 use super::dom;
 
-/// The text of a button that was pressed once.
+/// The attribute of a button that was pressed once.
 const ARMED: &str = "data-armed";
 
 /// The list in the session's panel; hidden when it is empty.

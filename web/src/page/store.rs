@@ -37,7 +37,7 @@ pub fn read(key: Key) -> Option<String> {
 /// Remembers a value, where the browser allows it.
 pub fn write(key: Key, value: &str) {
     if let Some(storage) = storage() {
-        // A full or forbidden storage costs the memory, but not the game.
+        // If the storage is full or forbidden, the value is not remembered, and the game goes on.
         let _ = storage.set_item(key.name(), value);
     }
 }

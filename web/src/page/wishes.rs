@@ -1,4 +1,4 @@
-//! Turns clicks, forms and keys into the player's wishes.
+//! Turns clicks, forms and keys into the player's requests.
 
 use std::rc::Rc;
 
@@ -33,7 +33,8 @@ fn on_click(parts: &Parts, event: &Event) {
     else {
         return;
     };
-    // A pointer that presses a button of the HUD leaves the keys to the teapot; the keyboard's own focus stays put.
+    // After a press by mouse or finger on a button of the HUD, the keys drive the teapot again. After a press by the
+    // keyboard, the focus stays on the button.
     let by_pointer = event.dyn_ref::<MouseEvent>().is_some_and(|mouse| mouse.detail() > 0);
     if by_pointer && parts.screen.get() == Screen::Game {
         dom::focus(&parts.canvas);
@@ -76,7 +77,7 @@ fn on_submit(parts: &Parts, event: &Event) {
                 parts.join(code);
             }
         }
-        // The help closes itself by its form.
+        // The form inside the help dialog closes the dialog.
         _ => return,
     }
     event.prevent_default();
@@ -133,7 +134,7 @@ fn open_help(parts: &Parts) {
     // The call throws only when the help is already open, and then the page already shows it.
     if !parts.help.open() {
         let _ = parts.help.show_modal();
-        // The focus does not go to the button at the end: a small screen would scroll to it.
+        // The title takes the focus. If the button at the end had it, a small screen would scroll there.
         dom::focus(&parts.help_title);
     }
 }
@@ -155,7 +156,7 @@ mod tests {
 
     #[test]
     fn shortcuts_are_found_on_any_layout() {
-        // US, AZERTY, Cyrillic, Hebrew, a dead key, a method of input.
+        // US, AZERTY, Cyrillic, Hebrew, a dead key, an input method.
         for (typed, code, found) in [
             ("M", "KeyM", Some('m')),
             ("m", "Semicolon", Some('m')),

@@ -14,7 +14,7 @@ use samovar_wire::Time;
 use super::{News, Wish};
 use crate::params::Mode;
 
-/// Push of a stick from which it means a way of the maze.
+/// A stick that is pushed further than this, from 0 to 1, means a way in the maze.
 const MEANT: f32 = 0.35;
 
 /// The values that all members of a session must share.
@@ -24,22 +24,22 @@ pub(super) struct Agreed {
     pub(super) rules: Rules,
 }
 
-/// The rules of a game.
+/// The game that is played.
 pub enum Game {
-    /// Rules of the duel.
+    /// The duel.
     Duel(Box<Duel>),
-    /// Rules of the maze.
+    /// The maze.
     Maze(Box<MazeGame>),
 }
 
 impl Game {
-    /// The game that a player wants; `seed` counts only for the player that founds it.
+    /// The game that a player wants; `seed` has an effect only if this player founds the session.
     pub(super) fn new(wish: &Wish, seed: u64) -> Self {
         let kept = wish.table.as_ref().map(|table| &*table.game);
         Self::with(wish, seed, wish.ticket.is_some(), kept)
     }
 
-    /// The same game of a player who takes the seat back.
+    /// The same game for a player who takes the seat back.
     pub(super) fn resumed(&self, wish: &Wish, seed: u64) -> Self {
         Self::with(wish, seed, true, Some(&self.kept()))
     }
@@ -55,7 +55,7 @@ impl Game {
                     None => duel,
                 }))
             }
-            // A match of the maze has no limit of rounds, unless the address says how long it lasts.
+            // A match of the maze has no time limit, unless the address sets one.
             Mode::Maze => {
                 let is_usual = stakes.seconds == Stakes::default().seconds;
                 let limit = if is_usual { 0 } else { stakes.seconds };
@@ -81,7 +81,7 @@ impl Game {
         }
     }
 
-    /// Lets the game go on until now.
+    /// Steps the game to the present.
     pub(super) fn step(&mut self, now: Time, session: &mut Session, controls: Controls) {
         match self {
             Self::Duel(duel) => duel.step(now, session, controls),
@@ -89,7 +89,7 @@ impl Game {
         }
     }
 
-    /// Takes an event of the session.
+    /// Handles an event of the session.
     pub(super) fn on_event(&mut self, now: Time, session: &Session, event: &Event) {
         match self {
             Self::Duel(duel) => duel.on_event(now, session, event),
@@ -97,7 +97,7 @@ impl Game {
         }
     }
 
-    /// The next thing that happened.
+    /// The next piece of news.
     pub(super) fn poll_news(&mut self) -> Option<News> {
         match self {
             Self::Duel(duel) => duel.poll_event().map(News::Duel),
@@ -123,7 +123,7 @@ impl Game {
     }
 }
 
-/// Ahead is up and left is left: the keys that drive a teapot in the duel point to a way in the maze.
+/// Turns driving controls into ways of the maze: ahead is up, and left is left.
 fn hand(controls: Controls) -> Hand {
     let Controls { throttle, turn, .. } = controls;
     let ways = [(Way::Up, throttle), (Way::Down, -throttle), (Way::Left, turn), (Way::Right, -turn)];
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stick_that_is_pushed_far_enough_points_a_way_or_two() {
+    fn a_stick_pushed_far_enough_gives_one_or_two_ways() {
         let pushed = |throttle, turn| hand(Controls { throttle, turn, fire: true });
         let way = |way| Hand::default().with(way);
         assert_eq!(pushed(0.2, -0.3), Hand::default());

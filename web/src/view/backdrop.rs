@@ -17,7 +17,7 @@ const fn cup(x: f32, y: f32) -> ObstacleView {
     ObstacleView { position: [x * 5.66, y * 5.66], lift: 0.0, radius: 1.1, height: 1.1, kind: Obstacle::Cup }
 }
 
-/// Place, phase of the dance, and colour of each pot.
+/// Place, heading (also the phase of the swaying), and colour of each pot.
 const POTS: [([f32; 2], f32, [u8; 3]); 6] = [
     ([4.2, -1.4], 2.4, [196, 62, 52]),
     ([-4.0, -2.4], 0.4, [52, 110, 158]),

@@ -5,9 +5,9 @@ use web_sys::{WebGl2RenderingContext as Gl, WebGlBuffer, WebGlVertexArrayObject}
 use super::mesh::MeshData;
 use super::space::{Mat4, Matrix};
 
-/// Numbers of a vertex, by attribute: position, normal, colour and gloss, details.
+/// How many numbers each attribute of a vertex has: position, normal, colour and gloss, details.
 const OF_VERTEX: [i32; 4] = [3, 3, 4, 3];
-/// Numbers of an instance, by attribute: the transform's rows, tint, glow.
+/// How many numbers each attribute of an instance has: the transform's rows, tint, glow.
 const OF_INSTANCE: [i32; 5] = [4, 4, 4, 4, 1];
 /// Bytes of a number.
 const NUMBER: i32 = 4;
@@ -15,23 +15,23 @@ const NUMBER: i32 = 4;
 /// One copy of a mesh in the world.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance {
-    /// From the mesh to the world; must not project.
+    /// The transform from the mesh to the world; it must be affine.
     pub transform: Mat4,
     /// Linear RGB and opacity.
     pub tint: [f32; 4],
-    /// 0 to 1: lights up.
+    /// How strongly the copy glows, from 0 to 1.
     pub glow: f32,
 }
 
-/// A mesh and room for its instances. The buffers are made once: a lost context could not make new ones, and ignores
-/// every call.
+/// A mesh and room for its instances. The buffers are made once. When the context is lost, no new ones can be made,
+/// and every call is ignored.
 pub struct Batch {
     array: Option<WebGlVertexArrayObject>,
     instances: Option<WebGlBuffer>,
-    /// Numbers of the triangles' corners.
+    /// The number of indices, three for each triangle.
     corners: i32,
     count: i32,
-    /// Kept for its room.
+    /// The instances' bytes, kept so that a frame allocates no memory.
     bytes: Vec<u8>,
 }
 
@@ -97,8 +97,7 @@ fn put<const N: usize>(bytes: &mut Vec<u8>, numbers: &[f32; N]) {
     bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
 }
 
-/// Tells where in the bound buffer the attributes from `first` on lie: one behind the other, for each vertex or
-/// instance.
+/// Describes the bound buffer: the attributes from `first` on lie one after the other, for each vertex or instance.
 fn lay_out(gl: &Gl, first: u32, numbers: &[i32], divisor: u32) {
     let stride = numbers.iter().sum::<i32>() * NUMBER;
     let mut offset = 0;

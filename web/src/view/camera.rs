@@ -1,6 +1,7 @@
 //! The camera's way through the scene: behind the player's own teapot, or slowly around the table without one.
 //!
-//! Pure. All following is exponential in time, so the same at 30 and at 144 frames a second.
+//! This module is pure. The camera approaches its subject exponentially in time, so it moves alike at 30 and at 144
+//! frames a second.
 
 use std::f32::consts::PI;
 use std::f64::consts::TAU;
@@ -17,7 +18,7 @@ pub enum Subject {
     Teapot(Vec3, f32),
     /// The whole table, at this time in seconds.
     Table(f64),
-    /// A board on the table, from above: its long side lies along that of the picture.
+    /// A board on the table, seen from above. Its long side lies along the picture's long side.
     Board,
 }
 
@@ -26,20 +27,21 @@ pub enum Subject {
 pub struct Rig {
     /// The camera's place in the world.
     pub eye: Vec3,
-    /// From the world to clip space.
+    /// The transform from the world to clip space.
     pub view_projection: Mat4,
     pose: Option<Pose>,
 }
 
-/// Half of a board's length and of its depth, with a visible margin, in spoons.
+/// Half of a board's length and half of its depth, each with a margin, in table units.
 const BOARD_REACH: [f32; 2] = [15.0, 9.6];
-/// Least distance from which the camera looks at a board, in spoons: it leaves room for the scores.
+/// The least distance from the camera to a board, in table units: it leaves room for the scores.
 const BOARD_AWAY: f32 = 28.0;
-/// Factor by which the long side takes more of an upright picture, to leave room above and below it.
+/// In an upright picture the board's long side counts as longer by this factor, which leaves room above and below it.
 const BOARD_ROOM: f32 = 1.3;
-/// Distance of the board's middle below the middle of the picture, in spoons, for the lines at the top of the page.
+/// Distance of the board's middle below the middle of the picture, in table units, for the lines at the top of the
+/// page.
 const BOARD_DOWN: f32 = 0.8;
-/// The share of that distance along the table: the sine of the angle to the vertical.
+/// The share of the camera's distance to a board that lies along the table: the sine of the angle to the vertical.
 const BOARD_SLANT: f32 = 0.36;
 
 #[derive(Clone, Copy, Debug)]
@@ -48,8 +50,9 @@ struct Pose {
     yaw: f32,
     distance: f32,
     height: f32,
-    /// Distance of the middle of the picture before the focus, and its height above the focus.
+    /// Distance of the middle of the picture ahead of the focus.
     lead: f32,
+    /// Height of the middle of the picture above the focus.
     lift: f32,
 }
 
@@ -60,7 +63,7 @@ impl Default for Rig {
 }
 
 impl Rig {
-    /// Moves on by `dt` seconds towards the subject. `aspect` is the picture's width over its height.
+    /// Moves the camera for `dt` seconds towards the subject. `aspect` is the picture's width over its height.
     pub fn follow(&mut self, subject: Subject, aspect: f32, dt: f32) {
         let wanted = Pose::of(subject, aspect);
         let pose = self.pose.map_or(wanted, |pose| pose.approach(&wanted, dt));
@@ -73,7 +76,8 @@ impl Rig {
             * Mat4::look_at_rh(point(self.eye), point(target), Vec3::unit_z());
     }
 
-    /// Where a place of the world is in the picture: 0 to 1 from left and from top, or `None` when it is not in it.
+    /// The point in the picture at which a place of the world appears: 0 to 1 from left and from top, or `None` when
+    /// the place is outside the picture.
     pub fn project(&self, world: Vec3) -> Option<[f32; 2]> {
         let clip = self.view_projection * world.extend(1.0);
         if clip.w < 0.1 {
@@ -83,7 +87,7 @@ impl Rig {
         (x.abs() <= 1.0 && y.abs() <= 1.0).then_some([x * 0.5 + 0.5, 0.5 - y * 0.5])
     }
 
-    /// From clip space to directions in the world, as seen from the eye.
+    /// The transform from clip space to directions in the world, as seen from the eye.
     pub fn unproject(&self) -> Mat4 {
         let around_eye = self.view_projection * Mat4::from_translation(self.eye);
         around_eye.inverse_transform().unwrap_or_else(Mat4::identity)
@@ -125,7 +129,7 @@ impl Pose {
         }
     }
 
-    /// From as near as the whole board is seen.
+    /// The pose for a board: as near as the whole board can be seen.
     fn above(aspect: f32) -> Self {
         let up = tan(field_of_view(aspect) / 2.0);
         let across = up * aspect;
@@ -160,8 +164,8 @@ impl Pose {
     }
 }
 
-/// The projection into clip space, of a view under a vertical angle between two distances. The one of cgmath checks its
-/// arguments, and brings along all the code that shows a float in a panic.
+/// The projection into clip space, for a vertical angle of view and the distances `near` and `far`. The function of
+/// cgmath checks its arguments, which adds all the code that shows a float in a panic.
 fn perspective(angle: f32, aspect: f32, near: f32, far: f32) -> Mat4 {
     let zoom = 1.0 / tan(angle / 2.0);
     let mut matrix = Mat4::from_nonuniform_scale(zoom / aspect, zoom, (far + near) / (near - far));
@@ -171,7 +175,8 @@ fn perspective(angle: f32, aspect: f32, near: f32, far: f32) -> Mat4 {
     matrix
 }
 
-/// Whether a picture of this width over height is higher than wide: a board in it is seen from its red side.
+/// Whether a picture of this width over height is higher than wide. A board in such a picture is seen from its red
+/// side.
 pub fn is_upright(aspect: f32) -> bool {
     aspect < 1.0
 }
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_on_the_table_is_in_the_picture_of_the_lobby() {
+    fn the_lobbys_picture_shows_everything_on_the_table() {
         let mut rig = Rig::default();
         rig.follow(Subject::Table(12.0), 1.78, 0.0);
         for angle in 0..12 {
@@ -221,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upright_picture_has_the_red_side_below_and_the_blue_one_above() {
+    fn an_upright_picture_shows_the_red_side_below_the_blue_one() {
         for (aspect, ahead, left) in [
             (0.6, vec3(5.0, 0.0, 0.0), vec3(0.0, 5.0, 0.0)),
             (1.8, vec3(0.0, 5.0, 0.0), vec3(-5.0, 0.0, 0.0)),
@@ -260,14 +265,14 @@ mod tests {
     }
 
     #[test]
-    fn the_perspective_is_that_of_the_library() {
+    fn the_perspective_equals_that_of_cgmath() {
         let (ours, theirs) =
             (perspective(0.8, 1.6, 0.4, 120.0), cgmath::perspective(cgmath::Rad(0.8), 1.6, 0.4, 120.0));
         assert_eq!(ours, theirs);
     }
 
     #[test]
-    fn nothing_behind_the_camera_is_projected() {
+    fn places_behind_the_camera_are_not_projected() {
         let mut rig = Rig::default();
         rig.follow(Subject::Teapot(Vec3::unit_x(), 0.0), 1.5, 0.0);
         assert_eq!(rig.project(vec3(-30.0, 0.0, 0.0)), None);

@@ -1,4 +1,4 @@
-//! Getting a WebGL2 context out of a canvas, or a reason why there is none.
+//! Gets a WebGL2 context from a canvas, or a reason why there is none.
 
 use web_sys::{HtmlCanvasElement, WebGl2RenderingContext};
 
@@ -14,7 +14,7 @@ const UNMASKED_RENDERER: u32 = 0x9246;
 /// Opens the canvas's WebGL2 context. After `webglcontextrestored` the same call gives the restored one.
 ///
 /// # Errors
-/// [`ViewError::NoWebGl2`] when the browser has none or has lost it.
+/// [`ViewError::NoWebGl2`] when the browser has no context or has lost it.
 #[cfg(target_arch = "wasm32")]
 pub fn open(canvas: &HtmlCanvasElement, quality: Quality) -> Result<WebGl2RenderingContext, ViewError> {
     use wasm_bindgen::JsCast;
@@ -32,11 +32,11 @@ pub fn open(canvas: &HtmlCanvasElement, quality: Quality) -> Result<WebGl2Render
     Ok(raw)
 }
 
-/// The quality that the machine can draw without stutter: [`Quality::Low`] where a processor has to paint, as in most
-/// test browsers.
+/// The quality that the machine can draw without stutter: [`Quality::Low`] on a machine without a graphics processor,
+/// as in most test browsers.
 #[cfg(target_arch = "wasm32")]
 pub fn suggested_quality() -> Quality {
-    // This is a canvas of its own: the first context of a canvas settles its attributes.
+    // A separate canvas is used here, since the first context of a canvas settles its attributes.
     let renderer = web_sys::window().and_then(|window| window.document()).and_then(|document| {
         use wasm_bindgen::JsCast;
 
@@ -51,7 +51,7 @@ pub fn suggested_quality() -> Quality {
         }
         Some(renderer.to_ascii_lowercase())
     });
-    // Not `contains`: to be fast in long texts it takes a kilobyte of machine code.
+    // `contains` is not used here: its speed in long texts costs a kilobyte of machine code.
     let holds = |renderer: &str, name: &str| {
         renderer.as_bytes().windows(name.len()).any(|part| part == name.as_bytes())
     };
@@ -62,13 +62,13 @@ pub fn suggested_quality() -> Quality {
     }
 }
 
-/// Outside a browser the view draws nothing at all.
+/// The quality outside a browser, where the view draws nothing at all.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn suggested_quality() -> Quality {
     Quality::Low
 }
 
-/// There is no canvas outside a browser; this lets the pure parts be tested natively.
+/// Always fails, since there is no canvas outside a browser. So the pure parts can be tested natively.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn open(_canvas: &HtmlCanvasElement, _quality: Quality) -> Result<WebGl2RenderingContext, ViewError> {
     Err(ViewError::NoWebGl2)

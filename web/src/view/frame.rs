@@ -1,6 +1,7 @@
 //! The game's values for the view in each frame: plain values, nothing of the network and nothing of the GPU.
 //!
-//! Lengths are spoons, z is up, the table's surface is z = 0 with its middle at the origin; angles are radians.
+//! Lengths are in table units (a teapot's body has radius 1), and angles in radians. The z axis points up; the
+//! table's surface is z = 0 with its middle at the origin.
 
 /// The world of one picture.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,33 +20,34 @@ pub struct Frame<'a> {
     pub blocks: &'a [BlockView],
     /// The middles of clouds of steam.
     pub clouds: &'a [[f32; 3]],
-    /// The camera looks at the whole table from above, as at a board.
+    /// Whether the camera looks at the whole table from above, as at a board.
     pub from_above: bool,
 }
 
 /// One player's teapot.
 #[derive(Clone, Copy, Debug)]
 pub struct TeapotView<'a> {
-    /// The same in each frame for the same teapot; spreads the rhythm of its steam.
+    /// A number that stays the same for a teapot in all frames. It also spreads the teapots' puffs of steam over
+    /// time.
     pub key: u64,
-    /// The middle of its bottom.
+    /// The middle of the teapot's bottom.
     pub position: [f32; 3],
     /// Direction of the spout, counter-clockwise from +x.
     pub heading: f32,
     /// Size; 1 for a body of radius 1.
     pub scale: f32,
-    /// Lean forward (spout down) and to its left, in radians.
+    /// Lean forward (spout down) and to the teapot's left, in radians.
     pub tilt: [f32; 2],
     /// Colour of the glaze, sRGB.
     pub colour: [u8; 3],
     #[expect(dead_code, reason = "part of what the game knows of a teapot; the page's labels use it")]
     /// The player's name. Not drawn here; the page places it with [`View::project`](super::View::project).
     pub name: &'a str,
-    /// A teapot that is broken and waits to come back is not drawn, but the camera stays with it.
+    /// Whether to draw the teapot. A broken one that waits to come back is not drawn, but the camera stays with it.
     pub visible: bool,
-    /// 0 to 1: lights up because it was just hit or has just come back.
+    /// How strongly the teapot glows, from 0 to 1.
     pub flash: f32,
-    /// Its player is away: drawn translucent.
+    /// Whether to draw the teapot translucent: its player is away, or it waits after it was sent home.
     pub ghost: bool,
 }
 
@@ -56,35 +58,35 @@ pub struct CubeView {
         dead_code,
         reason = "names the cube for whoever reads the frame; the picture needs no history of it"
     )]
-    /// The same in each frame for the same cube.
+    /// A number that stays the same for a cube in all frames.
     pub key: u64,
-    /// Its middle.
+    /// The middle of the cube.
     pub position: [f32; 3],
-    /// Turned around x, then y, then z.
+    /// Angles around x, then y, then z, in radians.
     pub spin: [f32; 3],
 }
 
 /// A block of sugar with upright sides.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockView {
-    /// Its middle.
+    /// The middle of the block.
     pub position: [f32; 3],
-    /// Its edges along x, y and z.
+    /// The block's edges along x, y and z.
     pub size: [f32; 3],
-    /// Its colour, sRGB.
+    /// The block's colour, sRGB.
     pub colour: [u8; 3],
 }
 
 /// An obstacle to hide behind.
 #[derive(Clone, Copy, Debug)]
 pub struct ObstacleView {
-    /// Its middle on the table.
+    /// The obstacle's middle on the table.
     pub position: [f32; 2],
-    /// Height above the table.
+    /// Height of the obstacle's bottom above the table.
     pub lift: f32,
-    /// Radius in spoons.
+    /// Radius in table units.
     pub radius: f32,
-    /// Height in spoons.
+    /// Height in table units.
     pub height: f32,
     /// The kind, which decides the looks.
     pub kind: Obstacle,

@@ -14,11 +14,11 @@ pub struct Paint {
     pub colour: [f32; 3],
     /// Share of the own colour that the instance's tint replaces, 0 to 1.
     pub tint: f32,
-    /// 0 is chalk, 1 is wet glaze.
+    /// The gloss, from 0 (chalk) to 1 (wet glaze).
     pub gloss: f32,
-    /// 1 lets the fragment shader put polka dots on.
+    /// 1 if the fragment shader puts polka dots on, else 0.
     pub dots: f32,
-    /// Light that reaches the place at all, 0 to 1: baked ambient occlusion.
+    /// The share of light that reaches the place, 0 to 1: baked ambient occlusion.
     pub open: f32,
 }
 
@@ -43,7 +43,7 @@ pub struct MeshData {
     pub normals: Vec<Vec3>,
     /// Looks, one per vertex.
     pub paints: Vec<Paint>,
-    /// Three per triangle.
+    /// Indices of vertices, three per triangle.
     pub indices: Vec<u16>,
 }
 
@@ -92,8 +92,9 @@ impl MeshData {
         self.indices.extend([a as u16, b as u16, c as u16]);
     }
 
-    /// Turns a profile of (radius, height) around the z axis. Walking along the profile, outside is on the right:
-    /// up is an outer wall, towards the axis is a top. Corners are rounded by shading; call it once per smooth strip.
+    /// Turns a profile of (radius, height) around the z axis. Outside is to the right of the profile's direction: a
+    /// profile that goes up is an outer wall, and one towards the axis is a top. Shading rounds the corners of a
+    /// profile, so call this once per smooth strip.
     pub fn lathe(&mut self, profile: &[(f32, f32)], segments: usize, paint: Paint) {
         self.scalloped_lathe(profile, segments, paint, |_| 1.0);
     }
@@ -121,8 +122,8 @@ impl MeshData {
         });
     }
 
-    /// Bends a tube of elliptic section along a path in the plane y = 0. `half` is its half thickness in the plane and
-    /// across it.
+    /// Bends a tube of elliptic section along a path in the plane y = 0. `half` is the tube's half thickness in the
+    /// plane and across it.
     pub fn tube(&mut self, path: &[(f32, f32)], half: (f32, f32), sides: usize, paint: Paint) {
         let last = path.len() - 1;
         let at = |row: usize| vec3(path[row].0, 0.0, path[row].1);
@@ -136,7 +137,7 @@ impl MeshData {
         });
     }
 
-    /// A box with rounded edges around the origin. `half` is half its edge, `round` the radius of the rounding.
+    /// A box with rounded edges around the origin. `half` is half the box's edge, `round` the radius of the rounding.
     pub fn rounded_box(&mut self, half: f32, round: f32, paint: Paint) {
         let inner = half - round;
         let steps = [-half, -inner, inner, half];
@@ -146,7 +147,8 @@ impl MeshData {
                 let (n, u, v) = (axes[axis] * side, axes[(axis + 1) % 3], axes[(axis + 2) % 3]);
                 self.grid(3, 3, paint, |column, row| {
                     let flat = n * half + u * steps[column] + v * steps[row];
-                    // Not `clamp`: it checks its bounds and shows them, which takes kilobytes of machine code.
+                    // `clamp` is not used here: it checks its bounds and shows them, which takes kilobytes of machine
+                    // code.
                     let core = flat.map(|c| c.max(-inner).min(inner));
                     let normal = (flat - core).normalize();
                     (core + normal * round, normal)
@@ -166,10 +168,11 @@ impl MeshData {
         self.indices.extend(other.indices.iter().map(|i| i + first));
     }
 
-    /// Makes one vertex of those that share place, paint and (nearly) normal; seams and poles of grids collapse.
+    /// Merges vertices that share place, paint and (nearly) normal, so that seams and poles of grids collapse.
     pub fn weld(&mut self) {
         let mut merged = Self::default();
-        // Vertices are listed by cell. Several cells may share a list here, which costs a look at each of its vertices.
+        // Lists of vertices by the hash of their cell. Several cells may share a list, which only makes the search
+        // longer.
         let mut seen = vec![Vec::<u16>::new(); 1 << 10];
         let mut renamed = Vec::with_capacity(self.positions.len());
         for vertex in 0..self.positions.len() {
@@ -206,7 +209,7 @@ impl MeshData {
     }
 }
 
-/// Places in the same cell are the same place.
+/// The cell of a place. Places in the same cell count as the same place.
 fn cell_of(place: Vec3) -> [i32; 3] {
     [place.x, place.y, place.z].map(|c| (c * 20_000.0).round() as i32)
 }
@@ -238,7 +241,7 @@ pub mod tests {
 
     const WHITE: Paint = Paint::plain([1.0; 3], 0.0);
 
-    /// The invariants that the file's head promises, for any mesh.
+    /// Asserts the invariants that the head of this file promises, for any mesh.
     pub fn assert_sound(mesh: &MeshData) {
         assert_eq!(mesh.positions.len(), mesh.normals.len());
         assert_eq!(mesh.positions.len(), mesh.paints.len());
@@ -256,7 +259,7 @@ pub mod tests {
         }
     }
 
-    /// Edges that belong to one triangle only: the rims of holes.
+    /// The number of edges that belong to one triangle only: the rims of holes.
     pub fn open_edges(mesh: &MeshData) -> usize {
         let mut count: HashMap<(u16, u16), i32> = HashMap::new();
         for triangle in mesh.indices.chunks_exact(3) {

@@ -1,6 +1,7 @@
 //! Steam and crumbs: a fixed pool of small things that fly for a second or two.
 //!
-//! Pure. When the pool is full the oldest gives way, so a wild fight costs no more than its bound.
+//! This module is pure. When the pool is full, a new particle replaces the oldest, so a wild fight costs no more than
+//! a full pool.
 
 use super::space::{Vec3, vec3};
 
@@ -19,11 +20,11 @@ pub enum Kind {
 /// One particle.
 #[derive(Clone, Copy, Debug)]
 pub struct Particle {
-    /// Its material.
+    /// The particle's material.
     pub kind: Kind,
-    /// Its place in the world.
+    /// The particle's place in the world.
     pub position: Vec3,
-    /// Radius of a puff or edge of a crumb, in spoons, when it was born.
+    /// Radius of a puff or edge of a crumb, in table units, when it was born.
     pub size: f32,
     /// Linear RGB and opacity when it was born.
     pub colour: [f32; 4],
@@ -33,12 +34,12 @@ pub struct Particle {
 }
 
 impl Particle {
-    /// Share of its life that is over, 0 to 1.
+    /// Share of the particle's life that is over, 0 to 1.
     pub fn spent(&self) -> f32 {
         (self.age / self.life).min(1.0)
     }
 
-    /// An angle that turns while it flies, in radians.
+    /// An angle that grows while the particle flies, in radians.
     pub fn spin(&self) -> f32 {
         (self.size * 977.0).fract() * 6.0 + self.age * 5.0
     }
@@ -80,19 +81,19 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// Moves all by `dt` seconds.
+    /// Moves all particles by `dt` seconds.
     pub fn step(&mut self, dt: f32) {
         for particle in &mut self.particles {
             particle.step(dt);
         }
     }
 
-    /// Those that still live.
+    /// The particles that still live.
     pub fn iter(&self) -> impl Iterator<Item = &Particle> {
         self.particles.iter().filter(|particle| particle.age < particle.life)
     }
 
-    /// A wisp of steam that leaves a place with some velocity (spoons and spoons per second).
+    /// Adds a wisp of steam that leaves a place with a velocity, in table units per second.
     pub fn steam(&mut self, position: Vec3, velocity: Vec3) {
         let sway = self.scatter(0.12);
         let (size, life) = (0.10 + 0.05 * self.unit(), 1.5 + 0.7 * self.unit());
@@ -101,7 +102,7 @@ impl Pool {
         self.add(Particle { kind: Kind::Steam, position, size, colour, velocity, age: 0.0, life });
     }
 
-    /// Crumbs and a puff of the given colour (linear RGB) where a cube has hit.
+    /// Adds crumbs and a puff of the given colour (linear RGB) where a cube has hit.
     pub fn burst(&mut self, position: Vec3, colour: [f32; 3]) {
         let [r, g, b] = colour;
         for _ in 0..18 {
@@ -133,7 +134,7 @@ impl Pool {
         vec3(part(), part(), part() * 0.6)
     }
 
-    /// A random number in 0 to 1 (xorshift); looks only, so the seed is fixed.
+    /// A random number in 0 to 1 (xorshift). Only the looks depend on it, so the seed is fixed.
     fn unit(&mut self) -> f32 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 17;
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_gone_after_three_seconds() {
+    fn all_particles_are_gone_after_three_seconds() {
         let mut pool = Pool::default();
         pool.burst(Vec3::unit_z(), [0.5; 3]);
         pool.steam(Vec3::unit_z(), Vec3::zero());

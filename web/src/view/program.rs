@@ -1,14 +1,15 @@
-//! Shader programs, the values for all their draws, and the ways in which a draw meets the picture so far.
+//! Shader programs, the values that all their draws share, and the settings for how a draw combines with the picture
+//! so far.
 
 use web_sys::{WebGl2RenderingContext as Gl, WebGlProgram, WebGlShader, WebGlUniformLocation};
 
 use super::ViewError;
 use super::space::{Mat4, Vec3};
 
-/// Attributes of a vertex by their places, which all programs share: a batch then fits them all.
+/// Names of a vertex's attributes, by location. All programs share the locations, so every batch fits every program.
 const ATTRIBUTES: [&str; 9] =
     ["position", "normal", "colour", "detail", "row1", "row2", "row3", "tint", "glow"];
-/// Pictures by their units, which all programs share: each is bound once.
+/// Names of the textures, by unit. All programs share the units, so each texture is bound once.
 const PICTURES: [&str; 3] = ["shadowMap", "cloth", "wood"];
 /// Names of [`Uniform`].
 const UNIFORMS: [&str; Uniform::COUNT] = ["viewProjection", "eye", "key", "shadowMatrix", "unproject"];
@@ -27,18 +28,18 @@ pub enum Unit {
 }
 
 samovar_wire::counted! {
-    /// A value that all draws of a program share in a frame. A program that does not read it ignores it.
+    /// A value that all draws of a program share in a frame. A program that does not use the value ignores it.
     #[derive(Clone, Copy, Debug)]
     pub enum Uniform {
-        /// From the world to the picture.
+        /// The transform from the world to the picture.
         ViewProjection,
-        /// Where the camera is.
+        /// The camera's place.
         Eye,
-        /// Towards the key light, of unit length.
+        /// The direction towards the key light, of unit length.
         Key,
-        /// From the world to the shadow map.
+        /// The transform from the world to the shadow map.
         ShadowMatrix,
-        /// From the picture to directions of the world.
+        /// The transform from the picture to directions in the world.
         Unproject,
     }
 }
@@ -79,25 +80,25 @@ impl Program {
         Ok(Self { program, places })
     }
 
-    /// Draws from now on.
+    /// Makes this the program that draws from now on.
     pub fn take_up(&self, gl: &Gl) {
         gl.use_program(Some(&self.program));
     }
 
-    /// Sets a matrix of the program that draws.
+    /// Sets a matrix of this program, which must be the one that draws.
     pub fn set_matrix(&self, gl: &Gl, uniform: Uniform, value: &Mat4) {
         let numbers: &[f32; 16] = value.as_ref();
         gl.uniform_matrix4fv_with_f32_array(self.places[uniform.index()].as_ref(), false, numbers);
     }
 
-    /// Sets a vector of the program that draws.
+    /// Sets a vector of this program, which must be the one that draws.
     pub fn set_vector(&self, gl: &Gl, uniform: Uniform, value: Vec3) {
         gl.uniform3f(self.places[uniform.index()].as_ref(), value.x, value.y, value.z);
     }
 }
 
 fn refusal(gl: &Gl, program: &WebGlProgram, shaders: &[WebGlShader]) -> ViewError {
-    // A context that was lost meanwhile links nothing and has no words for it.
+    // A context that was lost meanwhile links nothing and gives no reason.
     if gl.is_context_lost() {
         return ViewError::NoWebGl2;
     }
@@ -108,18 +109,18 @@ fn refusal(gl: &Gl, program: &WebGlProgram, shaders: &[WebGlShader]) -> ViewErro
     ViewError::Context(words)
 }
 
-/// The ways in which a draw meets the picture so far.
+/// The settings for how a draw combines with the picture so far.
 #[derive(Clone, Copy, Debug)]
 pub struct States {
-    /// Covers pixels at the same depth, too, and not only those farther away.
+    /// Whether a draw also covers pixels at the same depth, and not only those farther away.
     pub covers_equal: bool,
-    /// Leaves its colour.
+    /// Whether a draw writes its colour.
     pub colour: bool,
-    /// Leaves its depth.
+    /// Whether a draw writes its depth.
     pub depth: bool,
-    /// Lets through what is behind it, by its opacity.
+    /// Whether a draw is mixed with the picture behind it, by its opacity.
     pub blends: bool,
-    /// Hides the back sides.
+    /// Whether back sides are left out.
     pub culls: bool,
 }
 
@@ -127,20 +128,20 @@ impl States {
     /// Opaque things, with both sides visible.
     pub const SOLID: Self =
         Self { covers_equal: false, colour: true, depth: true, blends: false, culls: false };
-    /// Things that leave nothing but their depth.
+    /// Things that write only their depth.
     pub const DEPTH_ONLY: Self = Self { colour: false, ..Self::SOLID };
     /// Things with an opacity.
     pub const TRANSPARENT: Self =
         Self { covers_equal: true, colour: true, depth: false, blends: true, culls: false };
 
-    /// The settings that never change: depth counts, opacity is that of the thing, and the page's opacity is left
-    /// alone.
+    /// Makes the settings that never change: depth is tested, each thing is mixed by its own opacity, and the opacity
+    /// of the canvas stays as it is.
     pub fn begin(gl: &Gl) {
         gl.enable(Gl::DEPTH_TEST);
         gl.blend_func_separate(Gl::SRC_ALPHA, Gl::ONE_MINUS_SRC_ALPHA, Gl::ZERO, Gl::ONE);
     }
 
-    /// Holds for what is drawn or cleared from now on.
+    /// Applies these settings to all that is drawn or cleared from now on.
     pub fn apply(self, gl: &Gl) {
         gl.depth_func(if self.covers_equal { Gl::LEQUAL } else { Gl::LESS });
         gl.color_mask(self.colour, self.colour, self.colour, self.colour);

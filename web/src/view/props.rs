@@ -1,21 +1,22 @@
 //! Everything on the tea table that is not a teapot, turned on a lathe: the table, cups, sugar bowls, biscuits, cubes.
 //!
-//! Pure. Obstacles are unit sized: radius 1 and height 1 stand for what the rules say about one obstacle.
+//! This module is pure. Obstacles have radius 1 and height 1 here; the scene scales each to the size that the rules
+//! give.
 
 use samovar_duel::angle::{cos, sin};
 
 use super::mesh::{MeshData, Paint, smooth};
 use super::space::{Vec3, vec3};
 
-/// Radius of the table up to its rim, in spoons.
+/// Radius of the table up to its rim, in table units.
 pub const TABLE_RADIUS: f32 = 16.0;
-/// Height of the rim above the table, in spoons.
+/// Height of the rim above the table, in table units.
 const RIM_HEIGHT: f32 = 0.5;
 /// Radius within which the table is plain cloth; the hem begins outside.
 const CLOTH_RADIUS: f32 = 12.6;
-/// Edge of a sugar cube, in spoons.
+/// Edge of a sugar cube, in table units.
 pub const CUBE_EDGE: f32 = 0.36;
-/// Where the tea's surface is in a cup of height 1.
+/// Height of the tea's surface in a cup of height 1.
 pub const TEA_LEVEL: f32 = 0.84;
 
 const PORCELAIN: Paint = Paint::plain([0.85, 0.83, 0.78], 1.0);
@@ -37,8 +38,8 @@ pub fn cloth(segments: usize) -> MeshData {
     cloth
 }
 
-/// The rest of the table: hem and wood, the rim that keeps teapots on it, and a moulding below. Its shader paints
-/// them by place.
+/// The rest of the table: hem and wood, the rim that keeps teapots on the table, and a moulding below. The shader
+/// paints these by place.
 pub fn border(segments: usize) -> MeshData {
     let mut table = MeshData::default();
     let (r, top) = (TABLE_RADIUS, RIM_HEIGHT);
@@ -95,7 +96,7 @@ pub fn sugar_bowl(segments: usize) -> MeshData {
     let mut cube = MeshData::default();
     cube.rounded_box(0.15, 0.025, SUGAR.shaded(0.9));
     for index in 0..10 {
-        // The golden angle spreads the heap without a pattern; the last ones lie on top.
+        // The golden angle spreads the heap without a pattern; the last cubes lie on top.
         let turn = index as f32 * 2.4;
         let (out, up) = if index < 7 { (0.34 + 0.2 * (index % 2) as f32, 0.66) } else { (0.2, 0.85) };
         bowl.place(&cube, vec3(out * cos(turn), out * sin(turn), up), turn * 1.7, 1.0);
@@ -138,7 +139,7 @@ pub fn sugar_cube() -> MeshData {
     cube
 }
 
-/// A square from -1 to 1 in the plane z = 0, for soft discs: shadows of contact, steam.
+/// A square from -1 to 1 in the plane z = 0, for soft discs: contact shadows, steam.
 pub fn card() -> MeshData {
     let mut card = MeshData::default();
     let corner = |side: usize| side as f32 * 2.0 - 1.0;
@@ -172,7 +173,7 @@ mod tests {
         let radius = |p: &Vec3| p.x.hypot(p.y);
         let inside = border.positions.iter().filter(|p| radius(p) < TABLE_RADIUS - 0.01 && p.z > -0.3);
         assert!(inside.clone().all(|p| p.z.abs() < 1e-5));
-        // Where the two meet they share their corners, or the gap would show.
+        // Where cloth and border meet they must share their corners, or a gap would show.
         let inner = inside.map(radius).fold(f32::MAX, f32::min);
         assert!((inner - CLOTH_RADIUS).abs() < 1e-4, "{inner}");
         let high = border.positions.iter().map(|p| p.z).fold(f32::MIN, f32::max);
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn cube_has_the_edge_of_the_rules() {
+    fn the_sugar_cube_is_closed_and_has_its_edge_length() {
         let cube = sugar_cube();
         assert_sound(&cube);
         assert_eq!(open_edges(&cube), 0);

@@ -1,6 +1,6 @@
 //! Turns the game's values into the GPU's draws: lists of instances, one per mesh.
 //!
-//! Pure. This module decides the looks that depend on the state of play.
+//! This module is pure. It decides the looks that depend on the state of play.
 
 use samovar_duel::angle::{sin, sin_cos};
 
@@ -11,10 +11,10 @@ use super::props::{CUBE_EDGE, TABLE_RADIUS, TEA_LEVEL};
 use super::space::{Mat4, SquareMatrix, Vec3, vec3};
 use super::teapot::SPOUT_TIP;
 
-/// Towards the key light; not unit length.
+/// The direction towards the key light; not of unit length.
 pub const KEY: Vec3 = Vec3::new(-0.46, -0.34, 0.82);
 const WHITE: [f32; 4] = [1.0; 4];
-/// Puffs that a cloud is made of.
+/// Number of puffs in a cloud.
 const CLOUD_PUFFS: usize = 7;
 
 /// The lists to draw.
@@ -74,7 +74,7 @@ impl Lists {
         self.cubes.push(Instance { transform, tint: [r, g, b, 1.0], glow: 0.0 });
     }
 
-    /// Puffs that roll around each other.
+    /// Adds a cloud: puffs that roll around each other.
     fn cloud(&mut self, at: Vec3, time_s: f64, axes: [Vec3; 3]) {
         for puff in 0..CLOUD_PUFFS {
             let (sin, cos) = sin_cos(time_s * 1.3 + puff as f64 * 2.4);
@@ -113,7 +113,7 @@ impl Lists {
         self.contact(vec3(x, y, obstacle.lift), obstacle.radius * 1.35, dark);
     }
 
-    /// Darkens the table below a thing; less and wider the higher it is.
+    /// Darkens the table below a thing. The higher the thing is, the weaker and wider the shadow.
     fn contact(&mut self, at: Vec3, radius: f32, dark: f32) {
         let height = at.z.max(0.0);
         if at.z < -0.2 || at.x.hypot(at.y) > TABLE_RADIUS - 0.1 {
@@ -150,7 +150,8 @@ impl Lists {
     }
 }
 
-/// Lets steam out of spouts and cups for the time from `before` to `frame.time_s`, `rate` wisps a second each.
+/// Lets steam out of spouts and cups for the time from `before` to `frame.time_s`, at `rate` wisps a second from
+/// each.
 pub fn exhale(frame: &Frame<'_>, before: f64, rate: f64, pool: &mut Pool) {
     let due = |phase: f64| (frame.time_s * rate + phase).floor() > (before * rate + phase).floor();
     let present = frame.teapots.iter().filter(|teapot| teapot.visible && !teapot.ghost);
@@ -168,18 +169,18 @@ pub fn exhale(frame: &Frame<'_>, before: f64, rate: f64, pool: &mut Pool) {
     }
 }
 
-/// A card that faces the camera.
+/// The transform of a card that faces the camera.
 fn facing([right, up, towards]: [Vec3; 3], size: f32, at: Vec3) -> Mat4 {
     let edge = |axis: Vec3| (axis * size).extend(0.0);
     Mat4::from_cols(edge(right), edge(up), edge(towards), at.extend(1.0))
 }
 
-/// Axes to turn around.
+/// The axes around which [`turned`] turns.
 const X: usize = 0;
 const Y: usize = 1;
 const Z: usize = 2;
 
-/// A turn around an axis, counter-clockwise in radians.
+/// The rotation around an axis by an angle in radians, counter-clockwise.
 fn turned(axis: usize, angle: f32) -> Mat4 {
     let (sin, cos) = sin_cos(angle);
     let (from, to) = ((axis + 1) % 3, (axis + 2) % 3);
@@ -189,7 +190,7 @@ fn turned(axis: usize, angle: f32) -> Mat4 {
     turn
 }
 
-/// Place, heading and lean of a teapot.
+/// The transform of a teapot: place, heading, lean and scale.
 fn stance(teapot: &TeapotView<'_>) -> Mat4 {
     let [forward, left] = teapot.tilt;
     Mat4::from_translation(Vec3::from(teapot.position))
@@ -199,8 +200,8 @@ fn stance(teapot: &TeapotView<'_>) -> Mat4 {
         * Mat4::from_scale(teapot.scale)
 }
 
-/// Turns one channel of sRGB into linear light: to the power of 2.2, or very nearly so: 2 and 1/8, 1/16 and 1/64, which
-/// are roots.
+/// Turns one channel of sRGB into linear light, which is nearly the power of 2.2. The exponent here is 2 + 1/8 + 1/16
+/// + 1/64, which needs only square roots.
 pub fn linear(channel: u8) -> f32 {
     let light = f32::from(channel) / 255.0;
     let eighth = light.sqrt().sqrt().sqrt();
@@ -238,10 +239,10 @@ mod tests {
     }
 
     #[test]
-    fn leaning_forward_lowers_the_spout_and_leaning_left_moves_the_lid_left() {
+    fn leaning_forward_lowers_the_spout_and_left_moves_the_lid() {
         let forward = TeapotView { tilt: [0.2, 0.0], ..POT };
         assert!((stance(&forward) * vec3(1.5, 0.0, 1.0).extend(1.0)).z < 0.9);
-        // Its left is -x, because it looks along +y.
+        // The teapot's left is -x, because it looks along +y.
         let left = TeapotView { tilt: [0.0, 0.2], ..POT };
         assert!((stance(&left) * vec3(0.0, 0.0, 1.5).extend(1.0)).x < 1.8);
     }

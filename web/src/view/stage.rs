@@ -11,12 +11,12 @@ use super::space::{InnerSpace, Mat4, Point3, SquareMatrix, Vec3, vec3};
 use super::{Quality, ViewError, props, teapot, textures};
 
 const SHADOW_SIZE: i32 = 1536;
-/// Lets a picture be seen sharply at a slant; its two settings follow.
+/// The extension that keeps a texture sharp at a slant. The next two numbers are its settings.
 const ANISOTROPY: &str = "EXT_texture_filter_anisotropic";
 const TEXTURE_ANISOTROPY: u32 = 0x84fe;
 const MAX_ANISOTROPY: u32 = 0x84ff;
 
-/// A shader of `shaders/`, as `build.rs` leaves it.
+/// The text of a shader of `shaders/`, as `build.rs` has written it.
 macro_rules! shader {
     ($name:literal) => {
         include_str!(concat!(env!("OUT_DIR"), "/", $name))
@@ -63,8 +63,8 @@ impl Stage {
     /// Compiles and uploads everything.
     ///
     /// # Errors
-    /// [`ViewError::Context`] with the driver's words when it does not take a shader, [`ViewError::NoWebGl2`] when the
-    /// context was lost meanwhile.
+    /// [`ViewError::Context`] with the driver's words when the driver refuses a shader, [`ViewError::NoWebGl2`] when
+    /// the context was lost meanwhile.
     pub fn new(gl: &Gl, quality: Quality) -> Result<Self, ViewError> {
         let programs = Programs::new(gl, quality)?;
         States::begin(gl);
@@ -142,7 +142,7 @@ impl Stage {
         States::TRANSPARENT.apply(gl);
         programs.card.take_up(gl);
         models.contacts.draw(gl);
-        // A ghost shows its outside only: first its depth, then its colour where it is nearest.
+        // A ghost shows its outside only. The first draw writes its depth, the second its colour where it is nearest.
         States::DEPTH_ONLY.apply(gl);
         programs.depth.take_up(gl);
         models.ghosts.draw(gl);
@@ -220,7 +220,7 @@ impl Models {
 }
 
 impl Shadow {
-    /// One map for the whole table: things up to 4 spoons high throw complete shadows.
+    /// Makes one shadow map for the whole table. Things up to 4 table units high throw complete shadows.
     fn new(gl: &Gl) -> Self {
         let map = texture(gl, Unit::ShadowMap, 1, Gl::DEPTH_COMPONENT32F, SHADOW_SIZE);
         for (setting, value) in [
@@ -240,7 +240,7 @@ impl Shadow {
         let eye = key * 30.0;
         let look =
             Mat4::look_at_rh(Point3::new(eye.x, eye.y, eye.z), Point3::new(0.0, 0.0, 0.0), Vec3::unit_z());
-        // In sight is what lies between 10 and 50 from the eye.
+        // The map shows distances from 10 to 50 from the eye.
         let (near, far) = (10.0, 50.0);
         let slab = Mat4::from_nonuniform_scale(1.0, 1.0, 2.0 / (near - far))
             * Mat4::from_translation(Vec3::unit_z() * ((near + far) / 2.0));
@@ -248,13 +248,13 @@ impl Shadow {
         Self { target, projection }
     }
 
-    /// From the world to the map: place and depth in 0 to 1.
+    /// The transform from the world to the map: place and depth in 0 to 1.
     fn lookup(&self) -> Mat4 {
         Mat4::from_translation(vec3(0.5, 0.5, 0.5)) * Mat4::from_scale(0.5) * self.projection
     }
 }
 
-/// An empty square texture, bound to its unit for good.
+/// Makes an empty square texture, bound to its unit for good.
 fn texture(gl: &Gl, unit: Unit, levels: i32, format: u32, size: i32) -> Option<WebGlTexture> {
     let texture = gl.create_texture();
     gl.active_texture(Gl::TEXTURE0 + unit as u32);
@@ -263,7 +263,7 @@ fn texture(gl: &Gl, unit: Unit, levels: i32, format: u32, size: i32) -> Option<W
     texture
 }
 
-/// A repeating picture with smaller copies for the distance.
+/// Uploads a repeating texture, with smaller copies for the distance.
 fn picture(gl: &Gl, unit: Unit, texels: &[[u8; 4]], quality: Quality) {
     let size = textures::SIZE as i32;
     texture(gl, unit, textures::SIZE.ilog2() as i32 + 1, Gl::RGBA8, size);

@@ -6,14 +6,15 @@
 use super::mesh::{MeshData, Paint};
 use super::space::{InnerSpace, Vec3, Zero, vec3};
 
-/// Radius of the body after scaling, in spoons.
+/// Radius of the body after scaling, in table units.
 #[cfg(test)]
 const BODY_RADIUS: f32 = 1.0;
-/// The file counts in 1/100,000, and all in it are multiples of this.
+/// The numbers of the file are in 1/100,000, and all of them are multiples of this.
 const UNIT: i32 = 25;
-/// Newell's body has radius 2.
+/// The scale from the file's numbers to the scene: Newell's body has radius 2, ours 1.
 const SCALE: f32 = 0.5 * UNIT as f32 / 100_000.0;
-/// The compiler reads the file: the page contains neither its text nor the code that reads it.
+/// The file with the control points. The compiler reads it, so the page contains neither its text nor code to read
+/// it.
 const FILE: &[u8] = include_bytes!("../../assets/teapot.json");
 /// The numbers of the control points, three for each.
 static POINTS: [i16; 290 * 3] = numbers(b"\"points\":[", UNIT);
@@ -51,7 +52,8 @@ enum Part {
 }
 
 impl Part {
-    /// The player's colour for the pot, cream for what a hand touches, gold for the rim.
+    /// The paint of a part: the player's colour for the pot, cream for the parts that a hand touches, gold for the
+    /// rim.
     fn paint(self) -> Paint {
         let glaze = Paint { tint: 1.0, ..Paint::plain(CREAM, 1.0) };
         match self {
@@ -90,7 +92,8 @@ fn patches() -> impl Iterator<Item = (Part, Patch)> {
     parts.zip(corners)
 }
 
-/// The integers of an array of the file, in a unit. Another count of them, or a remainder, does not build.
+/// Reads the integers of an array in the file, divided by `unit`. If their count is another, or there is a remainder,
+/// the page does not build.
 const fn numbers<const COUNT: usize>(name: &[u8], unit: i32) -> [i16; COUNT] {
     let mut at = behind(name);
     let mut numbers = [0; COUNT];
@@ -133,7 +136,8 @@ impl Patch {
     fn surface(&self, u: f32, v: f32) -> (Vec3, Vec3) {
         let (place, mut normal) = self.derive(u, v);
         if normal.magnitude2() < 1e-8 {
-            // At the knob's top and the bottom's middle a whole edge is one point; just beside it the normal exists.
+            // At the knob's top and the bottom's middle, a whole edge is one point without a normal. The normal just
+            // beside it is taken instead.
             normal = self.derive(u + (0.5 - u) * 0.01, v + (0.5 - v) * 0.01).1;
         }
         (place, normal.normalize())
@@ -223,7 +227,8 @@ mod tests {
 
     #[test]
     fn hollow_parts_point_away_from_their_middle() {
-        // The volume that the faces enclose with the part's centre is positive if and only if they look outwards.
+        // The volume that the faces enclose with the part's centre is positive if and only if the faces look
+        // outwards.
         for wanted in [Part::Handle, Part::Spout, Part::Knob] {
             let mesh = part(wanted, 6);
             let centre =
@@ -253,8 +258,8 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_no_holes_but_newells_own() {
-        // Rings of 4 * 6 or, for the tubes, 2 * 6 edges: the pot was never watertight, but each part is.
+    fn parts_have_only_the_holes_of_newells_model() {
+        // Newell's parts are open at rings of 4 * 6 edges, or of 2 * 6 edges for the tubes, and nowhere else.
         let holes = |wanted| open_edges(&part(wanted, 6));
         assert_eq!(holes(Part::Rim), 2 * 24);
         assert_eq!(holes(Part::Body), 2 * 24);

@@ -1,11 +1,12 @@
 //! Pictures made in code, so that nothing is downloaded: a woven check for the cloth, turned wood for the rim.
 //!
-//! Pure. Both repeat without a seam in both directions and hold sRGB bytes.
+//! This module is pure. Both pictures repeat without a seam in both directions and hold sRGB bytes.
 
 /// Edge of the square tiles, in texels.
 pub const SIZE: usize = 256;
 
-/// One period of gingham: white, single and double checks, with its threads. The alpha byte is how dark the check is.
+/// One period of gingham: white, single and double checks, with its threads. The alpha byte says how dark the check
+/// is.
 pub fn gingham() -> Vec<[u8; 4]> {
     const PALE: [f32; 3] = [243.0, 234.0, 216.0];
     const DYED: [f32; 3] = [126.0, 160.0, 172.0];
@@ -14,7 +15,8 @@ pub fn gingham() -> Vec<[u8; 4]> {
         let dyed = |t: f32| f32::from(u8::from(t < 0.5));
         let (warp, weft) = ((x * threads).floor(), (y * threads).floor());
         let warp_on_top = (warp + weft) as i32 % 2 == 0;
-        // Half the tone is the thread on top, half both threads: near it is woven, from afar it is even.
+        // The thread on top gives a little of the tone, and both threads the rest: it looks woven from near and even
+        // from afar.
         let on_top = if warp_on_top { dyed(x) } else { dyed(y) };
         let depth = 0.12 * on_top + 0.88 * (dyed(x) + dyed(y)) / 2.0;
         let (across, along) = ((x * threads).fract() - 0.5, (y * threads).fract() - 0.5);

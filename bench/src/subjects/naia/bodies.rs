@@ -8,7 +8,7 @@ use crate::state::{Key, State};
 /// A component that holds one object's state.
 pub(super) trait Body: ReplicatedComponent {
     fn new(number: u16, state: &State) -> Self;
-    /// Changes only the fields that differ; naia takes every access for a change.
+    /// Writes only the fields that differ, because naia takes every mutable access for a change.
     fn write(&mut self, state: &State);
     fn number(&self) -> u16;
     fn shown(&self) -> Key;

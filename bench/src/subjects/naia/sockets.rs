@@ -1,4 +1,5 @@
-//! naia's sockets as queues that the harness fills and empties. Admission, which naia does over HTTP, is at once.
+//! naia's sockets, as queues that the harness fills and empties. naia admits clients over HTTP; here it admits them at
+//! once.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -8,7 +9,7 @@ use naia_client::transport as client;
 use naia_server::transport as server;
 use naia_shared::IdentityToken;
 
-/// Datagrams, each with the observer it is from or for.
+/// Datagrams, each with the observer that sent it or is to receive it.
 #[derive(Clone, Default)]
 pub(super) struct Queue(Arc<Mutex<Datagrams>>);
 
@@ -56,7 +57,7 @@ impl ServerSocket {
     }
 }
 
-/// What was taken from a queue last; naia borrows it.
+/// The reading end of a queue. It keeps the datagram that it took last, because naia borrows that.
 #[derive(Clone)]
 struct Receiver {
     queue: Queue,

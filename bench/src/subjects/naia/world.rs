@@ -17,7 +17,7 @@ pub(super) struct World {
 }
 
 impl World {
-    /// The component of an entity that has it.
+    /// The component of an entity, which must have it.
     pub(super) fn body_mut<R: ReplicatedComponent>(&mut self, entity: usize) -> &mut R {
         self.typed_mut(entity).expect("the entity has the component")
     }
@@ -68,7 +68,7 @@ impl<R: Replicate> ReplicaMutTrait<R> for Mut<'_, R> {
     }
 }
 
-/// naia takes the world by value; this value is a reference to it.
+/// Wraps a reference to a world, because naia takes the world by value.
 pub(super) struct Lent<W>(pub(super) W);
 
 impl<W: Deref<Target = World>> Deref for Lent<W> {

@@ -6,7 +6,7 @@ use samovar_wire::{ObjectId, PeerId, Term, Time};
 
 use crate::state::{Key, State};
 
-/// The precisions of the workload; half a degree is 0.0087 rad.
+/// An object at the precisions of the workload; half a degree is 0.0087 rad.
 #[derive(Replicate)]
 #[replicate(kind = 1)]
 struct Body {
@@ -31,7 +31,7 @@ pub(super) fn objects(me: PeerId, host: PeerId, term: Term) -> Objects {
     Objects::new(me, host, term, Schemas::new().with(Body::schema()))
 }
 
-/// Creates an object that its owner takes with it.
+/// Creates an object that ends when its owner goes.
 pub(super) fn create(objects: &mut Objects, now: Time, state: &State) -> ObjectId {
     let traits = Traits { orphan: Orphan::Destroy, ..Traits::of(Body::KIND) };
     let mut numbers = Numbers::default();
@@ -51,7 +51,7 @@ pub(super) fn shown(object: &Object) -> Option<Key> {
     key_of(object.numbers())
 }
 
-/// The same of a state that was not sent.
+/// The key of a state that was not sent, at the precision of the body.
 pub(super) fn key(state: &State) -> Key {
     let mut numbers = Numbers::default();
     Body::from(state).write(&mut numbers);

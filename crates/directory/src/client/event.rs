@@ -47,9 +47,9 @@ pub enum ClientEvent {
     Moved,
     /// A packet or bulk chunk from another member.
     Forwarded {
-        /// Its sender, by the relay's word.
+        /// The sender, as the relay states it.
         from: PeerId,
-        /// Its mode.
+        /// Unreliable for a packet, reliable for a chunk.
         mode: Mode,
         /// The packet or chunk.
         payload: Vec<u8>,
@@ -58,9 +58,11 @@ pub enum ClientEvent {
     Signal(PeerId, Signal),
     /// The relay answers offers of data channels until the socket closes.
     Reachable,
-    /// A verified warrant of a higher term than this client knew, `set_warrant` included.
+    /// A verified warrant from the relay. Its term is above that of every warrant that this client knew, including
+    /// those of `set_warrant`.
     Issued(Warrant),
-    /// The host has lost the relay: a verified warrant that this peer adopts once it misses the host, and not before.
+    /// The host's connection to the relay closed. This peer adopts this verified warrant once it misses the host, and
+    /// not before.
     Successor(Warrant),
     /// This peer's claim was not granted.
     Denied(Term, Denial),
@@ -79,7 +81,7 @@ pub enum Fault {
     Malformed,
     /// A message that is not allowed now.
     Unexpected,
-    /// A pass or warrant of another session, or one that its own key does not verify.
+    /// A pass or warrant of another session, or one that the relay's own key does not verify.
     BadSignature,
     /// The relay's key is invalid, or differs from its earlier key.
     KeyChanged,

@@ -11,7 +11,7 @@ use crate::limits::{
     CLIENT_SIGNAL_INTERVAL, CLIENT_SIGNALS_MAX, LISTING_INTERVAL, MEMBERS_BURST, MEMBERS_INTERVAL,
 };
 
-/// The messages that are ready, in order, and those that wait for their turn.
+/// The messages that are ready, in order, and those that a rate limit holds back.
 #[derive(Debug)]
 pub(super) struct Outbox {
     ready: VecDeque<Vec<u8>>,
@@ -21,7 +21,7 @@ pub(super) struct Outbox {
     members: Statement,
     listing: Statement,
     bars: Bars,
-    /// The socket closes after the last message.
+    /// Whether the socket closes after the last message.
     closing: bool,
 }
 
@@ -52,14 +52,15 @@ impl Outbox {
         self.signals.push(to, signal, is_member);
     }
 
-    /// A claim beyond the limit is left out: its repetition follows.
+    /// Sends a claim, unless it exceeds the limit: a repetition of the claim will follow.
     pub(super) fn claim(&mut self, now: Time, term: Term, candidate: PeerId) {
         if self.claims.take(now) {
             self.push(&ToRelay::Claim(term, candidate));
         }
     }
 
-    /// A doubt beyond the limit is left out, too: the claim after it says more, or the one before it still counts.
+    /// Sends a doubt, unless it exceeds the limit of claims. Then a claim that follows says more, or the one before
+    /// still counts.
     pub(super) fn doubt(&mut self, now: Time) {
         if self.claims.take(now) {
             self.push(&ToRelay::Doubt);
@@ -84,7 +85,7 @@ impl Outbox {
         self.bars.sent = 0;
     }
 
-    /// Makes the messages ready that the pace allows.
+    /// Moves the messages that the limits allow to the ready ones.
     pub(super) fn flush(&mut self, now: Time, is_host: bool) {
         while !self.signals.is_empty() && self.pace.take(now) {
             if let Some((to, signal)) = self.signals.pop() {
@@ -193,7 +194,7 @@ impl Statement {
 #[derive(Debug)]
 struct Bars {
     peers: VecDeque<PeerId>,
-    /// The number of those sent.
+    /// The number of bars, from the first on, that were sent on this connection and under this term.
     sent: usize,
     pace: Bucket,
 }

@@ -38,11 +38,11 @@ pub(super) struct Spare {
     /// When the second socket was first wanted. If the relay has been heard on the first socket since, the first one
     /// works.
     since: Time,
-    /// The ENTER message that is still to be sent on it.
+    /// The ENTER message that is still to be sent on the second socket.
     enter: Option<Vec<u8>>,
 }
 
-/// A socket that the client has moved from, and the time until which it reads it.
+/// A socket that the client has moved from, and the time until which the client still reads it.
 #[derive(Debug)]
 pub(super) struct Former {
     pub(super) socket: SocketId,
@@ -113,7 +113,8 @@ impl Client {
         }
     }
 
-    /// The second socket failed. It is tried again, unless the first one has proved that it works.
+    /// Handles a failure of the second socket. The client tries again, unless the first socket has proved that it
+    /// works.
     pub(super) fn fail_spare(&mut self, now: Time) {
         let Some(spare) = self.spare.take() else { return };
         self.requests.push_back(ClientRequest::Close(spare.socket));
@@ -123,7 +124,7 @@ impl Client {
         }
     }
 
-    /// The first socket is lost, so the client depends on the second. `false` if there is none.
+    /// Goes on with the second socket, because the first is lost. Returns `false` if there is no second one.
     pub(super) fn fall_back_on_spare(&mut self) -> bool {
         let Some(spare) = self.spare.take() else { return false };
         self.phase = match spare.stage {

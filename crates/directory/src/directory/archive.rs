@@ -1,4 +1,5 @@
-//! Sessions without a connection: their terms, which must not be given twice, and for a while their codes.
+//! Sessions without a connection. The relay keeps their terms, which it must not give twice, and for a while their
+//! codes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +18,9 @@ pub(super) struct Archive {
     sleepers: BTreeSet<(Sleep, SessionId)>,
 }
 
-/// The rank of a session that is to be remembered: first whether any peer beside its founder was in it, then how short
-/// it has slept. Among the sessions of a restarted relay the later game ranks higher.
+/// The rank of a session without a connection: the relay forgets the lowest first. A session ranks higher if any peer
+/// but its founder was a member, then if its last connection closed later. Sessions that a restarted relay took over
+/// have the same time, and the later game ranks higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Sleep {
     was_joined: bool,
@@ -55,7 +57,7 @@ impl Archive {
 
 impl Directory {
     /// Keeps the record of a session without a connection. One that no peer joined is kept only while its founder may
-    /// be on the way back, because no other peer can claim a term of it.
+    /// be on the way back, because no other peer can claim one of its terms.
     pub(super) fn archive(&mut self, now: Time, record: TermRecord, returns_within: Duration) {
         let span = if record.was_joined() { DORMANT_FOR } else { returns_within };
         self.timers.set(Timer::Dormant(record.session), now + span);
@@ -78,7 +80,7 @@ impl Directory {
         }
     }
 
-    /// No peer came back for this code.
+    /// Frees the code of a session, because no peer came back for it.
     pub(super) fn free_code(&mut self, session: SessionId) {
         self.timers.stop(Timer::Reservation(session));
         self.vacated.remove(&session);
@@ -125,7 +127,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn games_nobody_joined_are_forgotten_before_those_long_asleep() {
+    fn unjoined_games_are_forgotten_first_then_the_longest_idle() {
         let mut archive = Archive::default();
         let record = |n: u64, members: &[u32]| TermRecord {
             session: SessionId(n),
@@ -139,7 +141,7 @@ mod tests {
             barred: Barred::default(),
             serial: n,
         };
-        // The older a game, the shorter it has slept.
+        // The older a game here, the later its last connection closed.
         for (n, members) in [(1, &[1, 2][..]), (2, &[1, 2]), (3, &[1]), (4, &[1])] {
             archive.insert(Time::from_micros(10 - n), record(n, members));
         }

@@ -21,7 +21,7 @@ pub struct Barred {
 }
 
 impl Barred {
-    /// Adds a peer and its origin. Whether that changed anything.
+    /// Adds a peer and its origin. Returns whether that changed anything.
     fn add(&mut self, peer: PeerId, origin: Option<Origin>) -> bool {
         let before =
             (self.peers.len(), self.origins.len(), self.peers.last().copied(), self.origins.last().copied());
@@ -38,7 +38,8 @@ impl Barred {
             )
     }
 
-    /// The bars of a session that is founded anew, where all peers are new.
+    /// The bars for the session that is founded anew after this one. All its peers are new, so only origins stay
+    /// barred.
     pub(super) fn founded_anew(&self) -> Self {
         Self { peers: Vec::new(), origins: self.origins.clone() }
     }
@@ -73,8 +74,8 @@ impl Game {
         self.callers.get(&peer).is_some_and(|caller| caller.is_own)
     }
 
-    /// Bars a peer, and the unnamed peers of its address or with its pass. The connections to close, and whether that
-    /// changed anything.
+    /// Bars a peer, and the unnamed peers that share its address or showed its pass. Returns the connections to close,
+    /// and whether that changed anything.
     fn bar(&mut self, peer: PeerId) -> (Vec<ConnId>, bool) {
         let origin = self.callers.get(&peer).and_then(|caller| caller.origin);
         let is_new = self.barred.add(peer, origin);
@@ -117,7 +118,7 @@ impl Directory {
         self.let_awaiting_in(now, session);
     }
 
-    /// Refuses a barred peer: by its pass, and newcomers by their address.
+    /// Refuses a peer whose pass is barred, and a newcomer whose address is barred.
     pub(super) fn admits(
         &self,
         conn: ConnId,
@@ -134,7 +135,7 @@ impl Directory {
         if is_void || barred.keeps_out(caller) && !is_member() { Err(Refusal::Barred) } else { Ok(()) }
     }
 
-    /// Whether the peer of a pass is more than a newcomer.
+    /// Whether the peer of a pass is more than a newcomer: it was a member, or has a place in the game.
     fn has_place(&self, session: SessionId, peer: PeerId) -> bool {
         match self.games.get(&session) {
             Some(game) => game.has_named(peer) || game.is_expected(peer),

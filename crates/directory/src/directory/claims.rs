@@ -1,4 +1,4 @@
-//! The members that miss the host of a game, and the probes that it was sent.
+//! The members that miss the host of a game, and the relay's probe of the host.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use samovar_wire::{PeerId, Term, Time};
 
 use crate::limits::CLAIM_COUNTS_FOR;
 
-/// A member misses the host and wants another.
+/// A claim: a member misses the host and wants another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Claim {
     pub(super) peer: PeerId,
@@ -14,18 +14,18 @@ pub(super) struct Claim {
     pub(super) candidate: PeerId,
 }
 
-/// A probe of the host, and of the other members, which answer for themselves.
+/// An open probe of the host. The relay may probe the other members with it; their answers count for themselves only.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Probe {
     /// The number to answer with.
     pub(super) nonce: u64,
-    /// When the host was first asked; it has not answered since.
+    /// When the host was first sent this probe. It has not answered since.
     pub(super) first: Time,
-    /// When the host was last asked, and the others with it.
+    /// When the host was last sent this probe, and the other members with it.
     pub(super) since: Time,
     /// Whether the probe to the host has left the relay.
     pub(super) is_sent: bool,
-    /// Members that answered, without the host; `None` if only the host was asked.
+    /// The members other than the host that answered; `None` if only the host was probed.
     pub(super) answered: Option<Vec<PeerId>>,
 }
 
@@ -36,9 +36,9 @@ pub(super) struct Claims {
     noted: Vec<Noted>,
     /// The open probe of the host.
     pub(super) probe: Option<Probe>,
-    /// When the others were last asked.
+    /// When all members were last probed.
     pub(super) asked_all: Option<Time>,
-    /// When the host last answered one.
+    /// When the host last answered a probe.
     pub(super) alive_at: Option<Time>,
     /// The member that the host wants in its place and that cannot host yet, and when the host last said so.
     wanted: Option<(PeerId, Time)>,
@@ -52,14 +52,14 @@ struct Noted {
 }
 
 impl Noted {
-    /// A claimant that does not repeat its claim has heard the host again.
+    /// Whether the claim counts. A claimant that does not repeat its claim has heard the host again.
     fn is_fresh(&self, now: Time) -> bool {
         now.since(self.at) <= CLAIM_COUNTS_FOR
     }
 }
 
 impl Claims {
-    /// Notes a claim, or that a claimant still misses the host.
+    /// Notes a claim. A repeated claim keeps its place.
     pub(super) fn note(&mut self, now: Time, claim: Claim) {
         let noted = Noted { claim, at: now, is_answered: false };
         match self.noted.iter().position(|before| before.claim.peer == claim.peer) {
@@ -81,17 +81,17 @@ impl Claims {
         self.fresh(now).map(|claim| claim.peer).collect()
     }
 
-    /// Whether a member was heard after the host was missed: it claims, or has answered for itself.
+    /// Whether a member was heard after the host was missed: it claims, or has answered the open probe.
     pub(super) fn is_heard(&self, now: Time, peer: PeerId) -> bool {
         self.missing(now).contains(&peer) || self.answered().is_some_and(|all| all.contains(&peer))
     }
 
-    /// Members that have answered for themselves, if all were asked about the host.
+    /// The members that have answered the open probe, if it went to all.
     pub(super) fn answered(&self) -> Option<&Vec<PeerId>> {
         self.probe.as_ref()?.answered.as_ref()
     }
 
-    /// Whether all were asked about the host, and only members that miss it have answered.
+    /// Whether the open probe went to all, and only members that miss the host have answered it.
     pub(super) fn is_lonely(&self, now: Time) -> bool {
         let missing = self.missing(now);
         self.answered().is_some_and(|all| all.iter().all(|peer| missing.contains(peer)))
@@ -103,7 +103,7 @@ impl Claims {
         self.noted.iter().filter(waits).map(|noted| &noted.claim)
     }
 
-    /// The host wants this member in its place, which cannot host yet.
+    /// Notes that the host wants this member in its place, although it cannot host yet.
     pub(super) fn note_wanted(&mut self, now: Time, candidate: PeerId) {
         self.wanted = Some((candidate, now));
     }
@@ -113,7 +113,7 @@ impl Claims {
         self.wanted.filter(|&(_, at)| now.since(at) <= CLAIM_COUNTS_FOR).map(|(candidate, _)| candidate)
     }
 
-    /// Marks all open claims as answered, however old, except those for `spared`, and returns them.
+    /// Marks all open claims as answered, even expired ones, except those for the candidate `spared`. Returns them.
     pub(super) fn answer(&mut self, spared: Option<PeerId>) -> Vec<Claim> {
         let is_open = |noted: &&mut Noted| !noted.is_answered && Some(noted.claim.candidate) != spared;
         let waiting = self.noted.iter_mut().filter(is_open);
@@ -125,15 +125,15 @@ impl Claims {
             .collect()
     }
 
-    /// Removes a member's claim: it is disconnected, or takes the claim back. The claim, unless it was answered and has
-    /// expired.
+    /// Removes the claim of a member that is disconnected or withdraws it. Returns the claim, unless it was answered
+    /// and has expired.
     pub(super) fn remove(&mut self, now: Time, peer: PeerId) -> Option<Claim> {
         let place = self.noted.iter().position(|noted| noted.claim.peer == peer)?;
         let noted = self.noted.remove(place);
         (noted.is_fresh(now) || !noted.is_answered).then_some(noted.claim)
     }
 
-    /// A new term begins: no member misses its host yet.
+    /// Forgets all claims and the probe, because a new term begins and no member misses its host yet.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }

@@ -9,17 +9,17 @@ use crate::limits::{CONTROL_BURST, CONTROL_INTERVAL, SIGNAL_BURST, SIGNAL_INTERV
 /// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
-    /// It has not sent its `Enter`.
+    /// The peer has not sent its `Enter`.
     New,
-    /// A newcomer to a dormant session: a member must come back first.
+    /// A newcomer waits for a session without connections, until a member comes back; or for a place in a live game.
     Awaiting(SessionId),
-    /// The same for a peer that was this member; it founds the game anew if no member comes back.
+    /// A peer that was this member waits in the same way. It founds the game anew if no member comes back.
     Returning(SessionId, PeerId),
-    /// The same for a peer of that session that no host has named.
+    /// A peer of this session that no host has named waits in the same way.
     Resuming(SessionId, PeerId),
-    /// It becomes that peer when the game's term is on disk.
+    /// The connection becomes that of this peer when the game's term is on disk.
     Entrant(SessionId, PeerId),
-    /// It is that peer.
+    /// The connection is that of this peer.
     Entered(SessionId, PeerId),
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Phase {
 pub(super) struct Caller {
     /// `None` if the driver does not tell addresses apart.
     pub(super) origin: Option<Origin>,
-    /// The relay itself opened it.
+    /// Whether the relay itself opened the connection.
     pub(super) is_own: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Caller {
 pub(super) struct Connection {
     pub(super) phase: Phase,
     pub(super) caller: Caller,
-    /// When its peer entered its game.
+    /// When the connection's peer entered its game.
     pub(super) entered: Time,
     controls: Bucket,
     signals: Bucket,
@@ -53,12 +53,12 @@ impl Connection {
         }
     }
 
-    /// Counts a control message; whether it is within the limit.
+    /// Counts a control message. Returns whether it is within the limit.
     pub(super) fn takes_control(&mut self, now: Time) -> bool {
         self.controls.take(now)
     }
 
-    /// Counts a signal; whether it is within the limit.
+    /// Counts a signal. Returns whether it is within the limit.
     pub(super) fn takes_signal(&mut self, now: Time) -> bool {
         self.signals.take(now)
     }

@@ -7,8 +7,8 @@ use super::connection::Phase;
 use super::{ConnId, Directory};
 
 impl Directory {
-    /// The relay stops within this time. From now on no game is founded; live games go on, and take newcomers and
-    /// returning members. Every member is told. A second call has no effect.
+    /// The relay will stop within this time. From now on it founds no game. Live games go on, and take newcomers and
+    /// returning members. The relay tells every member. A second call has no effect.
     pub fn handle_draining(&mut self, now: Time, within: Duration) {
         if self.closes_at.is_some() {
             return;

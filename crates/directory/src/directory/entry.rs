@@ -14,7 +14,7 @@ use crate::limits::{HOST_GRACE, REJOIN_WAIT, RETURNS_PER_GAME_MAX};
 
 /// Letters of a random code: no vowels, so that it spells no word, and none that looks like another letter or digit.
 const CODE_LETTERS: &[u8] = b"BCDFGHJKMNPRSTWXZ";
-/// Letters per random code: 24 million codes for 10,000 games.
+/// Letters of a random code. This gives 24 million codes, for 10,000 games.
 const CODE_LENGTH: u32 = 6;
 
 /// The game that a newcomer wants to be in.
@@ -35,7 +35,7 @@ struct Founding {
     barred: Barred,
 }
 
-/// The statement of a returning peer.
+/// The values that a returning peer shows.
 struct Return {
     code: GameCode,
     params: u64,
@@ -113,8 +113,8 @@ impl Directory {
         }
     }
 
-    /// A former member comes back as a new peer. It joins a live game, or founds one anew whose members have all said
-    /// LEAVE or AWAY. If others may play on over direct paths it waits for them.
+    /// A former member comes back as a new peer. If its game lives, it joins the game. If all members have said LEAVE
+    /// or AWAY, it founds the game anew. If others may play on over direct paths, it waits for them.
     fn rejoin(
         &mut self,
         now: Time,
@@ -149,7 +149,7 @@ impl Directory {
         Ok(())
     }
 
-    /// The peer of this pass, if a host of this session has named it.
+    /// The peer of this pass, if a host of this session has named that peer.
     fn former(&self, session: SessionId, pass: &PeerPass) -> Option<PeerId> {
         let is_named = match self.games.get(&session) {
             Some(game) => game.has_named(pass.peer),
@@ -158,16 +158,16 @@ impl Directory {
         is_named.then_some(pass.peer)
     }
 
-    /// The first newcomer that was a member hosts a game without other members, and begins its session anew.
+    /// Gives the next term of a game without members to a newcomer that was a member before. It begins the session
+    /// anew.
     pub(super) fn begin_anew(&mut self, session: SessionId) {
         if let Some(peer) = self.games.get(&session).and_then(Game::refounder) {
             self.grant(session, peer, HostChange::HandedOver);
         }
     }
 
-    /// The first former member that waits for a session founds its game anew, and the other waiting connections join
-    /// it.
-    /// Without a former member there is no game.
+    /// Lets the first former member that waits for a session found its game anew. The other waiting connections join
+    /// it. Without a former member the game does not come back.
     pub(super) fn found_anew(&mut self, now: Time, session: SessionId) {
         let waiting = self.awaiting.remove(&session).unwrap_or_default();
         let record = self.archive.get(session);
@@ -181,7 +181,7 @@ impl Directory {
             self.timers.stop(Timer::Connection(conn));
             let phase = self.connections.get(&conn).map(|connection| connection.phase);
             let entered = match &record {
-                // In another session it is no peer.
+                // The game is another session now, in which this peer has no id.
                 _ if matches!(phase, Some(Phase::Resuming(..))) => Err(Refusal::UnknownGame),
                 // Another game may have the code by now.
                 Some((code, params)) if Some(conn) == founder && !self.codes.contains_key(code) => {
@@ -199,7 +199,7 @@ impl Directory {
         }
     }
 
-    /// Lets a newcomer into a live game, unless it has to wait for a game or for a place.
+    /// Lets a newcomer into a live game, or makes it wait for a game or for a place. Returns whether it has entered.
     pub(super) fn join(&mut self, now: Time, conn: ConnId, wish: Wish<'_>) -> Result<bool, Refusal> {
         let Wish { code, params, former } = wish;
         let session = *self.codes.get(code).ok_or(Refusal::UnknownGame)?;
@@ -284,8 +284,8 @@ impl Directory {
         Ok(())
     }
 
-    /// A live game's member shows a warrant that is newer than the relay's: it was in reserve, or the relay lost its
-    /// disk.
+    /// Takes a warrant that a member of a live game shows. It may be newer than the relay's present one, because it
+    /// was in reserve or the relay lost its disk.
     fn learn(&mut self, now: Time, session: SessionId, warrant: &Warrant) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let is_new = game.warrant.is_some_and(|known| warrant.term > known.term);
@@ -298,7 +298,7 @@ impl Directory {
         } else if game.highest().is_some_and(|highest| warrant.term > highest) {
             self.persist(session, warrant.term, warrant.host, HostChange::Shown);
         } else if is_new {
-            // It was in reserve, and another one after it.
+            // This warrant was in reserve, and the relay put another one in reserve after it.
             self.note_begun(session, *warrant);
         }
     }
@@ -345,7 +345,7 @@ impl Directory {
         self.requests.push_back(Request::Persist(record));
     }
 
-    /// Makes a connection that peer: at once, or when the game's first warrant is on disk.
+    /// Makes a connection the connection of this peer: at once, or when the game's first warrant is on disk.
     pub(super) fn become_entrant(&mut self, now: Time, conn: ConnId, session: SessionId, peer: PeerId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.remember(peer);
@@ -381,7 +381,7 @@ impl Directory {
         self.watch_members(now, session);
         let Some(game) = self.games.get_mut(&session) else { return };
         if peer == warrant.host {
-            // A probe on the peer's older connection is void; waiting claims cause another.
+            // A probe on the host's older connection is void. Waiting claims cause another probe.
             game.claims.probe = None;
             if game.claims.waiting(now).next().is_none() {
                 game.loss.since = None;

@@ -24,7 +24,7 @@ pub(super) struct Game {
     pub(super) serial: u64,
     /// The highest warrant that is known to have begun, and is on disk; `None` until the first is.
     pub(super) warrant: Option<Warrant>,
-    /// A warrant above that, for members that miss a host whose connection closed; on disk.
+    /// A warrant in reserve, of a higher term, for members that miss a host whose connection closed. It is on disk.
     pub(super) reserve: Option<Warrant>,
     /// A term on its way to disk. No peer may hear of it.
     pub(super) pending: Option<Pending>,
@@ -41,13 +41,14 @@ pub(super) struct Game {
     pub(super) barred: Barred,
     /// The caller behind each peer that is connected or was a member.
     pub(super) callers: BTreeMap<PeerId, Caller>,
-    /// The code is the relay's own: only members and the relay's own peers can host the game.
+    /// Whether the code is the relay's own. Then only members and the relay's own peers can host the game.
     pub(super) is_own_code: bool,
-    /// No member has been connected for as long as a code waits for them: any connected peer counts as one.
+    /// Whether no member has been connected for as long as a code is kept. Then any connected peer counts as a
+    /// member.
     pub(super) is_abandoned: bool,
-    /// When the game was listed again: it had members before, and some may still be on their way.
+    /// When the game was listed again. It had members before, and some may still be on their way back.
     pub(super) relisted: Option<Time>,
-    /// The game was listed again without its host, which may still be on its way.
+    /// Whether the game was listed again without its host, which may still be on its way back.
     pub(super) awaits_host: bool,
     /// Members that said LEAVE or AWAY, and whether one of them may come back as a new peer.
     departed: BTreeSet<PeerId>,
@@ -56,7 +57,7 @@ pub(super) struct Game {
     pub(super) returned: BTreeMap<PeerId, PeerId>,
     pub(super) claims: Claims,
     pub(super) loss: Loss,
-    /// The time that members' answers take.
+    /// The time that members' answers to probes take.
     trips: BTreeMap<PeerId, Trip>,
     /// Consecutive pulses whose probe the host has not answered, up to [`UNANSWERED_MAX`].
     unanswered: u8,
@@ -125,8 +126,8 @@ impl Game {
         })
     }
 
-    /// Notes a warrant that a peer shows while the game's first write is pending. Whether its term is newer than the
-    /// one known to have begun; a pending term above it will be in reserve.
+    /// Notes a warrant that a peer shows while the game's first write is pending. Returns whether its term is newer
+    /// than the one known to have begun. A pending term above it will be in reserve.
     pub(super) fn note_begun_of_pending(&mut self, shown: &Warrant) -> bool {
         let Some(pending) = self.pending.as_mut().filter(|_| self.warrant.is_none()) else { return false };
         let is_new = pending.in_reserve_of.is_some_and(|begun| begun.0 < shown.term);
@@ -137,7 +138,7 @@ impl Game {
         is_new
     }
 
-    /// The highest term given to any peer, heard of or not.
+    /// The highest term given to any peer, whether the peer has heard of it or not.
     pub(super) fn highest(&self) -> Option<Term> {
         let given = self.reserve.or(self.warrant).map(|warrant| warrant.term);
         self.pending.map(|pending| pending.term).or(given)
@@ -160,8 +161,8 @@ impl Game {
         self.members.get(&self.host()?).copied()
     }
 
-    /// An id that no peer in the game has or had lately. Zero is no peer's: it stands for the session (ARCHITECTURE.md,
-    /// "One idea").
+    /// An id that no peer in the game has or had lately. No peer has the id zero, which stands for the session
+    /// (ARCHITECTURE.md, "One idea").
     pub(super) fn draw_peer(&mut self, entropy: &mut Entropy, caller: Caller) -> PeerId {
         loop {
             let peer = draw_id(entropy, caller);
@@ -177,7 +178,7 @@ impl Game {
         }
     }
 
-    /// Keeps a peer's id from being drawn for another.
+    /// Remembers a peer's id, so that it is not drawn for another peer.
     pub(super) fn remember(&mut self, peer: PeerId) {
         if self.recent.contains(&peer) {
             return;
@@ -188,15 +189,15 @@ impl Game {
         self.recent.push_back(peer);
     }
 
-    /// Whether a peer counts as a member: it hosts, or a host has named it. In an abandoned game every peer counts, so
-    /// that the game does not end with a host that died early; under the relay's own code only the relay's own peers
-    /// do.
+    /// Whether a peer counts as a member: it hosts, or a host has named it. In an abandoned game every peer counts,
+    /// so that the game does not end with a host that died early. Under the relay's own code only the relay's own
+    /// peers count then.
     pub(super) fn counts(&self, peer: PeerId) -> bool {
         let is_heir = self.is_abandoned && self.is_open_to(peer);
         Some(peer) == self.host() || self.named.contains(&peer) || is_heir
     }
 
-    /// Whether a peer that is no member may found the game anew.
+    /// Whether a peer that is no member may take over the game.
     fn is_open_to(&self, peer: PeerId) -> bool {
         !self.is_own_code || self.is_own(peer)
     }
@@ -223,13 +224,13 @@ impl Game {
         self.named.contains(&peer) || self.former.contains(&peer) || self.host() == Some(peer)
     }
 
-    /// Whether a peer could host: it counts, and is connected to hear of it.
+    /// Whether a peer could host: it counts as a member, and is connected.
     pub(super) fn is_eligible(&self, peer: PeerId) -> bool {
         self.members.contains_key(&peer) && self.counts(peer)
     }
 
-    /// Whether to probe the host: no probe is open, or so much time has passed that members which answered may have
-    /// died with it.
+    /// Whether to probe the host. The relay does so when no probe is open, and again after a while, because members
+    /// that answered the open probe may have died since.
     pub(super) fn may_ask(&self, now: Time) -> bool {
         let is_old = |probe: &Probe| now.since(probe.since) >= ALL_PROBED_EVERY;
         self.claims.probe.as_ref().is_none_or(|probe| is_old(probe) && !self.claims.is_lonely(now))
@@ -243,8 +244,8 @@ impl Game {
         is_due.then_some(reserve)
     }
 
-    /// When to ask all members again while a claim waits: a member that answered may have died since, or may miss the
-    /// host and be unable to say so yet.
+    /// When to probe all members again while a claim waits. A member that answered may have died since, or may miss
+    /// the host by now.
     pub(super) fn asks_again_at(&self, now: Time) -> Option<Time> {
         let probe = self.claims.probe.as_ref()?;
         let is_wanted = self.host_conn().is_some()
@@ -253,9 +254,9 @@ impl Game {
         is_wanted.then(|| probe.since + ALL_PROBED_EVERY)
     }
 
-    /// The deadline of the host's answer to its probe. It is shorter if only members that miss the host have answered,
-    /// and either two of them miss it or many are silent: where most members died with the host there is no majority to
-    /// wait for.
+    /// The deadline of the host's answer to its probe. It is earlier if only members that miss the host have
+    /// answered, and either two of them miss it or many members are silent: most members died with the host then, and
+    /// no majority will come.
     pub(super) fn probe_ends(&self, now: Time) -> Option<Time> {
         let probe = self.claims.probe.as_ref()?;
         if !probe.is_sent {
@@ -263,11 +264,11 @@ impl Game {
         }
         let trip_of = |peer: &PeerId| self.trips.get(peer)?.least();
         let trip = self.host().and_then(|host| trip_of(&host));
-        // A stream that loses a packet stands still for a trip or two, in either direction.
+        // A stream that loses a packet stands still for a round trip or two, in either direction.
         let usual = trip.unwrap_or_default().times(4).clamp(PROBE_WITHIN, PROBE_WITHIN_OF_FAR);
         let missing = self.claims.missing(now);
         let claimants = missing.iter().filter(|&&peer| self.counts(peer)).count();
-        // The host is one of them.
+        // The members that do not miss the host; the host is one of them.
         let others = self.members.keys().filter(|&&peer| self.counts(peer) && !missing.contains(&peer));
         let silent = others.clone().count();
         let is_missed = claimants > 1 || silent >= SILENT_SUFFICE;
@@ -281,12 +282,12 @@ impl Game {
         Some((probe.since + hurried).min(probe.first + usual))
     }
 
-    /// A pulse probes the host.
+    /// Counts a probe that goes to the host with a pulse.
     pub(super) fn note_asked(&mut self) {
         self.unanswered = UNANSWERED_MAX.min(self.unanswered + 1);
     }
 
-    /// The host lives, or another one hosts.
+    /// Forgets the unanswered probes, because the host has answered or another peer hosts.
     pub(super) const fn note_answered(&mut self) {
         self.unanswered = 0;
     }
@@ -296,26 +297,27 @@ impl Game {
         self.unanswered == UNANSWERED_MAX && self.host_conn().is_some()
     }
 
-    /// Its entry in the list of games; `None` while its host is silent.
+    /// The game's entry in the list of games; `None` while the host is silent.
     pub(super) fn shown_listing(&self) -> Option<&Listing> {
         self.listing.as_ref().filter(|_| !self.is_silent())
     }
 
-    /// A member was asked by this number, to measure how long its answers take.
+    /// Notes that a member is sent a probe with this number, to measure how long its answer takes.
     pub(super) fn begin_trip(&mut self, now: Time, peer: PeerId, nonce: u64) {
         self.trips.retain(|peer, _| self.members.contains_key(peer));
         let taken = self.trips.get(&peer).map_or([None; TRIPS_KEPT], |trip| trip.taken);
         self.trips.insert(peer, Trip { nonce: Some(nonce), since: now, taken });
     }
 
-    /// The question has left the relay only now.
+    /// Notes that the probe has left the relay only now, so that its time begins now.
     pub(super) fn note_sent(&mut self, now: Time, peer: PeerId, nonce: u64) {
         if let Some(trip) = self.trips.get_mut(&peer).filter(|trip| trip.nonce == Some(nonce)) {
             trip.since = now;
         }
     }
 
-    /// The member answered. Whether to ask it again: a single answer may have been delayed by a loss.
+    /// Notes a member's answer. Returns whether to probe it again, because a lost packet may have delayed a single
+    /// answer.
     pub(super) fn end_trip(&mut self, now: Time, peer: PeerId, nonce: u64) -> bool {
         let Some(trip) = self.trips.get_mut(&peer) else { return false };
         if trip.nonce.take_if(|asked| *asked == nonce).is_none() {
@@ -326,7 +328,7 @@ impl Game {
         trip.taken.contains(&None)
     }
 
-    /// A host names the members; whether they differ from before.
+    /// Takes the members that a host names. Returns whether they differ from those before.
     pub(super) fn name(&mut self, mut members: Vec<PeerId>) -> bool {
         members.retain(|member| !self.barred.has(*member));
         let is_same = |known: &Vec<PeerId>| {
@@ -348,9 +350,10 @@ impl Game {
         missing * 2 > reached + usize::from(self.awaits_host)
     }
 
-    /// A member says that it goes; whether it may come back as a new peer.
+    /// Notes that a peer says that it goes, and whether it may come back as a new peer.
     pub(super) fn note_departure(&mut self, peer: PeerId, is_away: bool) {
-        // The absence of others has no meaning; so there are no more entries than members.
+        // Only members are noted: nothing depends on others, and so the set has no more entries than the game has
+        // members.
         if self.named.contains(&peer) || self.host() == Some(peer) {
             self.departed.retain(|peer| self.named.contains(peer));
             self.departed.insert(peer);
@@ -363,13 +366,13 @@ impl Game {
         !self.departed.is_empty() && self.named.iter().all(|peer| self.departed.contains(peer))
     }
 
-    /// Whether one of those members may come back.
+    /// Whether one of the members that said so may come back.
     pub(super) fn is_only_away(&self) -> bool {
         self.has_away
     }
 
-    /// A newcomer was this member before. Returns the connection of an unnamed newcomer that showed the same pass
-    /// earlier: a pass is good for one place.
+    /// Notes that a newcomer was this member before. Returns the connection of an unnamed newcomer that showed the
+    /// same pass earlier, since a pass is good for one place.
     pub(super) fn note_returned(&mut self, peer: PeerId, former: PeerId) -> Option<ConnId> {
         let Self { returned, members, entrants, .. } = self;
         returned.retain(|peer, _| members.contains_key(peer) || entrants.contains_key(peer));
@@ -380,8 +383,9 @@ impl Game {
         self.members.get(&older).or_else(|| self.entrants.get(&older)).copied()
     }
 
-    /// The former member that begins the session anew at once: it is here, and no member is left. Either all others have
-    /// said that they go, or the game is abandoned. Of several, the former host knows the newest seats, then its backups.
+    /// The former member that begins the session anew at once. It is connected, and no member is left: all others have
+    /// said that they go, or the game is abandoned. Of several, the former host comes first, then its backups, because
+    /// they know the newest seats.
     pub(super) fn refounder(&self) -> Option<PeerId> {
         let is_deserted = self.is_vacated() || self.is_abandoned;
         let is_left = is_deserted && self.host_conn().is_none() && self.pending.is_none();
@@ -394,14 +398,14 @@ impl Game {
         here.min_by_key(|&(_, &former)| rank(former)).map(|(&peer, _)| peer)
     }
 
-    /// The successor of a lost host: the first of the host's own order that could host.
+    /// The next host when the host is lost: the first connected member in the host's own order of succession.
     pub(super) fn next_in_line(&self) -> Option<PeerId> {
         let host = self.host();
         self.named.iter().copied().find(|&peer| Some(peer) != host && self.members.contains_key(&peer))
     }
 
-    /// Notes that the host is missed, before the claim itself is noted, and that its connection has ended. A loss
-    /// begins anew if no member missed the host before.
+    /// Notes since when the host is missed. To be called before a claim is noted, and when the host's connection ends.
+    /// A loss begins anew if no member missed the host before.
     pub(super) fn note_missed(&mut self, now: Time) {
         let is_claimed = self.claims.waiting(now).next().is_some();
         if self.loss.since.is_none() || self.host_conn().is_some() && !is_claimed {
@@ -409,9 +413,10 @@ impl Game {
         }
     }
 
-    /// The candidate of most claims, among those that could host and were heard after the host was missed; of several
-    /// the one first claimed for. `None` while the host is awaited and as many claims want a candidate that may be on
-    /// its way: the members may have voted while there was no relay.
+    /// The candidate that gets the next term, among those that could host: first one that was heard after the host
+    /// was missed, then the one with the most claims, then the one that was claimed for first. `None` while the host
+    /// is awaited and as many claims want a candidate that is not connected: the members may have voted for it while
+    /// there was no relay, and it may be on its way back.
     pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
         self.claims.waiting(now).next()?;
         let wanted = |peer| {
@@ -420,7 +425,7 @@ impl Game {
         };
         let candidates = self.claims.fresh(now).map(|claim| claim.candidate);
         let (here, away): (Vec<_>, Vec<_>) = candidates.partition(|&candidate| self.is_eligible(candidate));
-        // While the host is awaited all members have just come back.
+        // While the host is awaited, all connected members have just come back, so all count as heard.
         let is_heard = |peer| self.awaits_host || self.claims.is_heard(now, peer);
         let place = |&peer: &PeerId| (!is_heard(peer), Reverse(wanted(peer)));
         let heir = here.into_iter().min_by_key(place)?;
@@ -429,7 +434,7 @@ impl Game {
     }
 }
 
-/// A random id; the relay's own peers have a range of their own.
+/// Draws a random id. The relay's own peers have a range of their own.
 pub(super) fn draw_id(entropy: &mut Entropy, caller: Caller) -> PeerId {
     let id = PeerId((entropy.number() >> 32) as u32);
     match id.is_relays_own() {
@@ -439,10 +444,10 @@ pub(super) fn draw_id(entropy: &mut Entropy, caller: Caller) -> PeerId {
     }
 }
 
-/// A question to a member, to measure the time of its answer.
+/// A probe of a member, to measure the time of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Trip {
-    /// `None` after the answer.
+    /// The probe's number; `None` after the answer.
     nonce: Option<u64>,
     since: Time,
     /// The times of the last answers.
@@ -450,7 +455,8 @@ struct Trip {
 }
 
 impl Trip {
-    /// An answer behind a lost packet comes late and tells little about the next one, so the least time counts.
+    /// The least of the last times. An answer that waits behind a lost packet comes late, and tells little about the
+    /// next one.
     fn least(&self) -> Option<Duration> {
         self.taken.iter().copied().flatten().min()
     }
@@ -474,7 +480,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_thousand_peers_of_a_game_have_a_thousand_ids_and_few_are_remembered() {
+    fn drawn_ids_of_peers_are_distinct_and_few_are_remembered() {
         let code = GameCode::parse("TEA").unwrap();
         let record = TermRecord {
             session: SessionId(1),

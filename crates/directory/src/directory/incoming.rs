@@ -1,5 +1,6 @@
-//! A message for a directory: read, and its signatures verified. Neither needs the directory, and both cost more than
-//! the directory's own work. So a driver whose directory is behind a lock reads before it takes the lock.
+//! A message for a directory, read and with its signatures verified. Neither step needs the directory, and both cost
+//! more than the directory's own work. So a driver whose directory is behind a lock reads a message before it takes
+//! the lock.
 
 use samovar_roster::RelayKey;
 use samovar_wire::PeerId;
@@ -11,9 +12,9 @@ pub struct Incoming<'a>(pub(super) Read<'a>);
 
 #[derive(Clone, Debug)]
 pub(super) enum Read<'a> {
-    /// A packet for a peer: the whole frame.
+    /// A packet for a peer, and the whole frame that holds it.
     Forward(PeerId, &'a [u8]),
-    /// A message to the relay, and whether the relay has signed its passes and warrants.
+    /// A message to the relay, and whether the relay has signed the passes and warrants in it.
     Control(ToRelay, bool),
     /// No message of the protocol.
     Garbage,

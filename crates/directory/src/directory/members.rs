@@ -47,24 +47,25 @@ impl Directory {
         }
     }
 
-    /// The host names the members; that may make a majority of the waiting claims.
+    /// The host names the members. This may turn the waiting claims into a majority.
     fn on_members(&mut self, now: Time, session: SessionId, peer: PeerId, members: Vec<PeerId>) {
         self.note_reign(now, session, peer);
         if let Some(game) = self.games.get_mut(&session)
             && game.host() == Some(peer)
         {
             if game.name(members) {
-                // No output waits for the disk: a record without the last change is better than none.
+                // No message waits for this write: if it is lost, a record without the last change still serves.
                 self.keep_record(session);
             }
             self.watch_members(now, session);
             self.consider_claims(now, session);
-            // A named peer is no stranger any more.
+            // A named peer is no stranger any more, so another stranger may get its place.
             self.let_awaiting_in(now, session);
         }
     }
 
-    /// A game without a connected member is abandoned after as long as its code would be kept.
+    /// Starts the timer of a game without a connected member, and stops it when there is one again. When the timer
+    /// ends, the game is abandoned. The time is that for which a code is kept.
     pub(super) fn watch_members(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         if game.is_manned() {
@@ -78,7 +79,7 @@ impl Directory {
     pub(super) fn on_abandoned(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.is_abandoned = true;
-        // A former member has kept seats and scores; other newcomers have nothing.
+        // A former member goes first: it has kept seats and scores, and other newcomers have not.
         self.begin_anew(session);
         self.consider_claims(now, session);
     }
@@ -131,7 +132,7 @@ impl Directory {
         }
     }
 
-    /// A member says that it goes; whether it may come back as a new peer.
+    /// Notes that a member says that it goes, and whether it may come back as a new peer.
     pub(super) fn note_departure(&mut self, phase: Phase, is_away: bool) {
         if let Phase::Entrant(session, peer) | Phase::Entered(session, peer) = phase
             && let Some(game) = self.games.get_mut(&session)
@@ -148,7 +149,7 @@ impl Directory {
         if game.members.get(&peer) == Some(&conn) {
             if game.host() == Some(peer) {
                 game.note_missed(now);
-                // No peer is left to answer.
+                // The host is gone and cannot answer its probe.
                 game.claims.probe = None;
                 self.timers.stop(Timer::Probe(session));
             }
@@ -164,7 +165,8 @@ impl Directory {
     }
 
     /// Ends a game without connections. Unless all its members have said that they go, some may play on over direct
-    /// paths, and the code is kept for them. If some of those who said so may come back, it is kept for a shorter time.
+    /// paths, and the code is kept for them. If some of those that said so may come back, it is kept for a shorter
+    /// time.
     fn unlist_empty(&mut self, now: Time, session: SessionId) {
         if self.games.get(&session).is_none_or(|game| !game.is_empty()) {
             return;

@@ -19,14 +19,14 @@ pub enum Note {
         /// The peer.
         peer: PeerId,
     },
-    /// Another peer hosts the session; its members are being told.
+    /// Another peer hosts the session, and the relay tells the members.
     HostChanged {
-        /// Which session.
+        /// The session.
         session: SessionId,
-        /// Why.
+        /// The reason.
         cause: HostChange,
         /// The time from the relay's first notice that the previous host was missed until now. `None` if no member
-        /// missed it, or none told the relay.
+        /// missed that host, or none told the relay.
         recovery: Option<Duration>,
     },
 }
@@ -36,13 +36,13 @@ pub enum Note {
 pub enum HostChange {
     /// The previous host handed over.
     HandedOver,
-    /// Its connection to the relay had ended.
+    /// The previous host's connection to the relay had ended.
     Disconnected,
-    /// Most of the members at the relay missed it.
+    /// Most of the members at the relay missed the previous host.
     Missed,
-    /// It did not answer its probe.
+    /// The previous host did not answer its probe.
     Silent,
-    /// A member showed a warrant that this relay did not know: its disk was lost.
+    /// A member showed a warrant that this relay did not know, because the relay lost its disk.
     #[default]
     Shown,
 }

@@ -1,8 +1,8 @@
-//! A warrant in reserve: the next host is settled as soon as the host's connection closes (PROTOCOL §5.5).
+//! A warrant in reserve: the relay settles the next host as soon as the host's connection closes (PROTOCOL §5.5).
 //!
-//! A claim and its grant take a round trip to the relay, in which no peer hosts. But when the host's own connection
-//! closes the relay can name a successor at once. A member that misses the host, too, adopts that warrant without
-//! asking; no member does while it hears the host.
+//! A claim and its grant take a round trip to the relay, in which no peer hosts. When the host's own connection
+//! closes, the relay can name the next host at once. A member that misses the host as well adopts that warrant
+//! without asking. A member that hears the host does not.
 
 use samovar_wire::relay::FromRelay;
 use samovar_wire::{PeerId, SessionId, Time, Warrant};
@@ -11,7 +11,7 @@ use super::game::Pending;
 use super::{Directory, HostChange};
 
 impl Directory {
-    /// Keeps a warrant in reserve while the host has no connection, for a member that has one.
+    /// Puts a warrant in reserve while the host has no connection. Its host is the next member in line that has one.
     pub(super) fn reserve(&mut self, session: SessionId) {
         let Some(game) = self.games.get(&session) else { return };
         let (Some(warrant), Some(highest)) = (game.warrant, game.highest()) else { return };
@@ -26,7 +26,8 @@ impl Directory {
         }
     }
 
-    /// A warrant in reserve is on disk. A host that is back goes on; otherwise a waiting claim begins the reserve.
+    /// A warrant in reserve has reached the disk. If the host is back, it goes on. Otherwise a waiting claim begins
+    /// the reserve; without such a claim, the relay tells the members of the warrant.
     pub(super) fn hold_in_reserve(&mut self, now: Time, session: SessionId, warrant: Warrant) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.reserve = Some(warrant);
@@ -42,7 +43,7 @@ impl Directory {
         }
     }
 
-    /// A member has adopted the warrant in reserve.
+    /// Begins the term of the warrant in reserve, because a member has adopted it.
     pub(super) fn begin_reserve(&mut self, now: Time, session: SessionId) {
         if let Some(warrant) = self.games.get_mut(&session).and_then(|game| game.reserve.take()) {
             self.announce(now, session, warrant);
@@ -50,7 +51,7 @@ impl Directory {
         }
     }
 
-    /// A member has adopted a warrant that was in reserve before the present one.
+    /// Notes that a member has adopted a warrant that was in reserve before the present reserve: its term has begun.
     pub(super) fn note_begun(&mut self, session: SessionId, warrant: Warrant) {
         if let Some(game) = self.games.get_mut(&session) {
             game.warrant = Some(warrant);
@@ -59,7 +60,8 @@ impl Directory {
         }
     }
 
-    /// Only a peer that has adopted a warrant makes a host's statements.
+    /// Begins the reserve when its host makes a host's statement. A peer does so only once it has adopted its
+    /// warrant.
     pub(super) fn note_reign(&mut self, now: Time, session: SessionId, peer: PeerId) {
         let reserve = self.games.get(&session).and_then(|game| game.reserve);
         if reserve.is_some_and(|reserve| reserve.host == peer) {
@@ -67,8 +69,8 @@ impl Directory {
         }
     }
 
-    /// A host that is back before any member is known to miss it goes on, in a term above the one in reserve, so that
-    /// no member adopts that one any more.
+    /// Lets a host go on that is back before any member is known to miss it. It gets a term above the one in reserve,
+    /// so that no member adopts that one any more.
     pub(super) fn reinstate(&mut self, session: SessionId) {
         let Some(game) = self.games.get(&session) else { return };
         if let Some(host) = game.host()

@@ -1,5 +1,5 @@
-//! Peers that joined and that no host has named: few of one address have a place, and a peer that stays unnamed for
-//! long makes room for a newcomer (PROTOCOL §5.2).
+//! Peers that joined and that no host has named. Only a few of one address have a place in a game. A peer that stays
+//! unnamed for long makes room for a newcomer (PROTOCOL §5.2).
 
 use std::collections::BTreeMap;
 
@@ -20,9 +20,10 @@ pub struct Origin(pub u64);
 /// Whether a game has a place for a stranger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It has.
+    /// The game has a place.
     Free,
-    /// Its address has as many strangers there as allowed: they are about to be named, or to leave.
+    /// There is none now, because the stranger's address has as many strangers in the game as allowed. Some of these
+    /// will be named or leave.
     Later,
     /// The game is full.
     Full,
@@ -87,7 +88,7 @@ impl Directory {
         self.admits(conn, session, None).is_ok() && self.place(conn, session, None) == Place::Free
     }
 
-    /// The same, and a peer that has been unnamed for too long makes room.
+    /// Like `place`, but first makes room: a peer that has been unnamed for too long loses its place.
     pub(super) fn make_place(
         &mut self,
         now: Time,
@@ -127,7 +128,7 @@ impl Directory {
         });
         let is_crowded =
             waiting.len() >= self.quota.connections_per_game || alike.count() >= WAITING_PER_ORIGIN_MAX;
-        // There are no more peers that show a pass than passes.
+        // A peer that shows a member's pass cannot crowd the queue, because each pass has one place in it.
         if is_crowded && !matches!(phase, Phase::Returning(..)) {
             return Err(Refusal::Busy);
         }
@@ -163,7 +164,7 @@ impl Directory {
         for (conn, phase) in entering {
             self.timers.stop(Timer::Connection(conn));
             self.stop_waiting(session, conn);
-            // Their parameters were compared when they began to wait.
+            // Their parameters hash was compared when they began to wait.
             let entered = match phase {
                 Phase::Resuming(_, peer) => self
                     .admits(conn, session, Some(peer))

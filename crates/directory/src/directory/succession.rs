@@ -1,8 +1,8 @@
-//! The witness: the peer that gets the next term, and when (PROTOCOL §4.10, §5.5).
+//! The witness: it decides which peer gets the next term, and when (PROTOCOL §4.10, §5.5).
 //!
 //! Every member that misses the host claims the next term, normally all for the same candidate, and repeats the claim
-//! while it does. So a claim tells two things: its sender misses the host, and its candidate. The host's own claim
-//! renews its term, or hands over.
+//! while it misses the host. So a claim tells two things: that its sender misses the host, and which candidate it
+//! wants. The host's own claim renews its term, or hands over.
 
 use samovar_wire::relay::{Denial, FromRelay};
 use samovar_wire::{PeerId, SessionId, Term, Time, Warrant};
@@ -16,7 +16,7 @@ use crate::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, PROBE_HOLDS, PROBE_WITHIN};
 
 /// The result of the claims.
 enum Verdict {
-    /// The host is gone for the relay as well, or most members miss it.
+    /// This candidate gets the next term: the host is gone for the relay as well, or most members miss it.
     Grant(PeerId, HostChange),
     /// The host must prove that it lives.
     Probe,
@@ -35,7 +35,7 @@ impl Directory {
         } else if !game.counts(claim.peer) {
             self.deny(session, claim, Denial::NotAMember);
         } else if game.pending.is_some() {
-            // Whatever it claims, its answer comes when that term is on disk.
+            // The claim gets its answer when the pending term is on disk, whatever it claims.
             game.claims.note(now, claim);
         } else if claim.peer == warrant.host {
             self.on_hosts_claim(now, session, claim);
@@ -59,7 +59,8 @@ impl Directory {
         }
     }
 
-    /// The host wants a fresh term, or another member as host: no peer knows better.
+    /// The host wants a fresh term, or another member as host. The relay grants that without a majority, since the
+    /// host itself asks.
     fn on_hosts_claim(&mut self, now: Time, session: SessionId, claim: Claim) {
         let Some(game) = self.games.get_mut(&session) else { return };
         if game.is_eligible(claim.candidate) {
@@ -70,7 +71,7 @@ impl Directory {
         }
     }
 
-    /// Decides the waiting claims, whenever a fact that they depend on changed.
+    /// Decides the waiting claims. To be called whenever a fact changes that they depend on.
     pub(super) fn consider_claims(&mut self, now: Time, session: SessionId) {
         match self.verdict(now, session) {
             Verdict::Grant(heir, cause) => self.grant(session, heir, cause),
@@ -93,9 +94,9 @@ impl Directory {
         }
     }
 
-    /// A member is about to miss the host: the relay probes it now, to have the answer in time. A member that missed
-    /// the host and now only doubts it hears it again: its claim is withdrawn, before the host's silence counts against
-    /// the host.
+    /// A member is about to miss the host, so the relay probes the host now, to have the answer in time. If the
+    /// member has claimed before and now only doubts the host, it hears the host again. The relay then withdraws its
+    /// claim before the host's silence towards the relay can count.
     pub(super) fn on_doubt(&mut self, now: Time, session: SessionId, peer: PeerId) {
         let may_miss = |game: &&mut Game| game.counts(peer) && game.host() != Some(peer);
         let Some(game) = self.games.get_mut(&session).filter(may_miss) else { return };
@@ -143,8 +144,9 @@ impl Directory {
         self.keep_record(session);
     }
 
-    /// Sends a game's record to disk. A new term waits for that. The news that a term in reserve has begun does not:
-    /// the first peer to come back after a restart need not know it.
+    /// Sends a game's record to disk. The members hear of a new term only when it is there. They hear at once that a
+    /// term in reserve has begun; the record keeps that, because the first peer that comes back after a restart may
+    /// not know it.
     pub(super) fn keep_record(&mut self, session: SessionId) {
         if let Some(record) = self.games.get(&session).and_then(|game| game.record(session)) {
             self.requests.push_back(Request::Persist(record));
@@ -155,11 +157,11 @@ impl Directory {
         let number = self.entropy.number();
         let Some(game) = self.games.get_mut(&session) else { return };
         let (Some(host), Some(conn)) = (game.host(), game.host_conn()) else { return };
-        // A member that claims without end must not keep all others busy.
+        // A member that claims without end must not keep all other members busy.
         let asks_all = game.claims.asked_all.is_none_or(|at| now.since(at) >= ALL_PROBED_EVERY);
         let is_sent = !self.reports_probes || game.claims.probe.as_ref().is_some_and(|before| before.is_sent);
         let before = game.claims.probe.take();
-        // The host may answer either question.
+        // A repeated probe keeps its number, so the host may answer either.
         let (nonce, first) = before.as_ref().map_or((number, now), |before| (before.nonce, before.first));
         if before.is_none() {
             game.begin_trip(now, host, nonce);
@@ -175,7 +177,7 @@ impl Directory {
         }
     }
 
-    /// A question has left the relay: the wait for its answer begins now.
+    /// A probe has left the relay, so the wait for its answer begins now.
     pub fn handle_probe_sent(&mut self, now: Time, conn: ConnId, nonce: u64) {
         let Some(Phase::Entered(session, peer)) = self.connections.get(&conn).map(|other| other.phase) else {
             return;
@@ -192,7 +194,8 @@ impl Directory {
         }
     }
 
-    /// Asks a member, to measure how long its answers take: the relay waits as long for it when it is missed as a host.
+    /// Probes a member to measure how long its answers take. If the member is missed as a host later, the relay waits
+    /// for its answer accordingly.
     pub(super) fn time_trip(&mut self, now: Time, session: SessionId, peer: PeerId) {
         let nonce = self.entropy.number();
         if let Some(game) = self.games.get_mut(&session) {
@@ -201,7 +204,7 @@ impl Directory {
         }
     }
 
-    /// An answer that is too late, or to another question, is ignored.
+    /// Handles a peer's answer to a probe. It ignores an answer that is too late, or to another probe.
     pub(super) fn on_alive(&mut self, now: Time, session: SessionId, peer: PeerId, nonce: u64) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let is_asked_again = game.end_trip(now, peer, nonce);
@@ -237,7 +240,7 @@ impl Directory {
             }
             return self.time_probe(now, session);
         }
-        // Computed before the answers are forgotten.
+        // The heir is computed before the answers are forgotten.
         let heir = game.heir(now);
         if game.claims.probe.take().is_some()
             && game.pending.is_none()
@@ -248,7 +251,7 @@ impl Directory {
         self.consider_claims(now, session);
     }
 
-    /// A term has begun: every member is told, and none misses its host yet.
+    /// Begins a term: tells every member of its warrant. No member misses its host yet.
     pub(super) fn announce(&mut self, now: Time, session: SessionId, warrant: Warrant) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let (former, loss) = (game.warrant.replace(warrant), core::mem::take(&mut game.loss));
@@ -269,7 +272,7 @@ impl Directory {
         }
     }
 
-    /// A host that is back, or whose game was listed by itself, is awaited no longer: claims are decided.
+    /// Stops awaiting a host that is back, or that has listed its game itself, and decides the claims.
     pub(super) fn await_host(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         if game.awaits_host && game.host_conn().is_some() {
@@ -287,8 +290,8 @@ impl Directory {
         self.consider_claims(now, session);
     }
 
-    /// The host lives. The candidate that it wants itself may have been voted for, and be on its way here: other claims
-    /// for that candidate wait as well.
+    /// Denies the waiting claims, because the host lives. Claims for the candidate that the host itself wants go on
+    /// waiting: the members may have voted for it, and it may be on its way back.
     fn deny_waiting(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.loss.since = None;
@@ -298,8 +301,8 @@ impl Directory {
         }
     }
 
-    /// Answers the claims for other candidates than the one that got the term. Their senders heard of the warrant
-    /// before, like every member.
+    /// Denies the claims for other candidates than the one that got the term. Like every member, their senders have
+    /// been told of the warrant before.
     pub(super) fn deny_losers(&mut self, warrant: Warrant, claims: &[Claim]) {
         for &claim in claims {
             if claim.candidate != warrant.host || claim.term != warrant.term {

@@ -9,19 +9,19 @@ use super::ConnId;
 /// The name of a timer; at most one of each name runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Timer {
-    /// A connection's `Enter`, or the game that a newcomer waits for.
+    /// A connection has sent no `Enter` in time, or has waited too long for a game or a place.
     Connection(ConnId),
-    /// The host's answer to a probe.
+    /// The host has not answered a probe in time, or the probe is to be repeated.
     Probe(SessionId),
-    /// The host's return to a game that was listed again without it.
+    /// The host has not come back in time to a game that was listed again without it.
     Grace(SessionId),
-    /// No member of a game has come back.
+    /// A game has been without a connected member for too long.
     Abandoned(SessionId),
     /// A code stops being kept for a session.
     Reservation(SessionId),
     /// A session has been without a connection for long enough to be forgotten.
     Dormant(SessionId),
-    /// Time to tell every connection that the relay lives.
+    /// The relay tells every connection that it lives.
     Pulse,
 }
 

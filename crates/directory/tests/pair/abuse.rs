@@ -19,7 +19,7 @@ fn assert_misbehaved(world: &World, conn: ConnId) {
 }
 
 #[test]
-fn garbage_of_any_length_ends_its_connection_and_no_other() {
+fn garbage_of_any_length_ends_only_its_own_connection() {
     let mut world = World::with_members(2);
     let before = world.directory.usage();
     let mut entropy = Entropy::new([3; 32]);
@@ -98,7 +98,7 @@ fn entering_twice_or_speaking_before_entering_is_misbehaviour() {
 }
 
 #[test]
-fn too_many_signals_end_the_connection_and_a_full_burst_does_not() {
+fn signals_beyond_the_burst_and_rate_end_the_connection() {
     let mut world = World::with_members(1);
     let conn = world.raw_enter(Purpose::Join(code("TEA")));
     let signal = ToRelay::Signal(PeerId(1), Signal::Answer(0, String::new()));
@@ -130,7 +130,7 @@ fn messages_after_the_close_are_ignored() {
 }
 
 #[test]
-fn nothing_is_left_of_games_that_ended() {
+fn games_that_ended_leave_nothing_behind() {
     let mut world = World::new();
     for round in 0..300 {
         let founder = world.raw_enter(Purpose::Create(None));

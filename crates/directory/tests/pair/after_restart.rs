@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::world::{World, denied, millis, seconds, term};
 
 #[test]
-fn a_majority_need_not_wait_for_a_host_that_is_not_back_after_a_restart() {
+fn a_majority_replaces_a_host_not_back_after_a_restart() {
     let mut world = World::with_members(4);
     world.kill_relay();
     world.seats[0].cut = true;
@@ -24,8 +24,8 @@ fn a_majority_need_not_wait_for_a_host_that_is_not_back_after_a_restart() {
     assert_eq!(world.warrant(1).host, world.peer(3));
 }
 
-/// A game of five whose second host was lost with the relay. Its first host, which was cut off before, comes back first
-/// and misses the second one, under which the others live.
+/// A game of five whose second host is lost together with the relay. Its first host was cut off before that. This
+/// first host comes back before all others, and misses the second.
 fn a_former_host_is_back_first() -> World {
     let mut world = World::with_members(5);
     world.seats[0].cut = true;
@@ -50,9 +50,9 @@ fn a_lone_member_of_an_older_term_hosts_after_the_grace() {
     assert_eq!(world.warrant(0).host, world.peer(0));
 }
 
-/// That term had begun without the relay's knowledge: its members show it, and its host is away.
+/// A term begins without the relay's knowledge. Its members show it to the restarted relay, and its host is away.
 #[test]
-fn a_removed_member_deposes_no_host_of_a_shown_term() {
+fn a_removed_member_cannot_depose_a_host_that_others_show() {
     let mut world = World::with_members(5);
     world.name_members(0, &[0, 2, 3, 4]);
     world.kill(0);
@@ -88,14 +88,14 @@ fn a_removed_member_deposes_no_host_of_a_shown_term() {
 }
 
 #[test]
-fn claims_against_an_awaited_host_repeat_until_the_grace_ends() {
+fn claims_against_an_awaited_host_wait_for_its_grace_time() {
     let mut world = World::with_members(3);
     world.kill_relay();
     world.kill(0);
     world.kill(2);
     world.start_relay();
     world.run_for(seconds(1));
-    // A peer that is new waits for a host like the others, and is not asked.
+    // New peers wait for the host like the others, and have no vote.
     world.join("TEA");
     world.join("TEA");
     world.miss(1, 1);
@@ -106,7 +106,7 @@ fn claims_against_an_awaited_host_repeat_until_the_grace_ends() {
 }
 
 #[test]
-fn a_newcomer_takes_no_game_whose_members_miss_nobody() {
+fn a_newcomer_cannot_host_a_game_whose_members_are_back() {
     let mut world = World::with_members(5);
     world.name_members(0, &[0, 1, 2, 3, 4]);
     world.kill_relay();
@@ -136,7 +136,7 @@ fn an_answering_member_hosts_before_a_silent_one() {
 }
 
 #[test]
-fn a_member_of_the_newest_term_that_left_again_strands_none() {
+fn members_replace_a_host_that_returned_and_left_again() {
     let mut world = World::with_members(4);
     (1..3).for_each(|i| world.seats[i].cut = true);
     (1..3).for_each(|i| world.drop_socket(i));
@@ -155,10 +155,10 @@ fn a_member_of_the_newest_term_that_left_again_strands_none() {
     assert_eq!(world.warrant(2).host, world.peer(1));
 }
 
-/// The host's list outlives the relay: neither a newcomer from before the restart nor a member that the host had
-/// removed is a member.
+/// The host's list of members survives the restart. A peer that only joined before is no member, nor is one that the
+/// host removed.
 #[test]
-fn relay_that_restarts_knows_who_is_a_member() {
+fn a_restarted_relay_knows_the_members_from_its_disk() {
     let mut world = World::with_members(4);
     let newcomer = world.join("TEA");
     world.name_members(0, &[0, 1, 2]);
@@ -177,9 +177,9 @@ fn relay_that_restarts_knows_who_is_a_member() {
     assert_eq!(world.warrant(2).host, world.peer(1));
 }
 
-/// While there was no relay the members voted for one of them and dropped another, which is back before that host.
+/// While there was no relay, the members voted for seat 1 as host and dropped seat 4. Seat 4 is back before seat 1.
 #[test]
-fn a_voted_host_is_waited_for_after_a_restart() {
+fn claims_for_a_voted_host_wait_for_it_after_a_restart() {
     for returns in [true, false] {
         let mut world = World::with_members(5);
         world.name_members(0, &[0, 1, 2, 3, 4]);
@@ -187,7 +187,7 @@ fn a_voted_host_is_waited_for_after_a_restart() {
         world.kill(0);
         world.seats[1].cut = true;
         world.start_relay();
-        // A peer that is cut off soon tries again.
+        // A seat that is cut off tries again soon.
         world.run_for(millis(600));
         world.seats[1].cut = !returns;
         world.miss(4, 4);

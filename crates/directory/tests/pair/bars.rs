@@ -1,4 +1,4 @@
-//! A host bars a peer, and a code is the relay's own (PROTOCOL §5.2).
+//! Peers that a host bars, and the relay's own code (PROTOCOL §5.2).
 
 use samovar_directory::limits::{BARS_MAX, CODE_KEPT_FOR, CODE_RESERVED_FOR};
 use samovar_directory::{ClientEvent, CloseReason, ConnId, Origin};
@@ -31,7 +31,7 @@ fn refusal(world: &World, conn: ConnId) -> Option<Refusal> {
 }
 
 impl World {
-    /// The relay's own connection.
+    /// Opens a connection of the relay's own, and enters on it.
     fn own_enters(&mut self, purpose: Purpose) -> ConnId {
         let conn = self.raw_of_own();
         self.raw_send(conn, &ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: PARAMS, purpose }));
@@ -43,7 +43,7 @@ impl World {
         self.settle();
     }
 
-    /// A game `TEA` of one host, and a member from this origin.
+    /// A game `TEA` of a host and a member from this origin.
     fn with_member_of(origin: Option<Origin>) -> (Self, ConnId, PeerId) {
         let mut world = Self::with_members(1);
         let conn = world.raw_enter_from(origin, join());
@@ -54,7 +54,7 @@ impl World {
 }
 
 #[test]
-fn a_barred_peer_is_out_by_pass_and_address() {
+fn a_barred_peer_is_refused_by_pass_and_by_address() {
     let (mut world, eve, peer) = World::with_member_of(EVE);
     let (pass, warrant) = entered(&world, eve).unwrap();
     world.bar(0, peer);
@@ -70,14 +70,14 @@ fn a_barred_peer_is_out_by_pass_and_address() {
     }
     let other = world.raw_enter_from(BOB, join());
     assert!(entered(&world, other).is_some());
-    // A list that was on its way does not make it a member again.
+    // A list of members that names the barred peer does not make it a member again.
     world.name_peers(0, vec![world.peer(0)]);
     world.run_for(seconds(1));
     world.name_peers(0, vec![world.peer(0), peer]);
     assert_eq!(world.disk[&pass.session].members, [world.peer(0)]);
     let again = world.raw_enter_from(BOB, Purpose::Resume(code("TEA"), pass, warrant));
     assert_eq!(refusal(&world, again), Some(Refusal::Barred));
-    // Another game of the address is another host's matter.
+    // The bar holds for one game: the address may found another.
     let own = world.raw_enter_from(EVE, Purpose::Create(Some(code("MINE"))));
     assert!(entered(&world, own).is_some());
 }
@@ -96,7 +96,7 @@ fn barred_newcomer_finds_another_game() {
 }
 
 #[test]
-fn the_host_alone_bars() {
+fn only_the_host_can_bar_a_peer() {
     let (mut world, eve, peer) = World::with_member_of(EVE);
     let bob = world.raw_enter_from(BOB, join());
     let victim = world.raw_peer(bob);
@@ -111,7 +111,7 @@ fn the_host_alone_bars() {
 }
 
 #[test]
-fn a_bar_keeps_members_of_the_same_address() {
+fn a_bar_spares_members_of_the_same_address() {
     let (mut world, eve, peer) = World::with_member_of(EVE);
     let sister = world.raw_enter_from(EVE, join());
     let hers = world.raw_peer(sister);
@@ -129,11 +129,11 @@ fn a_bar_keeps_members_of_the_same_address() {
 }
 
 #[test]
-fn a_peer_that_fled_before_is_barred_with_its_address() {
+fn a_peer_that_left_before_the_bar_is_barred_by_address() {
     let (mut world, eve, peer) = World::with_member_of(EVE);
     world.directory.handle_closed(world.now, eve);
     world.name_peers(0, vec![world.peer(0)]);
-    // Others come meanwhile, and the relay remembers no more than it must.
+    // Another peer joins meanwhile, upon which the relay forgets the addresses that it no longer needs.
     let bob = world.raw_enter_from(BOB, join());
     assert!(entered(&world, bob).is_some());
     world.bar(0, peer);
@@ -154,7 +154,7 @@ fn a_bar_reaches_peers_that_wait_for_a_place() {
 }
 
 #[test]
-fn a_bar_waits_for_the_relay_and_outlives_it() {
+fn a_bar_waits_for_the_relay_and_survives_its_restart() {
     let (mut world, _, peer) = World::with_member_of(EVE);
     world.seats[0].cut = true;
     world.drop_socket(0);
@@ -164,7 +164,7 @@ fn a_bar_waits_for_the_relay_and_outlives_it() {
     world.seats[0].cut = false;
     world.run_for(seconds(10));
     assert_eq!(refusal(&world, joins), Some(Refusal::Barred));
-    // Its record holds the bar.
+    // The session's record holds the bar.
     let session = world.warrant(0).session;
     assert_eq!(world.disk[&session].barred.peers, [peer]);
     assert_eq!(world.disk[&session].barred.origins, [Origin(7)]);
@@ -177,7 +177,7 @@ fn a_bar_waits_for_the_relay_and_outlives_it() {
     world.run_for(seconds(10));
     let late = world.raw_enter_from(EVE, join());
     assert_eq!(refusal(&world, late), Some(Refusal::Barred));
-    // Founded anew by the host's page, it is the same table.
+    // The bar also holds in the game that the host's page founds anew.
     world.run_for(CODE_KEPT_FOR);
     let pass = world.seats[0].client.pass().unwrap();
     world.seats[0].client.go_away(world.now);
@@ -189,7 +189,7 @@ fn a_bar_waits_for_the_relay_and_outlives_it() {
 }
 
 #[test]
-fn the_last_sixty_four_bars_hold() {
+fn only_the_last_sixty_four_bars_hold() {
     let (mut world, _, _) = World::with_member_of(None);
     let count = BARS_MAX as u64 + 6;
     for n in 0..count {
@@ -206,7 +206,7 @@ fn the_last_sixty_four_bars_hold() {
     assert!(entered(&world, first).is_some(), "given up");
     let last = world.raw_enter_from(Some(Origin(1_000 + count - 1)), join());
     assert_eq!(refusal(&world, last), Some(Refusal::Barred));
-    // The client repeats all of them on another connection, and that is no misbehaviour.
+    // The client repeats all bars on another connection, and that is no misbehaviour.
     world.drop_socket(0);
     world.run_for(seconds(20));
     assert!(world.seats[0].client.is_entered());
@@ -235,11 +235,11 @@ fn referees() -> World {
 }
 
 #[test]
-fn the_relays_own_code_is_founded_by_the_relay_alone() {
+fn only_the_relay_founds_games_under_its_own_code() {
     let mut world = referees();
     let eve = world.raw_enter_from(EVE, Purpose::Create(Some(code("TEA"))));
     assert_eq!(refusal(&world, eve), Some(Refusal::Reserved));
-    // Nor by the pass of a forgotten game.
+    // A pass of a forgotten game does not help either.
     let mine = world.raw_enter_from(EVE, Purpose::Create(Some(code("MINE"))));
     let (pass, warrant) = entered(&world, mine).unwrap();
     world.raw_send(mine, &ToRelay::Leave);
@@ -254,7 +254,7 @@ fn the_relays_own_code_is_founded_by_the_relay_alone() {
 }
 
 #[test]
-fn an_old_member_brings_the_relays_own_code_back_for_a_minute() {
+fn a_member_may_relist_the_relays_own_code_for_a_minute() {
     let mut world = referees();
     let own = world.own_enters(Purpose::Create(Some(code("TEA"))));
     let (bob, eve) = (world.raw_enter_from(BOB, join()), world.raw_enter_from(EVE, join()));
@@ -281,7 +281,7 @@ fn an_old_member_brings_the_relays_own_code_back_for_a_minute() {
 }
 
 #[test]
-fn strangers_never_inherit_the_relays_own_code() {
+fn strangers_never_host_under_the_relays_own_code() {
     let mut world = referees();
     let own = world.own_enters(Purpose::Create(Some(code("TEA"))));
     world.raw_send(own, &ToRelay::Listing(listing(1)));
@@ -291,7 +291,7 @@ fn strangers_never_inherit_the_relays_own_code() {
     world.miss(eve, eve);
     world.run_for(CODE_KEPT_FOR.times(2));
     assert_ne!(world.warrant(eve).host, world.peer(eve));
-    // The relay's own peer does.
+    // The relay's own peer can take over the game.
     let own = world.own_enters(join());
     let me = world.raw_peer(own);
     let next = world.warrant(eve).term.next_witnessed();
@@ -300,7 +300,7 @@ fn strangers_never_inherit_the_relays_own_code() {
 }
 
 #[test]
-fn a_vacated_table_of_the_relay_is_founded_anew_by_the_relay_alone() {
+fn only_the_relay_founds_its_vacated_game_anew() {
     let mut world = referees();
     let own = world.own_enters(Purpose::Create(Some(code("TEA"))));
     let bob = world.raw_enter_from(BOB, join());

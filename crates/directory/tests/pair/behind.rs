@@ -1,4 +1,4 @@
-//! A host that lags behind: by a term that it has not heard of, or by a close.
+//! A host that misses something: it has not heard of its renewed term, or its connection closes during a probe.
 
 use samovar_wire::PeerId;
 use samovar_wire::relay::{FromRelay, Purpose, ToRelay};
@@ -8,11 +8,11 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::world::{World, code, seconds, term};
 
 #[test]
-fn a_host_that_did_not_hear_of_its_renewal_is_not_deposed_when_it_is_back() {
+fn a_host_unaware_of_its_renewal_is_not_deposed_on_return() {
     let mut world = World::with_members(2);
     world.disk_works = false;
     world.claim(0, 2);
-    // The socket is dead for the host alone: the relay gives no peer a term in reserve.
+    // Only the host notices that its socket is dead, so the relay puts no term in reserve.
     world.seats[0].cut = true;
     let now = world.now;
     world.seats[0].conn = None;
@@ -30,7 +30,7 @@ fn a_host_that_did_not_hear_of_its_renewal_is_not_deposed_when_it_is_back() {
 }
 
 #[test]
-fn a_host_that_closes_while_it_is_asked_is_asked_no_more() {
+fn a_host_that_closes_during_a_probe_leaves_no_timer() {
     let mut world = World::with_members(0);
     let host = world.raw_enter(Purpose::Create(Some(code("TEA"))));
     let claimant = world.raw_enter(Purpose::Join(code("TEA")));

@@ -1,4 +1,4 @@
-//! The client by itself: how it comes back, its own messages, and the relays that it refuses.
+//! The client alone: how it comes back, which messages it sends, and which relays it refuses.
 
 use samovar_directory::limits::{CLIENT_SIGNAL_BURST, CLIENT_SIGNAL_INTERVAL, RETRY_MAX, SILENCE_MAX};
 use samovar_directory::{Client, ClientConfig, ClientEvent, ClientRequest, Fault, SocketId};
@@ -67,7 +67,7 @@ fn in_game(signatory: &Signatory, host: PeerId) -> Client {
 }
 
 #[test]
-fn pauses_double_up_to_their_limit_with_a_jitter_that_replays() {
+fn pauses_double_to_their_limit_with_a_replayable_jitter() {
     let pauses = |seed| {
         let (mut client, mut now) = (client(seed), Time::ZERO);
         (0..8)
@@ -94,7 +94,7 @@ fn pauses_double_up_to_their_limit_with_a_jitter_that_replays() {
 }
 
 #[test]
-fn a_relay_that_is_not_up_yet_is_reported_once_and_entered_when_it_is() {
+fn a_relay_that_is_down_is_reported_once_and_entered_later() {
     let mut world = World::new();
     world.relay_up = false;
     world.create("TEA");
@@ -106,7 +106,7 @@ fn a_relay_that_is_not_up_yet_is_reported_once_and_entered_when_it_is() {
 }
 
 #[test]
-fn a_relay_that_falls_silent_is_lost_and_its_pulse_keeps_it() {
+fn a_silent_relay_is_lost_and_a_pulse_prevents_that() {
     let mut world = World::with_members(1);
     world.run_for(seconds(60));
     assert_eq!(world.events(0).len(), 1, "the pulse is heard");
@@ -120,7 +120,7 @@ fn a_relay_that_falls_silent_is_lost_and_its_pulse_keeps_it() {
 }
 
 #[test]
-fn it_comes_back_as_itself_with_the_highest_warrant_it_knows() {
+fn a_lost_client_resumes_with_the_highest_known_warrant() {
     let signatory = Signatory::new(&[1; 32]);
     let mut client = in_game(&signatory, PeerId(2));
     let learnt = signatory.warrant(SESSION, term(4), PeerId(3));
@@ -134,7 +134,7 @@ fn it_comes_back_as_itself_with_the_highest_warrant_it_knows() {
 }
 
 #[test]
-fn a_relay_with_another_key_or_another_name_for_us_is_left() {
+fn a_client_leaves_a_relay_that_changes_key_or_identity() {
     let (signatory, other) = (Signatory::new(&[1; 32]), Signatory::new(&[2; 32]));
     let cases = [
         (entered(&other, ME, 1, ME), Fault::KeyChanged),
@@ -157,7 +157,7 @@ fn a_relay_with_another_key_or_another_name_for_us_is_left() {
 }
 
 #[test]
-fn a_forged_warrant_or_a_broken_message_ends_the_relay_not_the_process() {
+fn bad_messages_of_a_relay_end_the_client_without_a_panic() {
     let signatory = Signatory::new(&[1; 32]);
     let forged = Signatory::new(&[2; 32]).warrant(SESSION, term(2), ME);
     let mut unexpected = in_game(&signatory, ME);
@@ -187,13 +187,13 @@ fn a_forged_warrant_or_a_broken_message_ends_the_relay_not_the_process() {
 }
 
 #[test]
-fn refusals_end_it_unless_they_pass_by_themselves() {
+fn refusals_end_a_client_unless_they_are_temporary() {
     let signatory = Signatory::new(&[1; 32]);
     for (refusal, is_named, ends) in [
         (Refusal::Busy, true, false),
         (Refusal::CodeTaken, true, false),
         (Refusal::UnknownGame, true, false),
-        // No host has admitted a newcomer.
+        // In these cases no host has named the client.
         (Refusal::Busy, false, true),
         (Refusal::CodeTaken, false, true),
         (Refusal::UnknownGame, false, true),
@@ -224,7 +224,7 @@ fn a_probe_is_answered_at_once() {
 }
 
 #[test]
-fn a_claim_is_sent_as_often_as_it_is_repeated_and_forgotten_with_the_connection() {
+fn claims_are_sent_each_time_and_lost_with_the_connection() {
     let signatory = Signatory::new(&[1; 32]);
     let mut client = in_game(&signatory, PeerId(2));
     assert!(client.claim(Time::ZERO, term(2), ME), "queued, and lost with the connection before it was sent");
@@ -240,7 +240,7 @@ fn a_claim_is_sent_as_often_as_it_is_repeated_and_forgotten_with_the_connection(
 }
 
 #[test]
-fn claims_without_pause_keep_within_what_the_relay_takes() {
+fn claims_without_pause_stay_within_the_relays_limits() {
     let mut world = World::with_members(3);
     for _ in 0..2_000 {
         let (now, me) = (world.now, world.peer(1));
@@ -274,7 +274,7 @@ fn only_the_host_sends_members_on_change_and_on_reconnection() {
 }
 
 #[test]
-fn lists_of_members_without_pause_keep_within_what_the_relay_takes() {
+fn member_lists_without_pause_stay_within_relay_limits() {
     let mut world = World::with_members(1);
     for n in 0..1_000 {
         let (now, me) = (world.now, world.peer(0));
@@ -286,7 +286,7 @@ fn lists_of_members_without_pause_keep_within_what_the_relay_takes() {
 }
 
 #[test]
-fn the_pause_is_short_again_after_every_entry() {
+fn the_pause_before_a_retry_is_short_after_every_entry() {
     let signatory = Signatory::new(&[1; 32]);
     let mut client = in_game(&signatory, ME);
     let mut start = Time::ZERO;
@@ -302,7 +302,7 @@ fn the_pause_is_short_again_after_every_entry() {
 }
 
 #[test]
-fn the_listing_is_sent_by_the_host_alone_when_it_changed_and_twice_a_second_at_most() {
+fn only_the_host_sends_listings_at_most_twice_a_second() {
     let signatory = Signatory::new(&[1; 32]);
     let mut member = in_game(&signatory, PeerId(2));
     member.set_listing(Time::ZERO, listing(1));
@@ -327,7 +327,7 @@ fn the_listing_is_sent_by_the_host_alone_when_it_changed_and_twice_a_second_at_m
 }
 
 #[test]
-fn signals_keep_within_what_the_relay_takes() {
+fn signals_stay_within_the_relays_limits() {
     let mut world = World::with_members(2);
     let to = world.peer(1);
     for _ in 0..100 {
@@ -342,7 +342,7 @@ fn signals_keep_within_what_the_relay_takes() {
 }
 
 #[test]
-fn a_signal_to_a_member_waits_behind_none_to_others() {
+fn signals_to_members_overtake_those_to_others() {
     let signatory = Signatory::new(&[1; 32]);
     let mut client = in_game(&signatory, ME);
     let (stranger, member) = (PeerId(77), PeerId(78));
@@ -359,7 +359,7 @@ fn a_signal_to_a_member_waits_behind_none_to_others() {
 }
 
 #[test]
-fn a_farewell_goes_out_before_the_socket_closes_whatever_is_polled_first() {
+fn leave_is_sent_before_the_socket_closes() {
     let signatory = Signatory::new(&[1; 32]);
     let mut client = in_game(&signatory, ME);
     let now = Time::ZERO + Duration::from_millis(5);
@@ -390,7 +390,7 @@ fn moving(signatory: &Signatory) -> (Client, SocketId, SocketId) {
 }
 
 #[test]
-fn a_change_of_network_closes_the_old_socket_behind_the_new() {
+fn a_change_of_network_moves_the_client_to_a_new_socket() {
     let signatory = Signatory::new(&[1; 32]);
     let (mut client, first, second) = moving(&signatory);
     client.handle_message(Time::ZERO, first, &RelayFrame::control(&FromRelay::Probe(4)));
@@ -398,7 +398,7 @@ fn a_change_of_network_closes_the_old_socket_behind_the_new() {
     let again = RelayFrame::control(&FromRelay::Entered(entered(&signatory, ME, 1, ME)));
     client.handle_message(Time::ZERO, second, &again);
     assert_eq!((client.socket(), client.is_entered()), (second, true));
-    // The relay's earlier messages on the first one still arrive, and then it closes.
+    // Messages that the relay sent earlier on the first socket still arrive, and then that socket closes.
     client.handle_message(
         Time::ZERO,
         first,
@@ -425,7 +425,7 @@ fn a_new_socket_that_fails_leaves_the_old_one_alone() {
 }
 
 #[test]
-fn when_the_old_socket_fails_first_the_new_one_is_waited_for() {
+fn a_client_whose_old_socket_fails_waits_for_the_new_one() {
     let signatory = Signatory::new(&[1; 32]);
     let (mut client, first, second) = moving(&signatory);
     client.handle_closed(Time::ZERO, first);
@@ -440,7 +440,7 @@ fn when_the_old_socket_fails_first_the_new_one_is_waited_for() {
 }
 
 #[test]
-fn a_new_socket_is_tried_again_while_the_old_one_says_nothing() {
+fn a_new_socket_is_retried_while_the_old_one_is_silent() {
     let signatory = Signatory::new(&[1; 32]);
     let (mut client, first, second) = moving(&signatory);
     client.handle_closed(Time::ZERO, second);
@@ -452,7 +452,7 @@ fn a_new_socket_is_tried_again_while_the_old_one_says_nothing() {
 }
 
 #[test]
-fn a_member_that_moves_is_never_gone_for_the_others() {
+fn a_member_that_moves_is_never_reported_gone() {
     let mut world = World::with_members(3);
     world.said.clear();
     world.events(0);

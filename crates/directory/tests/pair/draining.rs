@@ -16,7 +16,7 @@ impl World {
 }
 
 #[test]
-fn every_member_is_told_once_how_long_the_relay_stays() {
+fn draining_is_announced_to_every_member_once() {
     let mut world = World::with_members(3);
     let stranger = world.raw();
     (0..3).for_each(|i| drop(world.events(i)));
@@ -29,7 +29,7 @@ fn every_member_is_told_once_how_long_the_relay_stays() {
 }
 
 #[test]
-fn a_draining_relay_founds_no_game_and_live_ones_take_members() {
+fn a_draining_relay_founds_no_game_but_lets_members_join() {
     let mut world = World::with_members(2);
     world.drain(30);
     let founder = world.raw_enter(Purpose::Create(None));
@@ -49,7 +49,7 @@ fn a_draining_relay_founds_no_game_and_live_ones_take_members() {
 }
 
 #[test]
-fn a_game_without_connections_comes_back_to_a_relay_that_drains() {
+fn a_game_without_connections_returns_to_a_draining_relay() {
     let mut world = World::with_members(2);
     world.drain(30);
     world.drop_socket(0);
@@ -61,7 +61,7 @@ fn a_game_without_connections_comes_back_to_a_relay_that_drains() {
 }
 
 #[test]
-fn an_operators_quota_counts_and_never_exceeds_the_relays_own_bounds() {
+fn a_quota_applies_within_the_relays_own_bounds() {
     let mut world = World::with_members(2);
     world.directory.set_quota(Quota { games: 1, connections_per_game: 2 });
     for purpose in [Purpose::Create(None), Purpose::Join(code("TEA"))] {

@@ -10,7 +10,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::world::{PARAMS, World, almost, code, listing, millis, seconds, term};
 
 #[test]
-fn the_founder_is_host_of_term_one_and_a_newcomer_is_told_so() {
+fn the_founder_hosts_term_one_and_newcomers_are_told() {
     let mut world = World::with_members(2);
     let founder = world.peer(0);
     assert_eq!((world.warrant(0).term, world.warrant(0).host), (term(1), founder));
@@ -22,7 +22,7 @@ fn the_founder_is_host_of_term_one_and_a_newcomer_is_told_so() {
 }
 
 #[test]
-fn nobody_enters_before_the_first_term_is_on_disk() {
+fn no_peer_enters_before_the_first_term_is_on_disk() {
     let mut world = World::new();
     world.disk_works = false;
     world.create("TEA");
@@ -36,7 +36,7 @@ fn nobody_enters_before_the_first_term_is_on_disk() {
 }
 
 #[test]
-fn a_drawn_code_has_six_letters_and_is_the_games_own() {
+fn drawn_codes_have_six_letters_and_are_unique() {
     let mut world = World::new();
     let codes: Vec<_> = (0..20)
         .map(|_| {
@@ -53,7 +53,7 @@ fn a_drawn_code_has_six_letters_and_is_the_games_own() {
 }
 
 #[test]
-fn refusals_say_what_is_wrong() {
+fn each_wrong_entry_gets_its_own_refusal() {
     let mut world = World::with_members(1);
     let join = || Purpose::Join(code("TEA"));
     let cases = [
@@ -84,7 +84,7 @@ fn a_closed_game_refuses_newcomers_until_it_opens() {
 }
 
 #[test]
-fn a_game_with_all_its_connections_is_busy() {
+fn a_full_game_refuses_newcomers_as_busy() {
     let mut world = World::with_members(1);
     for _ in 1..CONNECTIONS_PER_GAME_MAX {
         let conn = world.raw_enter(Purpose::Join(code("TEA")));
@@ -104,7 +104,7 @@ fn a_connection_that_says_nothing_is_closed() {
 }
 
 #[test]
-fn only_the_hosts_listing_is_shown_and_only_while_somebody_is_connected() {
+fn only_the_hosts_listing_shows_while_peers_are_connected() {
     let mut world = World::with_members(2);
     assert_eq!(world.directory.games().count(), 0);
     let conn = world.seats[1].conn.expect("connected");
@@ -122,7 +122,7 @@ fn only_the_hosts_listing_is_shown_and_only_while_somebody_is_connected() {
 }
 
 #[test]
-fn a_lone_host_that_answers_nothing_is_not_listed_until_it_does() {
+fn a_lone_host_is_unlisted_while_it_answers_no_probe() {
     let mut world = World::with_members(1);
     let now = world.now;
     world.seats[0].client.set_listing(now, listing(1));
@@ -143,7 +143,7 @@ fn a_lone_host_that_answers_nothing_is_not_listed_until_it_does() {
 }
 
 #[test]
-fn a_code_is_free_again_a_while_after_the_last_connection_was_lost() {
+fn a_code_is_free_15_s_after_the_last_connection_was_lost() {
     let mut world = World::with_members(2);
     let first = world.warrant(0).session;
     world.kill(0);
@@ -164,7 +164,7 @@ fn a_code_is_free_again_a_while_after_the_last_connection_was_lost() {
 }
 
 #[test]
-fn a_game_is_withdrawn_when_its_last_member_leaves() {
+fn a_game_is_unlisted_when_its_last_member_leaves() {
     let mut world = World::with_members(2);
     let now = world.now;
     for i in 0..2 {
@@ -185,7 +185,7 @@ fn a_game_is_withdrawn_when_its_last_member_leaves() {
 }
 
 #[test]
-fn members_hear_who_is_gone_and_who_left() {
+fn members_are_told_which_peer_is_gone() {
     let mut world = World::with_members(3);
     world.events(2);
     let (first, second) = (world.peer(0), world.peer(1));
@@ -206,7 +206,7 @@ fn members_hear_who_is_gone_and_who_left() {
 }
 
 #[test]
-fn signals_and_packets_reach_the_member_they_name_and_nobody_of_another_game() {
+fn signals_and_packets_stay_within_their_game() {
     let mut world = World::with_members(2);
     let stranger = world.create("MILK");
     let (ann, bob) = (world.peer(0), world.peer(1));

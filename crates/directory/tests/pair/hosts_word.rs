@@ -32,7 +32,7 @@ fn a_host_hands_over_to_a_member_at_once() {
 }
 
 #[test]
-fn a_host_cannot_hand_over_to_somebody_who_is_away_or_no_member() {
+fn a_host_cannot_hand_over_to_absent_peers_or_strangers() {
     let mut world = World::with_members(4);
     world.name_members(0, &[0, 1, 2]);
     let away = world.join("TEA");
@@ -49,8 +49,8 @@ fn a_host_cannot_hand_over_to_somebody_who_is_away_or_no_member() {
 }
 
 #[test]
-fn claims_for_the_candidate_of_the_host_itself_wait() {
-    // Handed over by vote while the relay was away: the elected member is the last to be back.
+fn claims_for_the_hosts_own_candidate_wait() {
+    // The members voted for another host while the relay was away. The elected member is the last to come back.
     let mut world = World::with_members(6);
     world.name_members(0, &[0, 1, 2, 3, 4, 5]);
     world.seats[2].cut = true;
@@ -73,11 +73,11 @@ fn claims_for_the_candidate_of_the_host_itself_wait() {
 }
 
 #[test]
-fn a_host_that_was_deposed_cannot_hand_over_nor_renew() {
+fn a_deposed_host_can_neither_hand_over_nor_renew() {
     let mut world = World::with_members(3);
     world.claim_for(0, 2, 1);
     world.events(0);
-    // The host may not claim the term after the next, and the next one is another's to give.
+    // The former host is now a member like others: term 2 is given already, and the new host keeps its term.
     world.claim_for(0, 2, 2);
     assert_eq!(world.events(0), [denied(2, Denial::Stale)]);
     world.claim_for(0, 3, 2);
@@ -86,7 +86,7 @@ fn a_host_that_was_deposed_cannot_hand_over_nor_renew() {
 }
 
 #[test]
-fn a_hand_over_waits_for_a_term_that_is_on_its_way_to_disk_and_loses() {
+fn a_hand_over_loses_to_a_term_that_is_being_written() {
     let mut world = World::with_members(4);
     world.disk_works = false;
     world.outvote(&[1, 2, 3], 2, 3);
@@ -102,7 +102,7 @@ fn a_hand_over_waits_for_a_term_that_is_on_its_way_to_disk_and_loses() {
 }
 
 #[test]
-fn a_renewal_on_its_way_to_disk_answers_who_missed_the_host_meanwhile() {
+fn a_renewal_denies_the_claims_made_during_its_write() {
     let mut world = World::with_members(4);
     world.disk_works = false;
     world.claim(0, 2);

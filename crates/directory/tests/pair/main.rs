@@ -1,4 +1,4 @@
-//! Several clients and one directory joined in virtual time, over sockets that take no time and a disk that does.
+//! Several clients and one directory in virtual time. Their sockets take no time; the disk may take some.
 
 mod abuse;
 mod after_restart;

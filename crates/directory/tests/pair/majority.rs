@@ -1,5 +1,4 @@
-//! Most members miss the host: it is replaced, though not at once while it answers the relay. The host names the
-//! members.
+//! A host that most members miss is replaced, but not at once if it answers the relay. The host names the members.
 
 use samovar_directory::ConnId;
 use samovar_directory::limits::{
@@ -25,7 +24,7 @@ fn a_majority_deposes_a_host_that_still_answers_the_relay() {
 }
 
 #[test]
-fn a_host_that_has_just_answered_is_given_time_to_be_heard_by_its_members() {
+fn a_host_that_has_just_answered_is_not_deposed_at_once() {
     let mut world = World::with_members(3);
     (1..3).for_each(|i| world.miss(i, 2));
     world.run_for(ALIVE_HOLDS);
@@ -48,7 +47,7 @@ fn a_majority_does_not_wait_for_a_probe() {
 }
 
 #[test]
-fn claims_that_are_long_ago_make_no_majority_and_repeated_ones_do() {
+fn expired_claims_make_no_majority_and_repeated_ones_do() {
     let mut world = World::with_members(4);
     for i in 1..4 {
         world.claim(i, 2);
@@ -66,7 +65,7 @@ fn claims_that_are_long_ago_make_no_majority_and_repeated_ones_do() {
 }
 
 #[test]
-fn a_member_that_hears_the_host_again_counts_no_longer() {
+fn a_claim_that_is_not_repeated_no_longer_counts() {
     let mut world = World::with_members(4);
     world.miss(1, 2);
     world.miss(2, 2);
@@ -79,7 +78,7 @@ fn a_member_that_hears_the_host_again_counts_no_longer() {
 }
 
 #[test]
-fn a_member_that_is_gone_misses_no_host() {
+fn a_claim_does_not_count_after_its_member_disconnects() {
     let mut world = World::with_members(4);
     world.claim(1, 2);
     world.kill(1);
@@ -88,7 +87,7 @@ fn a_member_that_is_gone_misses_no_host() {
 }
 
 #[test]
-fn one_member_that_claims_often_is_one_member() {
+fn repeated_claims_of_one_member_count_once() {
     let mut world = World::with_members(4);
     for _ in 0..20 {
         world.claim(1, 2);
@@ -98,7 +97,7 @@ fn one_member_that_claims_often_is_one_member() {
 }
 
 #[test]
-fn a_new_host_is_not_deposed_by_the_claims_against_the_former() {
+fn claims_against_a_former_host_do_not_count_for_the_next() {
     let mut world = World::with_members(4);
     world.outvote(&[1, 2, 3], 2, 3);
     assert_eq!(world.warrant(0).host, world.peer(3));
@@ -109,7 +108,7 @@ fn a_new_host_is_not_deposed_by_the_claims_against_the_former() {
 }
 
 #[test]
-fn joiners_who_are_no_members_are_not_counted() {
+fn joiners_that_are_no_members_do_not_count() {
     let mut world = World::with_members(3);
     for name in ["first", "second", "third", "fourth"] {
         let joiner = world.join("TEA");
@@ -124,9 +123,10 @@ fn joiners_who_are_no_members_are_not_counted() {
 }
 
 #[test]
-fn members_that_are_named_late_make_a_majority_of_claims_that_wait() {
+fn a_late_list_of_members_makes_waiting_claims_a_majority() {
     let mut world = World::with_members(4);
-    // Two of four; the host does not answer, but its removal of one of them was on the way.
+    // Two of four members miss the host, which is no majority. The host stands still, but its list that removes the
+    // fourth member arrives late.
     let named = (0..3).map(|i| world.peer(i)).collect::<std::collections::BTreeSet<_>>();
     let host = world.seats[0].conn.expect("connected");
     world.seats[0].frozen = true;
@@ -138,7 +138,7 @@ fn members_that_are_named_late_make_a_majority_of_claims_that_wait() {
 }
 
 #[test]
-fn a_removed_member_cannot_outvote_a_host_but_has_it_probed() {
+fn removed_members_replace_a_lone_host_only_if_it_is_silent() {
     let mut world = World::with_members(3);
     world.name_members(0, &[0]);
     world.events(1);
@@ -147,7 +147,7 @@ fn a_removed_member_cannot_outvote_a_host_but_has_it_probed() {
     world.miss(2, 2);
     world.run_for(CODE_KEPT_FOR.times(2));
     assert!(world.issued(2).is_empty(), "two of three, who are none of its members");
-    // It is alone and does not run any more, but the system holds its connection.
+    // The host is alone and its process stands still, but the operating system keeps its connection open.
     world.seats[0].frozen = true;
     world.run_for(CODE_KEPT_FOR + PULSE_EVERY.times(3));
     assert!(world.issued(2).is_empty(), "it is silent since the fourth pulse");
@@ -168,7 +168,7 @@ fn a_lone_host_that_answers_again_in_time_keeps_its_game() {
 }
 
 #[test]
-fn a_strangers_claim_is_denied_and_none_can_be_made_host() {
+fn a_stranger_can_neither_claim_nor_be_made_host() {
     let mut world = World::with_members(3);
     let stranger = world.join("TEA");
     world.name_members(0, &[0, 1, 2]);
@@ -184,7 +184,7 @@ fn a_strangers_claim_is_denied_and_none_can_be_made_host() {
 }
 
 #[test]
-fn a_newcomer_goes_on_when_no_member_is_left() {
+fn a_newcomer_hosts_when_no_member_is_left() {
     let mut world = World::with_members(2);
     world.name_members(0, &[0, 1]);
     let newcomer = world.join("TEA");
@@ -205,7 +205,7 @@ fn a_newcomer_goes_on_when_no_member_is_left() {
 }
 
 #[test]
-fn a_majoritys_candidate_hosts_though_claims_were_just_answered() {
+fn a_majoritys_candidate_hosts_despite_denied_claims() {
     let mut world = World::with_members(5);
     world.name_members(0, &[0, 1, 2, 3, 4]);
     [1, 3, 2].into_iter().for_each(|i| world.miss(i, 2));
@@ -215,7 +215,7 @@ fn a_majoritys_candidate_hosts_though_claims_were_just_answered() {
 }
 
 #[test]
-fn only_the_host_says_who_is_a_member() {
+fn only_the_host_can_name_the_members() {
     let mut world = World::with_members(4);
     world.name_members(0, &[0, 1, 2, 3]);
     let (own, conn) = (world.peer(1), world.seats[1].conn.expect("connected"));
@@ -226,7 +226,7 @@ fn only_the_host_says_who_is_a_member() {
 }
 
 #[test]
-fn the_next_host_says_who_is_a_member_from_then_on() {
+fn a_new_host_names_the_members_from_then_on() {
     let mut world = World::with_members(4);
     world.name_members(0, &[0, 1, 2, 3]);
     world.name_members(2, &[1, 2]);
@@ -242,7 +242,7 @@ fn two_claimants_replace_a_silent_host_soon_without_a_majority() {
     let mut world = World::with_members(8);
     let line: Vec<_> = (0..8).collect();
     world.name_members(0, &line);
-    // Six of eight died silently: their connections are open, and none answers.
+    // Six of eight died silently: their connections stay open, and none of them answers.
     for dead in [0, 1, 2, 3, 4, 5] {
         world.seats[dead].frozen = true;
     }
@@ -259,7 +259,8 @@ fn one_claimant_suffices_when_five_members_are_silent() {
     for members in [6, 7] {
         let mut world = World::with_members(members);
         let last = members - 1;
-        // With the host, and one whose claim is held up behind a lost packet.
+        // Five are silent: the host and four members. One of these may be alive, with its claim held up behind a lost
+        // packet.
         (members - 5..last).for_each(|dead| world.seats[dead].frozen = true);
         world.seats[0].frozen = true;
         world.claim_for(last, 2, last);
@@ -280,14 +281,14 @@ fn one_claimant_suffices_when_five_members_are_silent() {
 }
 
 #[test]
-fn a_candidate_heard_since_the_loss_hosts_first() {
+fn a_candidate_heard_since_the_loss_hosts_before_others() {
     let mut world = World::with_members(8);
     (0..6).for_each(|dead| world.seats[dead].frozen = true);
     world.claim_for(6, 2, 5);
     world.claim_for(7, 2, 7);
     world.run_for(millis(60));
     assert_eq!(world.warrant(6).host, world.peer(7), "the other's candidate died with the host");
-    // If none was heard, the first hosts.
+    // If no candidate was heard, the one that was claimed for first hosts.
     let mut world = World::with_members(8);
     (0..6).for_each(|dead| world.seats[dead].frozen = true);
     world.claim_for(6, 2, 5);
@@ -297,7 +298,7 @@ fn a_candidate_heard_since_the_loss_hosts_first() {
 }
 
 #[test]
-fn a_host_that_is_asked_whether_it_lives_is_timed_until_it_has_answered_four_times() {
+fn a_probed_host_is_timed_until_its_fourth_answer() {
     let mut world = World::new();
     let host = world.raw_enter(Purpose::Create(Some(code("TEA"))));
     let member = world.join("TEA");
@@ -314,7 +315,7 @@ fn a_host_that_is_asked_whether_it_lives_is_timed_until_it_has_answered_four_tim
     assert_eq!(asked, 5, "the doubt came before the first answer");
 }
 
-/// A peer joins whose answers take `takes`; the last question is open.
+/// A peer joins whose answers take `takes`. It has answered its first four probes.
 fn raw_far(world: &mut World, takes: Duration) -> ConnId {
     let far = world.raw_enter(Purpose::Join(code("TEA")));
     for _ in 0..4 {
@@ -380,7 +381,7 @@ fn a_member_silent_at_the_second_probe_is_not_waited_for() {
     (0..6).for_each(|dead| world.seats[dead].frozen = true);
     world.claim_for(6, 2, 6);
     world.run_for(millis(10));
-    // It misses the host, too, but its claim is held up behind a lost packet.
+    // Seat 7 misses the host, too, but its claim is held up behind a lost packet.
     world.seats[7].frozen = true;
     world.run_for(almost(ALL_PROBED_EVERY));
     assert!(world.issued(2).is_empty(), "it may be well");
@@ -389,7 +390,7 @@ fn a_member_silent_at_the_second_probe_is_not_waited_for() {
 }
 
 #[test]
-fn how_long_a_hosts_answers_take_is_learned_as_long_as_it_hosts() {
+fn a_hosts_answer_times_are_measured_with_every_pulse() {
     let mut world = World::with_members(1);
     let asked = world.probes_of(0).len();
     world.run_for(PULSE_EVERY.times(3));
@@ -397,7 +398,7 @@ fn how_long_a_hosts_answers_take_is_learned_as_long_as_it_hosts() {
 }
 
 #[test]
-fn a_far_host_that_is_asked_again_meanwhile_may_answer_the_first_question() {
+fn an_answer_to_the_first_of_two_probes_counts() {
     let mut world = World::with_members(3);
     let line: Vec<_> = (0..3).collect();
     world.name_members(0, &line);
@@ -416,11 +417,11 @@ fn a_far_host_that_is_asked_again_meanwhile_may_answer_the_first_question() {
 }
 
 #[test]
-fn a_doubted_host_is_asked_at_once_and_one_that_answers_keeps_its_term() {
+fn a_doubt_has_the_host_probed_before_the_claims_come() {
     let mut world = World::with_members(8);
     let line: Vec<_> = (0..8).collect();
     world.name_members(0, &line);
-    // The others died with it, or are about to.
+    // Five other members died with the host, or are about to die.
     for dead in [1, 2, 3, 4, 5] {
         world.seats[dead].frozen = true;
     }
@@ -440,7 +441,7 @@ fn a_doubted_host_is_asked_at_once_and_one_that_answers_keeps_its_term() {
 #[test]
 fn a_member_that_hears_the_host_again_withdraws_its_claim() {
     let mut world = World::with_members(3);
-    // Its answer is later than allowed.
+    // The host's answer comes too late.
     world.seats[0].frozen = true;
     world.claim_for(1, 2, 1);
     world.run_for(millis(100));
@@ -458,7 +459,7 @@ fn a_member_that_hears_the_host_again_withdraws_its_claim() {
 }
 
 #[test]
-fn a_claim_of_long_ago_is_not_taken_back_by_a_doubt() {
+fn a_doubt_does_not_withdraw_an_expired_claim() {
     let mut world = World::with_members(3);
     world.claim_for(1, 2, 1);
     world.run_for(CLAIM_COUNTS_FOR + millis(1));
@@ -484,7 +485,7 @@ fn two_claimants_wait_for_the_host_when_others_answer() {
 }
 
 #[test]
-fn a_host_that_has_just_answered_and_is_gone_is_not_said_to_live() {
+fn a_host_that_answered_and_disconnected_is_replaced() {
     let mut world = World::with_members(3);
     world.claim(1, 2);
     assert_eq!(world.events(1).last(), Some(&denied(2, Denial::HostIsAlive)));

@@ -1,4 +1,4 @@
-//! A directory's events for the logs: who entered, and how long a session was without its host.
+//! A directory's events for logs: which peers entered, and how long a session was without its host.
 
 use samovar_directory::limits::PROBE_WITHIN;
 use samovar_directory::{HostChange, Note};
@@ -20,7 +20,7 @@ impl World {
 }
 
 #[test]
-fn every_entry_is_noted() {
+fn every_entry_into_a_game_is_noted() {
     let mut world = World::with_members(2);
     world.drop_socket(1);
     world.run_for(seconds(2));
@@ -33,9 +33,9 @@ fn every_entry_is_noted() {
 }
 
 #[test]
-fn a_host_whose_connection_ended_is_missed_from_then_on() {
+fn recovery_time_counts_from_the_end_of_the_connection() {
     let mut world = World::with_members(3);
-    // A claim before the reserve is on disk waits for that.
+    // A claim waits until the reserve is on disk.
     world.disk_works = false;
     world.kill(0);
     world.run_for(millis(300));
@@ -46,7 +46,7 @@ fn a_host_whose_connection_ended_is_missed_from_then_on() {
 }
 
 #[test]
-fn a_host_that_most_miss_is_missed_from_the_first_claim_on() {
+fn recovery_time_counts_from_the_first_claim() {
     let mut world = World::with_members(4);
     world.name_members(0, &[0, 1, 2, 3]);
     world.seats[0].frozen = true;
@@ -59,7 +59,7 @@ fn a_host_that_most_miss_is_missed_from_the_first_claim_on() {
 }
 
 #[test]
-fn a_host_that_does_not_answer_is_silent_and_one_that_does_is_not_missed() {
+fn a_host_change_is_noted_only_if_the_probe_times_out() {
     let mut world = World::with_members(4);
     world.name_members(0, &[0, 1, 2, 3]);
     world.miss(1, 2);
@@ -73,7 +73,7 @@ fn a_host_that_does_not_answer_is_silent_and_one_that_does_is_not_missed() {
 }
 
 #[test]
-fn a_hand_over_costs_no_time_and_a_host_that_stays_is_no_change() {
+fn a_hand_over_has_no_recovery_time() {
     let mut world = World::with_members(2);
     world.claim(0, 2);
     assert_eq!(world.host_changes(), [], "it renewed its term");

@@ -40,7 +40,7 @@ fn a_fifth_stranger_of_an_address_waits_for_a_place() {
 }
 
 #[test]
-fn an_address_waits_with_thirty_two_and_others_wait_too() {
+fn at_most_32_connections_of_an_address_wait_for_a_place() {
     let mut world = World::with_members(1);
     for _ in 0..36 {
         join_from(&mut world, 7);
@@ -75,7 +75,7 @@ fn a_peer_unnamed_for_30_s_gives_way_in_a_full_game() {
 }
 
 #[test]
-fn a_stranger_gives_way_to_one_of_its_own_address() {
+fn an_old_stranger_gives_way_to_one_of_its_address() {
     let mut world = World::with_members(1);
     let other = join_from(&mut world, 1);
     let four = [0; 4].map(|_| join_from(&mut world, 7));
@@ -86,7 +86,7 @@ fn a_stranger_gives_way_to_one_of_its_own_address() {
 }
 
 #[test]
-fn places_for_returning_are_not_for_strangers() {
+fn places_for_returning_members_are_not_for_strangers() {
     let mut world = World::with_members(2);
     world.directory.set_quota(Quota { connections_per_game: 6, ..Quota::default() });
     let warrant = world.warrant(0);
@@ -108,7 +108,7 @@ fn places_for_returning_are_not_for_strangers() {
 }
 
 #[test]
-fn a_reloaded_page_has_a_place_in_a_full_game_and_one_only() {
+fn a_reloaded_page_gets_exactly_one_place_in_a_full_game() {
     let mut world = World::with_members(2);
     world.directory.set_quota(Quota { connections_per_game: 6, ..Quota::default() });
     let pass = world.seats[1].client.pass().expect("entered");
@@ -122,7 +122,7 @@ fn a_reloaded_page_has_a_place_in_a_full_game_and_one_only() {
     let second = world.raw_enter_from(Some(Origin(0)), rejoin.clone());
     assert!(is_in(&world, second));
     assert_eq!(world.closed.get(&first), Some(&CloseReason::Replaced));
-    // A named peer keeps its seat, even if another shows that pass again.
+    // A named peer keeps its place, even if another connection shows the same pass again.
     let peers = vec![world.peer(0), world.raw_peer(second)];
     world.name_peers(0, peers);
     let third = world.raw_enter_from(Some(Origin(0)), rejoin);
@@ -130,7 +130,7 @@ fn a_reloaded_page_has_a_place_in_a_full_game_and_one_only() {
 }
 
 #[test]
-fn a_pass_waits_for_a_dormant_game_once() {
+fn a_pass_has_one_place_among_those_that_wait() {
     let mut world = World::with_members(2);
     let pass = world.seats[1].client.pass().expect("entered");
     (0..2).for_each(|i| world.kill(i));
@@ -142,7 +142,7 @@ fn a_pass_waits_for_a_dormant_game_once() {
 }
 
 #[test]
-fn messages_and_effects_of_strangers_are_marked() {
+fn messages_caused_by_strangers_are_marked_as_theirs() {
     let mut world = World::with_members(2);
     let stranger = join_from(&mut world, 7);
     let (host, member) = (world.peer(0), world.seats[1].conn.expect("connected"));

@@ -1,4 +1,4 @@
-//! A question counts as asked when it has left the relay (PROTOCOL §5.5).
+//! The time of a probe begins when the probe has left the relay (PROTOCOL §5.5).
 
 use samovar_directory::limits::{PROBE_WITHIN, PROBE_WITHIN_OF_FAR};
 use samovar_wire::relay::ToRelay;
@@ -7,7 +7,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::world::{World, almost, millis, term};
 
-/// A game of four whose host answers nothing by itself; one member misses it.
+/// A game of four whose host answers nothing by itself, and one member misses it. Also returns the number of the
+/// host's probe.
 fn missed() -> (World, u64) {
     let mut world = World::with_members(4);
     world.directory.set_reports_probes(true);
@@ -39,7 +40,7 @@ fn a_host_is_not_silent_while_its_probe_waits_in_the_relay() {
 }
 
 #[test]
-fn a_probe_that_never_leaves_ends_all_the_same() {
+fn a_probe_that_never_leaves_the_relay_still_times_out() {
     let (mut world, _) = missed();
     world.run_for(almost(PROBE_WITHIN_OF_FAR));
     assert!(world.issued(2).is_empty());

@@ -18,7 +18,7 @@ impl World {
         self.add(PROTOCOL_VERSION, PARAMS, Purpose::Rejoin(code("TEA"), pass))
     }
 
-    /// The page of a member goes, and may come back.
+    /// The page of a member is unloaded, and may come back.
     fn go_away(&mut self, i: usize) {
         let now = self.now;
         self.seats[i].client.go_away(now);
@@ -37,7 +37,7 @@ fn two_named() -> World {
 }
 
 #[test]
-fn the_first_of_those_who_all_went_founds_the_game_anew() {
+fn the_first_member_to_return_founds_the_game_anew() {
     let mut world = two_named();
     let (first, passes) = (world.warrant(0), [world.pass(0), world.pass(1)]);
     world.go_away(0);
@@ -53,7 +53,7 @@ fn the_first_of_those_who_all_went_founds_the_game_anew() {
 }
 
 #[test]
-fn a_farewell_for_good_counts_like_one_for_a_while() {
+fn leaving_for_good_vacates_a_game_like_going_away() {
     let mut world = two_named();
     let pass = world.pass(1);
     let now = world.now;
@@ -62,7 +62,7 @@ fn a_farewell_for_good_counts_like_one_for_a_while() {
     world.go_away(1);
     let bob = world.rejoin(pass);
     assert!(world.is_in(bob));
-    // When all have left for good the code waits for no member.
+    // When all members have left for good, the code is free at once.
     let mut world = two_named();
     for i in 0..2 {
         world.seats[i].client.leave(now);
@@ -73,7 +73,7 @@ fn a_farewell_for_good_counts_like_one_for_a_while() {
 }
 
 #[test]
-fn strangers_wait_two_seconds_for_those_who_went() {
+fn strangers_wait_two_seconds_for_departed_members() {
     let mut world = two_named();
     let pass = world.pass(0);
     world.go_away(0);
@@ -89,7 +89,7 @@ fn strangers_wait_two_seconds_for_those_who_went() {
 }
 
 #[test]
-fn after_two_seconds_anybody_may_found_the_game() {
+fn any_peer_may_found_a_vacated_game_after_two_seconds() {
     let mut world = two_named();
     let pass = world.pass(0);
     world.go_away(0);
@@ -137,7 +137,7 @@ fn a_returning_member_waits_for_others_that_may_play_on() {
 }
 
 #[test]
-fn no_peer_that_the_code_was_kept_for_is_refused() {
+fn members_that_wait_for_a_kept_code_enter_one_game() {
     let mut world = two_named();
     let passes = [world.pass(0), world.pass(1)];
     world.kill(0);
@@ -159,7 +159,7 @@ fn the_only_returning_member_begins_its_game_anew() {
     let mut world = two_named();
     let (pass, session) = (world.pass(0), world.warrant(0).session);
     world.go_away(0);
-    // The other goes while the first has come back and is no member yet.
+    // The other member goes after the first has come back, and before a host names the first.
     let ann = world.rejoin(pass);
     assert!(world.is_in(ann) && world.warrant(ann).host != world.peer(ann));
     world.go_away(1);
@@ -174,7 +174,7 @@ fn the_only_returning_member_begins_its_game_anew() {
 }
 
 #[test]
-fn a_pass_of_another_session_or_key_is_worth_no_more_than_none() {
+fn a_foreign_or_forged_pass_counts_as_none() {
     let mut world = two_named();
     let other = world.add(PROTOCOL_VERSION, PARAMS, Purpose::Create(Some(code("MILK"))));
     let passes = [world.pass(other), PeerPass { peer: PeerId(77), ..world.pass(0) }];
@@ -197,7 +197,7 @@ fn a_member_back_at_a_restarted_relay_waits_twelve_seconds() {
     let (pass, before) = (world.pass(0), world.warrant(0));
     world.kill(1);
     world.kill_relay();
-    // Its page was loaded anew: the relay is of a newer release.
+    // The member's page is loaded anew, for example because the relay was updated.
     world.kill(0);
     world.start_relay();
     world.run_for(seconds(2));

@@ -1,4 +1,5 @@
-//! A warrant in reserve: given when the host's connection closes, adopted by members that miss the host.
+//! A warrant in reserve: the relay gives it when the host's connection closes, and members that miss the host adopt
+//! it.
 
 use samovar_directory::ClientEvent;
 use samovar_directory::limits::PROBE_WITHIN;
@@ -9,7 +10,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::world::{World, denied, millis, seconds, term};
 
-/// The terms that a member was given in reserve, with their hosts, by seat.
+/// The terms in reserve that a seat was told of, with their hosts.
 fn reserves(world: &mut World, i: usize) -> Vec<(Term, PeerId)> {
     let events = world.events(i);
     let reserve = |event: &ClientEvent| match event {
@@ -27,7 +28,7 @@ fn named(count: usize) -> World {
 }
 
 #[test]
-fn when_the_hosts_connection_closes_all_hear_who_is_next_in_its_line_and_nobody_hosts_yet() {
+fn closing_the_hosts_connection_tells_all_of_the_reserve() {
     let mut world = named(4);
     world.name_members(0, &[0, 2, 1, 3]);
     world.kill(0);
@@ -39,7 +40,7 @@ fn when_the_hosts_connection_closes_all_hear_who_is_next_in_its_line_and_nobody_
 }
 
 #[test]
-fn one_member_that_misses_the_host_begins_the_reserve_for_all() {
+fn one_claim_begins_the_reserve_for_all_members() {
     let mut world = named(3);
     world.kill(0);
     world.claim_for(2, 2, 1);
@@ -49,7 +50,7 @@ fn one_member_that_misses_the_host_begins_the_reserve_for_all() {
 }
 
 #[test]
-fn a_strangers_claim_does_not_begin_it_while_it_is_on_its_way_to_disk() {
+fn a_strangers_claim_does_not_begin_an_unwritten_reserve() {
     let mut world = named(3);
     let stranger = world.join("TEA");
     world.disk_works = false;
@@ -64,7 +65,7 @@ fn a_strangers_claim_does_not_begin_it_while_it_is_on_its_way_to_disk() {
 }
 
 #[test]
-fn a_hosts_statement_shows_that_its_reserve_began() {
+fn a_member_list_of_the_reserve_host_begins_the_reserve() {
     let mut world = named(3);
     world.kill(0);
     let (conn, line) = (world.seats[1].conn.expect("connected"), [1, 2].map(|i| world.peer(i)));
@@ -73,7 +74,7 @@ fn a_hosts_statement_shows_that_its_reserve_began() {
 }
 
 #[test]
-fn a_host_that_is_back_before_it_was_missed_goes_on_in_a_later_term() {
+fn a_host_back_before_it_was_missed_gets_a_later_term() {
     let mut world = named(3);
     world.drop_socket(0);
     world.run_for(seconds(5));
@@ -85,7 +86,7 @@ fn a_host_that_is_back_before_it_was_missed_goes_on_in_a_later_term() {
 }
 
 #[test]
-fn when_the_next_in_line_is_gone_as_well_the_one_after_it_is_next() {
+fn a_gone_reserve_host_is_replaced_by_the_next_in_line() {
     let mut world = named(4);
     world.kill(0);
     world.kill(1);
@@ -96,7 +97,7 @@ fn when_the_next_in_line_is_gone_as_well_the_one_after_it_is_next() {
 }
 
 #[test]
-fn a_relay_that_restarted_knows_what_was_in_reserve_and_who_goes_on() {
+fn a_restarted_relay_knows_the_reserve_and_the_present_host() {
     let mut world = named(3);
     world.seats[0].cut = true;
     world.drop_socket(0);
@@ -139,7 +140,7 @@ fn a_returning_member_is_told_that_the_host_lost_the_relay() {
 }
 
 #[test]
-fn a_host_that_enters_meanwhile_is_not_reported_gone() {
+fn a_host_that_is_about_to_enter_is_not_reported_gone() {
     let mut world = World::with_members(4);
     let host = world.peer(0);
     world.kill_relay();
@@ -156,7 +157,7 @@ fn a_host_that_enters_meanwhile_is_not_reported_gone() {
 }
 
 #[test]
-fn a_member_back_under_the_reserve_shows_that_it_began() {
+fn a_member_that_resumes_under_the_reserve_begins_it() {
     let mut world = named(3);
     world.kill(0);
     let events = world.events(1);
@@ -168,7 +169,7 @@ fn a_member_back_under_the_reserve_shows_that_it_began() {
     assert_eq!(world.warrant(2).host, world.peer(1));
 }
 
-/// The host's connection breaks and is back before the disk has what is to be in reserve.
+/// The host's connection breaks, and the host is back before the reserve is on disk.
 fn back_before_the_disk() -> World {
     let mut world = named(5);
     world.disk_works = false;
@@ -181,8 +182,8 @@ fn back_before_the_disk() -> World {
 }
 
 #[test]
-fn one_claim_does_not_depose_a_host_that_is_back_before_the_reserve_is_on_disk() {
-    // A member's claim, and the host's own, which renews its term.
+fn a_host_back_before_its_reserve_is_written_is_not_deposed() {
+    // The claim is a member's, or the host's own, which renews its term.
     for i in [4, 0] {
         let mut world = back_before_the_disk();
         world.claim_for(i, 2, i);
@@ -194,12 +195,12 @@ fn one_claim_does_not_depose_a_host_that_is_back_before_the_reserve_is_on_disk()
 }
 
 #[test]
-fn a_former_host_that_is_back_first_does_not_undo_a_reserve_that_began_before_the_restart() {
+fn a_former_host_that_is_back_first_undoes_no_begun_reserve() {
     let mut world = named(4);
     world.seats[0].cut = true;
     world.drop_socket(0);
     world.settle();
-    // The same members as before, so that the disk hears of the term alone.
+    // The list names the same members as before, so the record changes by the term alone.
     world.name_members(1, &[0, 1, 2, 3]);
     world.claim_for(2, 2, 1);
     assert_eq!((world.warrant(3).term, world.warrant(3).host), (term(2), world.peer(1)));
@@ -216,9 +217,10 @@ fn a_former_host_that_is_back_first_does_not_undo_a_reserve_that_began_before_th
     assert_eq!(world.warrant(2).host, world.peer(1), "whom the relay had announced");
 }
 
-/// One of four is to host, and the remaining members live under its term when the relay has restarted.
+/// One member of four got the reserve. When the relay restarts, this member and two others have adopted it, and the
+/// former host comes back first.
 #[test]
-fn a_begun_reserve_is_learnt_while_the_game_is_being_written() {
+fn a_begun_reserve_is_learnt_while_the_record_is_written() {
     let mut world = named(4);
     world.seats[0].cut = true;
     world.drop_socket(0);
@@ -249,7 +251,7 @@ fn a_begun_reserve_is_learnt_while_the_game_is_being_written() {
 }
 
 #[test]
-fn a_new_host_that_is_here_is_not_awaited() {
+fn a_new_host_that_is_connected_is_not_awaited() {
     let mut world = named(4);
     world.kill(0);
     world.kill_relay();
@@ -268,7 +270,7 @@ fn a_new_host_that_is_here_is_not_awaited() {
 }
 
 #[test]
-fn a_removed_member_neither_hears_of_nor_begins_the_reserve() {
+fn a_removed_member_is_not_told_of_the_reserve() {
     let mut world = named(5);
     world.name_members(0, &[0, 1, 2, 3]);
     world.seats[0].cut = true;
@@ -283,7 +285,7 @@ fn a_removed_member_neither_hears_of_nor_begins_the_reserve() {
 }
 
 #[test]
-fn a_reserve_is_begun_for_nobody_who_is_not_back() {
+fn a_claim_does_not_begin_the_reserve_of_an_absent_host() {
     let mut world = named(4);
     world.kill(0);
     world.kill_relay();
@@ -295,7 +297,7 @@ fn a_reserve_is_begun_for_nobody_who_is_not_back() {
 }
 
 #[test]
-fn missing_the_reserve_host_begins_its_term_and_claims_the_next() {
+fn a_claim_against_the_reserve_host_also_begins_its_term() {
     let mut world = named(3);
     world.kill(0);
     world.seats[1].frozen = true;
@@ -306,7 +308,7 @@ fn missing_the_reserve_host_begins_its_term_and_claims_the_next() {
 }
 
 #[test]
-fn a_claim_for_another_than_the_reserve_host_is_answered() {
+fn a_claim_for_another_than_the_reserve_host_is_denied() {
     let mut world = named(3);
     world.kill(0);
     world.events(2);
@@ -316,9 +318,9 @@ fn a_claim_for_another_than_the_reserve_host_is_answered() {
     assert_eq!(world.events(2), [ClientEvent::Issued(warrant), denied(2, Denial::Stale)]);
 }
 
-/// Two warrants were in reserve one after the other, and the first has begun without the relay's knowledge.
+/// Two warrants were in reserve, one after the other. The first has begun without the relay's knowledge.
 #[test]
-fn a_relay_that_restarted_learns_that_a_reserve_before_the_last_began() {
+fn a_restarted_relay_learns_that_an_earlier_reserve_began() {
     let mut world = named(4);
     world.kill(0);
     let events = world.events(3);

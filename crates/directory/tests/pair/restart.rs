@@ -13,7 +13,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::world::{PARAMS, World, almost, code, denied, listing, millis, seconds, term};
 
 #[test]
-fn the_host_registers_again_and_a_newcomer_joins_the_same_code() {
+fn a_game_returns_to_a_restarted_relay_under_its_code() {
     let mut world = World::with_members(3);
     let now = world.now;
     world.seats[0].client.set_listing(now, listing(3));
@@ -28,7 +28,7 @@ fn the_host_registers_again_and_a_newcomer_joins_the_same_code() {
     for (i, peer) in peers.into_iter().enumerate() {
         assert_eq!(world.peer(i), peer);
         let mut events = world.events(i);
-        // A member that is back before the host is told that the host is not.
+        // A member that is back before the host is told that the host has no connection.
         events.pop_if(|event| i > 0 && *event == ClientEvent::Gone(peers[0]));
         assert!(events.ends_with(&[ClientEvent::Lost, ClientEvent::Restored]), "{events:?}");
     }
@@ -37,7 +37,7 @@ fn the_host_registers_again_and_a_newcomer_joins_the_same_code() {
 }
 
 #[test]
-fn a_relay_that_restarted_is_told_again_who_is_a_member() {
+fn a_restarted_relay_is_told_the_members_again() {
     let mut world = World::with_members(3);
     world.name_members(0, &[0, 1, 2]);
     world.kill_relay();
@@ -54,7 +54,7 @@ fn a_relay_that_restarted_is_told_again_who_is_a_member() {
 }
 
 #[test]
-fn a_newcomer_to_a_restored_game_that_stays_away_is_told_after_a_while() {
+fn a_newcomer_is_refused_if_no_member_comes_back_in_time() {
     let mut world = World::with_members(1);
     world.kill_relay();
     world.seats[0].cut = true;
@@ -95,8 +95,9 @@ fn the_code_of_a_restored_game_is_kept_for_a_minute() {
     assert_eq!(world.events(0), [ClientEvent::Restored]);
 }
 
-/// A game of three whose relay restarts. Only one comes back while the others are cut off; it names these members and
-/// leaves. The code is kept for the others, which are all back when they are cut off no more.
+/// A game of three whose relay restarts. Only seat `back` comes back, because the others are cut off. It names
+/// `members`, if there are any, and leaves. The code is kept for the others, which all come back once they can connect
+/// again.
 fn only_one_is_back_and_leaves(back: usize, members: Option<&[usize]>) {
     let mut world = World::with_members(3);
     world.name_members(0, &[0, 1, 2]);
@@ -123,18 +124,18 @@ fn only_one_is_back_and_leaves(back: usize, members: Option<&[usize]>) {
 }
 
 #[test]
-fn the_code_of_a_restored_game_is_kept_when_the_only_one_that_came_back_leaves() {
+fn a_restored_code_is_kept_when_the_first_to_return_leaves() {
     only_one_is_back_and_leaves(2, None);
 }
 
-/// The others voted for another host while the relay was away, and the previous host removed them all.
+/// While the relay was away, the others voted for another host, and the previous host removed them all.
 #[test]
-fn the_code_of_a_restored_game_is_kept_when_its_host_says_that_it_is_alone_and_leaves() {
+fn a_restored_code_is_kept_when_a_lone_host_leaves() {
     only_one_is_back_and_leaves(0, Some(&[0]));
 }
 
 #[test]
-fn a_game_that_has_been_back_for_long_enough_frees_its_code_at_once() {
+fn a_game_that_has_long_been_back_frees_its_code_at_once() {
     let mut world = World::with_members(1);
     world.name_members(0, &[0]);
     world.kill_relay();
@@ -149,7 +150,7 @@ fn a_game_that_has_been_back_for_long_enough_frees_its_code_at_once() {
 }
 
 #[test]
-fn terms_go_on_where_they_were_before_the_restart() {
+fn terms_continue_from_where_they_were_before_a_restart() {
     let mut world = World::with_members(3);
     world.kill(0);
     world.claim(1, 2);
@@ -211,7 +212,7 @@ fn a_host_that_does_not_come_back_is_replaced_after_its_grace() {
 }
 
 #[test]
-fn a_game_whose_sockets_all_broke_for_a_moment_is_listed_again() {
+fn a_game_is_listed_again_after_all_its_sockets_broke() {
     let mut world = World::with_members(2);
     world.drop_socket(0);
     world.drop_socket(1);
@@ -223,7 +224,7 @@ fn a_game_whose_sockets_all_broke_for_a_moment_is_listed_again() {
 }
 
 #[test]
-fn the_later_of_two_restored_games_keeps_their_code() {
+fn the_later_of_two_restored_games_keeps_the_shared_code() {
     let mut world = World::with_members(2);
     let first = world.warrant(0).session;
     (0..2).for_each(|i| world.kill(i));
@@ -253,7 +254,7 @@ fn a_session_is_forgotten_a_day_after_its_last_connection() {
 }
 
 #[test]
-fn a_relay_that_lost_its_disk_takes_the_terms_that_members_show() {
+fn a_relay_without_its_disk_takes_the_terms_members_show() {
     let mut world = World::with_members(3);
     world.outvote(&[1, 2], 2, 2);
     assert_eq!(world.warrant(0).host, world.peer(2));
@@ -278,7 +279,7 @@ fn a_relay_that_lost_its_disk_takes_the_terms_that_members_show() {
 }
 
 #[test]
-fn a_pass_or_warrant_that_the_relay_did_not_sign_for_this_session_is_refused() {
+fn a_pass_or_warrant_not_signed_for_the_session_is_refused() {
     let mut world = World::with_members(1);
     let warrant = world.warrant(0);
     let (own, forger) = (Signatory::new(&world.secret), Signatory::new(&[66; 32]));

@@ -12,7 +12,7 @@ use crate::world::{World, millis, seconds};
 const SEATS: usize = 5;
 const STEPS: usize = 120;
 
-/// One host per term, and no peer hears of a term that is not on disk.
+/// Checks that each term has one host, and that no peer hears of a term before it is on disk.
 fn check(world: &mut World, hosts: &mut BTreeMap<(SessionId, Term), PeerId>) {
     for (_, message) in std::mem::take(&mut world.said) {
         let warrant = match message {
@@ -42,7 +42,7 @@ fn act(world: &mut World, number: u64) {
         6 if world.relay_up && number >> 16 & 3 == 0 => world.kill_relay(),
         6 | 7 if !world.relay_up => world.start_relay(),
         _ => {
-            // Two or three of them miss the host, and most want the same candidate; or the host claims itself.
+            // Up to three seats claim the next term, mostly for the same candidate. The host may be one of them.
             let wanted = world.seats[(number >> 24) as usize % SEATS].client.peer();
             let now = world.now;
             for seat in world.seats.iter_mut().filter(|seat| !seat.frozen).skip(i % 3).take(3) {
@@ -55,7 +55,7 @@ fn act(world: &mut World, number: u64) {
     world.settle();
 }
 
-/// The number of terms in the run.
+/// Runs one seed. Returns the number of terms in the run.
 fn soak(seed: u8) -> usize {
     let mut world = World::with_members(SEATS);
     let mut hosts = BTreeMap::new();
@@ -66,7 +66,7 @@ fn soak(seed: u8) -> usize {
         world.run_for(millis(entropy.number() % 1_500));
         check(&mut world, &mut hosts);
     }
-    // Everything heals; then all are in the game under one warrant, the highest ever given.
+    // All failures end. Then all seats are in the game under one warrant, the highest ever given.
     world.disk_works = true;
     world.write();
     if !world.relay_up {
@@ -88,7 +88,7 @@ fn soak(seed: u8) -> usize {
 }
 
 #[test]
-fn one_host_per_term_through_any_sequence_of_failures_and_one_warrant_after_them() {
+fn each_term_has_one_host_through_any_failures() {
     let terms: usize = (0..60).map(soak).sum();
     assert!(terms > 60 * 6, "only {terms} terms: the failures hide what they should test");
 }

@@ -1,4 +1,4 @@
-//! Attacks by peers that only joined: membership is what the host has named (PROTOCOL §5.5).
+//! Attacks by peers that only joined. The members are the peers that the host has named (PROTOCOL §5.5).
 
 use samovar_directory::ClientEvent;
 use samovar_directory::limits::{CODE_KEPT_FOR, REJOIN_WAIT, RESTORED_WAIT, RETURNS_WITHIN};
@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::world::{World, almost, code, denied, millis, seconds, term};
 
 #[test]
-fn fifty_joiners_who_come_back_first_get_no_term() {
+fn fifty_joiners_that_come_back_first_get_no_term() {
     let mut world = World::with_members(3);
     let joiners: Vec<_> = (0..50).map(|_| world.join("TEA")).collect();
     world.kill_relay();
@@ -18,7 +18,7 @@ fn fifty_joiners_who_come_back_first_get_no_term() {
     joiners.iter().for_each(|&i| world.miss(i, joiners[0]));
     world.run_for(seconds(5));
     assert_eq!(world.directory.usage().members, 0, "a peer that only joined lists no game");
-    // Once a member is back they are in the game again, and have no vote.
+    // Once a member is back, the joiners are in the game again, and have no vote.
     world.seats[2].cut = false;
     world.run_for(CODE_KEPT_FOR + seconds(5));
     assert!(joiners.iter().all(|&i| world.seats[i].client.is_entered()));
@@ -52,7 +52,7 @@ fn two_old_passes_do_not_win_a_lone_hosts_game() {
     }
     world.seats[0].cut = false;
     world.run_for(seconds(10));
-    // The same while the game lives and its host's connection is broken.
+    // The same holds while the game lives and its host's connection is broken.
     let conns = back(&mut world);
     world.seats[0].cut = true;
     world.drop_socket(0);
@@ -84,7 +84,7 @@ fn a_joiner_that_is_back_first_enters_with_the_first_member() {
     }
     assert!(world.seats[joiner].client.is_entered() && world.peer(joiner) == peer);
     assert_eq!(world.directory.usage().awaiting, 0);
-    // Where the game is founded anew it is no peer of it.
+    // When the game is founded anew, the joiner has no id in the new session.
     world.kill_relay();
     let pass = world.seats[1].client.pass().expect("entered");
     (0..2).for_each(|i| world.kill(i));
@@ -126,7 +126,7 @@ fn a_joiners_pass_does_not_found_a_vacated_game() {
     let again = world.warrant(member);
     assert!(again.session != first.session && again.host == world.peer(member));
     assert_eq!(world.warrant(waits), again);
-    // Nor does it begin anew a game that lives and whose members have left.
+    // A joiner's pass does not take over a live game either, when its members have left.
     let mut world = World::with_members(2);
     let joiner = world.join("TEA");
     let before = world.warrant(joiner);
@@ -139,7 +139,7 @@ fn a_joiners_pass_does_not_found_a_vacated_game() {
 }
 
 #[test]
-fn an_abandoned_game_goes_to_the_newcomer_after_fifteen_seconds() {
+fn a_newcomer_hosts_an_abandoned_game_after_15_seconds() {
     let mut world = World::with_members(1);
     let newcomer = world.join("TEA");
     world.kill(0);
@@ -171,7 +171,7 @@ fn an_abandoned_game_goes_to_a_former_member_before_newcomers() {
 }
 
 #[test]
-fn of_former_members_the_hosts_successor_founds_the_game_anew() {
+fn the_first_former_member_in_line_takes_over_the_game() {
     for order in [[0, 1, 2], [0, 2, 1]] {
         let mut world = World::with_members(3);
         world.name_members(0, &order);
@@ -188,7 +188,7 @@ fn of_former_members_the_hosts_successor_founds_the_game_anew() {
 }
 
 #[test]
-fn a_member_that_comes_back_ends_the_wait_of_strangers() {
+fn a_member_that_comes_back_keeps_strangers_from_hosting() {
     let mut world = World::with_members(2);
     let stranger = world.join("TEA");
     world.seats[1].cut = true;
@@ -213,7 +213,7 @@ fn a_removed_member_has_no_vote() {
     assert_eq!(world.events(3), [denied(2, Denial::NotAMember)]);
     world.claim_for(1, 2, 1);
     assert!(world.issued(2).is_empty(), "one of three");
-    // It brings the game back to a relay that restarted, and still has no vote.
+    // The removed member brings the game back to a restarted relay, and still has no vote.
     world.kill_relay();
     (1..3).for_each(|i| world.seats[i].cut = true);
     world.start_relay();
@@ -236,7 +236,7 @@ fn a_removed_member_founds_the_game_anew_when_all_have_gone() {
     world.settle();
     let again = world.rejoin(pass);
     assert_eq!(world.warrant(again).host, world.peer(again));
-    // A relay that restarted knows it, too.
+    // A restarted relay knows the removed member, too.
     let mut world = World::with_members(3);
     let pass = world.seats[2].client.pass().expect("entered");
     world.name_members(0, &[0, 1]);

@@ -26,7 +26,7 @@ fn a_claim_that_makes_a_majority_gets_the_term() {
 }
 
 #[test]
-fn all_who_miss_the_host_claim_for_one_candidate_and_none_is_denied() {
+fn claims_for_the_candidate_that_hosts_are_not_denied() {
     let mut world = World::with_members(4);
     world.seats[0].frozen = true;
     world.disk_works = false;
@@ -39,7 +39,7 @@ fn all_who_miss_the_host_claim_for_one_candidate_and_none_is_denied() {
 }
 
 #[test]
-fn the_first_of_two_claims_for_two_candidates_counts() {
+fn the_first_of_two_claims_for_different_candidates_wins() {
     let mut world = World::with_members(3);
     world.seats[0].frozen = true;
     world.disk_works = false;
@@ -97,7 +97,7 @@ fn a_term_is_on_disk_before_anybody_hears_of_it() {
 }
 
 #[test]
-fn a_claimant_that_dies_before_its_term_is_on_disk_leaves_the_next_term_to_others() {
+fn others_get_the_term_after_that_of_a_dead_claimant() {
     let mut world = World::with_members(3);
     world.seats[0].frozen = true;
     world.disk_works = false;
@@ -140,7 +140,7 @@ fn a_frozen_host_is_replaced_when_the_probe_times_out() {
 }
 
 #[test]
-fn a_probe_that_finds_no_candidate_connected_gives_the_term_to_nobody() {
+fn no_term_is_given_while_no_candidate_is_connected() {
     let mut world = World::with_members(3);
     world.seats[0].frozen = true;
     world.kill(2);
@@ -178,7 +178,7 @@ fn a_frozen_host_whose_connection_closes_is_replaced_at_once() {
 }
 
 #[test]
-fn nobody_else_can_answer_for_the_host() {
+fn only_the_host_can_answer_its_probe() {
     let mut world = World::with_members(4);
     world.seats[0].frozen = true;
     world.claim(1, 2);
@@ -194,7 +194,7 @@ fn nobody_else_can_answer_for_the_host() {
 }
 
 #[test]
-fn one_member_that_claims_without_end_neither_deposes_nor_overloads_the_host() {
+fn endless_claims_neither_depose_nor_overload_the_host() {
     let mut world = World::with_members(3);
     let conns = [1, 2].map(|i| world.seats[i].conn.expect("connected"));
     let claim = ToRelay::Claim(term(2), world.peer(1));
@@ -208,9 +208,9 @@ fn one_member_that_claims_without_end_neither_deposes_nor_overloads_the_host() {
     let probes = world.said.iter().filter(|(_, message)| matches!(message, FromRelay::Probe(_)));
     let (to_host, to_others): (Vec<_>, Vec<_>) = probes.partition(|(conn, _)| *conn == host);
     assert!(to_host.len() <= 100, "{} probes in ten seconds", to_host.len());
-    // As often as all are asked, and four times each to measure its answers.
+    // Each of the two others is probed whenever all are, and four more times to measure its answers.
     assert!(to_others.len() <= 2 * (10_000 / 150 + 4), "{} probes of two others", to_others.len());
-    // A faster claimant breaks the limit on messages.
+    // A claimant that sends faster exceeds the limit on messages.
     for _ in 0..500 {
         world.raw_send(conns[1], &claim);
     }
@@ -218,7 +218,7 @@ fn one_member_that_claims_without_end_neither_deposes_nor_overloads_the_host() {
 }
 
 #[test]
-fn a_claim_of_an_old_term_is_answered_with_the_warrant_of_the_new_one() {
+fn a_claim_of_a_wrong_term_gets_the_present_warrant() {
     let mut world = World::with_members(3);
     world.kill(0);
     world.claim(1, 2);
@@ -236,7 +236,7 @@ fn a_claim_of_an_old_term_is_answered_with_the_warrant_of_the_new_one() {
 #[test]
 fn a_host_that_comes_back_on_a_new_connection_is_probed_there() {
     let mut world = World::with_members(3);
-    // The old socket is dead for the host alone; the relay has not noticed.
+    // Only the host notices that the old socket is dead; the relay does not.
     let (now, older) = (world.now, world.seats[0].conn.take().expect("connected"));
     world.seats[0].lose_socket(now);
     world.run_for(millis(200));
@@ -251,7 +251,7 @@ fn a_host_that_comes_back_on_a_new_connection_is_probed_there() {
 }
 
 #[test]
-fn the_new_host_lists_the_game_at_once_and_the_former_no_longer() {
+fn a_new_hosts_listing_replaces_the_former_hosts_at_once() {
     let mut world = World::with_members(3);
     for i in 0..3 {
         let now = world.now;
@@ -265,7 +265,7 @@ fn the_new_host_lists_the_game_at_once_and_the_former_no_longer() {
 }
 
 #[test]
-fn a_host_far_away_is_given_the_time_that_its_answers_take() {
+fn a_far_host_gets_the_time_that_its_answers_take() {
     // All members are 200 ms away from the relay and back; two of five miss the host for a moment, and no other
     // answers.
     for (trip, is_kept) in [(millis(200), true), (millis(60), false)] {
@@ -298,7 +298,7 @@ fn a_host_far_away_is_given_the_time_that_its_answers_take() {
 }
 
 #[test]
-fn a_claim_of_another_term_than_was_given_is_answered() {
+fn a_claim_of_another_term_than_the_given_one_is_denied() {
     let mut world = World::with_members(5);
     world.seats[0].frozen = true;
     world.disk_works = false;
@@ -325,13 +325,13 @@ fn between_equal_candidates_the_unexpired_claim_wins() {
 }
 
 #[test]
-fn a_host_that_comes_back_is_asked_again_where_it_is() {
+fn a_probe_to_a_dead_connection_is_repeated_on_the_new_one() {
     let mut world = World::with_members(4);
-    // An answer of theirs would cause another question.
+    // Their answers would cause another probe.
     (2..4).for_each(|i| world.seats[i].frozen = true);
     world.seats[0].frozen = true;
     world.claim_for(1, 2, 1);
-    // The probe went to a connection that only the relay takes for open.
+    // The probe went to a dead connection that the relay takes for open.
     let now = world.now;
     world.seats[0].conn = None;
     world.seats[0].frozen = false;

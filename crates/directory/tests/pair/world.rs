@@ -51,20 +51,20 @@ pub(crate) struct Seat {
     pub(crate) conn: Option<ConnId>,
     pub(crate) events: Vec<ClientEvent>,
     pub(crate) over: bool,
-    /// It neither reads nor runs.
+    /// Whether its process stands still: it neither reads nor runs.
     pub(crate) frozen: bool,
-    /// Its sockets cannot be opened.
+    /// Whether its sockets cannot be opened.
     pub(crate) cut: bool,
-    /// It misses its host and repeats its claim.
+    /// Set while the seat misses its host and repeats its claim.
     missing: Option<Missing>,
-    /// The client's name for `conn`, and the socket that it has moved from.
+    /// The client's id for the socket of `conn`, and below it the socket that the client has moved from.
     socket: SocketId,
     former: Option<(SocketId, ConnId)>,
     unread: Vec<(SocketId, Vec<u8>)>,
 }
 
 impl Seat {
-    /// The connection of a socket of the client's.
+    /// The connection of one of the client's sockets.
     fn conn_of(&self, socket: SocketId) -> Option<ConnId> {
         let former = self.former.filter(|former| former.0 == socket).map(|former| former.1);
         if socket == self.socket { self.conn } else { former }
@@ -111,7 +111,7 @@ pub(crate) struct World {
     pub(crate) closed: BTreeMap<ConnId, CloseReason>,
     /// Every message of the relay to any connection.
     pub(crate) said: Vec<(ConnId, FromRelay)>,
-    /// All events for the logs.
+    /// The directory's events for logs.
     pub(crate) notes: Vec<Note>,
     next_conn: u64,
     starts: u8,
@@ -194,7 +194,7 @@ impl World {
         self.raw_of(None)
     }
 
-    /// The same, from an origin.
+    /// A connection from an origin, without a client behind it.
     pub(crate) fn raw_of(&mut self, origin: Option<Origin>) -> ConnId {
         self.next_conn += 1;
         let conn = ConnId(self.next_conn);
@@ -204,7 +204,7 @@ impl World {
         conn
     }
 
-    /// The same, of the relay itself.
+    /// A connection of the relay's own, without a client behind it.
     pub(crate) fn raw_of_own(&mut self) -> ConnId {
         self.next_conn += 1;
         let conn = ConnId(self.next_conn);
@@ -304,7 +304,7 @@ impl World {
         self.settle();
     }
 
-    /// Members depose a host that answers the relay, by claiming again when its answer does not count any more.
+    /// Members depose a host that answers the relay: they claim again once its answer no longer counts.
     pub(crate) fn outvote(&mut self, members: &[usize], n: u64, candidate: usize) {
         members.iter().for_each(|&i| self.claim_for(i, n, candidate));
         self.run_for(ALIVE_HOLDS + millis(1));
@@ -315,7 +315,7 @@ impl World {
         }
     }
 
-    /// A seat misses its host from now on, until there is another.
+    /// A seat misses its host from now on, until another peer hosts.
     pub(crate) fn miss(&mut self, i: usize, candidate: usize) {
         let (host, candidate) = (self.warrant(i).host, self.peer(candidate));
         self.seats[i].missing = Some(Missing { host, candidate, next_claim: self.now });

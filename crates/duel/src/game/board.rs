@@ -7,15 +7,15 @@ use super::kinds::{SCOREBOARD, SCOREBOARD_TRAITS};
 use crate::scores::{FIELDS, Scoreboard};
 
 /// The scoreboard as this peer knows it: at the host the truth, elsewhere the last readable state. It outlives the
-/// object, so a new host that finds none goes on with its own.
+/// object, so a new host that finds no scoreboard object continues with its own copy.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     pub(super) rows: Scoreboard,
-    /// The object that the rows are from, and its state.
+    /// The object that the rows come from, with its stamp and revision.
     source: Option<(ObjectId, Stamp, u64)>,
-    /// This peer writes: it hosts, and has read its predecessor's scoreboard.
+    /// Whether this peer writes the scoreboard: it hosts, and has read its predecessor's.
     is_writer: bool,
-    /// The scoreboard that it wrote last.
+    /// The scoreboard that this peer wrote last.
     written: Option<Scoreboard>,
 }
 
@@ -43,7 +43,7 @@ impl Board {
         if boards().count() == 1 && boards().all(|object| self.source == Some(state(object))) {
             return;
         }
-        // After a change of host there may briefly be two. The one with more progress is newer.
+        // After a change of host there may briefly be two scoreboards. The one with more progress is newer.
         let Some((rows, source)) = best(boards()) else { return };
         self.source = Some(source);
         self.rows = rows;
@@ -64,7 +64,7 @@ impl Board {
                 TakeOver::Done
             }
             Some((id, false)) => {
-                // A former host that still lives owns it. Its objects are the host's to give.
+                // A former host, still a member, owns the scoreboard. As the host, this peer grants it to itself.
                 let _ = session.edit(now).grant(id, me);
                 TakeOver::Waiting
             }
@@ -90,7 +90,7 @@ impl Board {
         }
         for (index, field) in self.rows.to_fields().iter().enumerate() {
             if session.edit(now).set(id, index, field).is_err() {
-                // This peer no longer owns it; the next step reads the one that counts.
+                // This peer no longer owns the object. The next step reads the scoreboard that counts.
                 self.is_writer = false;
                 return;
             }
@@ -98,8 +98,8 @@ impl Board {
         self.written = Some(self.rows.clone());
     }
 
-    /// Leaves one scoreboard of this host. There is a second when a member reports late one of a predecessor that
-    /// only it had seen; the one with more progress stays.
+    /// Destroys all but one of this host's scoreboards; the one with the most progress stays. There is a second one
+    /// when a member reports late a predecessor's scoreboard that no other member had seen.
     fn settle_doubles(&mut self, now: Time, session: &mut Session) {
         let me = session.me();
         let own =
@@ -117,7 +117,7 @@ impl Board {
         let kept = self.source.map(|(id, ..)| id);
         let others: Vec<_> = own().map(Object::id).filter(|&id| Some(id) != kept).collect();
         for id in others {
-            // It is this peer's by the lines above.
+            // This cannot fail: the lines above found only this peer's objects.
             let _ = session.edit(now).destroy(id);
         }
     }
@@ -144,7 +144,7 @@ fn rows(object: &Object) -> Option<Scoreboard> {
     Scoreboard::from_fields(&fields).ok()
 }
 
-/// The readable scoreboard with the most progress, of equals the one with the lowest id.
+/// The readable scoreboard with the most progress; among equals, the one with the lowest id.
 fn best<'a>(boards: impl Iterator<Item = &'a Object>) -> Option<(Scoreboard, (ObjectId, Stamp, u64))> {
     let readable = boards.filter_map(|object| Some((rows(object)?, state(object))));
     readable.max_by_key(|(rows, (id, ..))| (rows.progress(), std::cmp::Reverse(*id)))

@@ -1,9 +1,9 @@
-//! The sugar bowl in the duel: drivers tell their touches, and all decide alike which was first.
+//! The sugar bowl in the duel: drivers announce their touches, and all peers decide alike which touch was first.
 //!
-//! Each peer takes the first touch of a bowl that the time-stamp order delivers: the order of the touches, not of the
-//! messages, so the nearer connection does not win. A touch that the order reports as late counts only while no
-//! player has the bowl. The host turns its decision into points, once, since the bowl's number is on the scoreboard
-//! with the points; the next host does so with the touches it was told.
+//! Each peer counts the first touch of a bowl in time-stamp order. That is the order of the touches, not of the
+//! messages, so a faster connection is no advantage. A touch that the order reports as late counts only while no
+//! player has the bowl. The host turns its decision into points. It does so once, since the scoreboard holds the
+//! bowl's number beside the points. A new host does the same with the touches that it has received.
 
 use samovar_session::{Delivery, SendError, Session, Target};
 use samovar_wire::{SortedMap, Time};
@@ -16,11 +16,11 @@ use crate::player::PlayerKey;
 use crate::teapot::TOP_SPEED;
 use crate::word::Word;
 
-/// How long a taken bowl may stay without points before it stands there again, in microseconds: a new host may not
-/// have known of the touch.
+/// If the taker of a bowl gets no points in this time, in microseconds, the bowl stands on the table again: a new
+/// host may not know of the touch.
 const UNCREDITED: u64 = 6_000_000;
 
-/// How far from the bowl a teapot may be shown that claims a touch, besides the way it can have driven since.
+/// A teapot that claims a touch may be shown this far from the bowl, plus the distance that it can have driven since.
 const TOLERANCE: f32 = 4.0;
 
 /// The delay of the first bowl after the first match began, or after a time without bowls, in microseconds.
@@ -29,16 +29,16 @@ const FIRST_AFTER: u64 = 3_000_000;
 /// This peer's knowledge of bowls besides the scoreboard.
 #[derive(Debug, Default)]
 pub(super) struct Bowls {
-    /// The latest bowl taken, by the order.
+    /// The latest taking of a bowl, according to the time-stamp order.
     taken: Option<Grab>,
-    /// The number of the latest that the feed told of; `None` until the scoreboard is known.
+    /// The number of the latest taken bowl that the feed has announced; `None` until the scoreboard is known.
     told: Option<u32>,
-    /// The touches told for the players that this peer drives: bowl and time.
+    /// The last touch that this peer has announced for each player it drives: the bowl's number and the time.
     said: SortedMap<PlayerKey, (u32, u64)>,
 }
 
 impl Duel {
-    /// The taking of the last bowl that this peer knows.
+    /// The latest taking of a bowl that this peer knows of.
     pub fn last_grab(&self) -> Option<Grab> {
         let credited = self.board.rows.bowl.last_grab();
         self.bowls.taken.into_iter().chain(credited).max_by_key(|grab| grab.bowl)
@@ -54,7 +54,7 @@ impl Duel {
         (bowl.is_there(time) && !is_taken).then(|| bowl.position())
     }
 
-    /// Tells a touch if a teapot that this peer drives is over the bowl.
+    /// Announces a touch if the teapot of `player`, which this peer drives, is over the bowl.
     pub(super) fn touch_bowl(&mut self, tick: Tick, session: &mut Session, player: PlayerKey, at: Vec2) {
         let bowl = self.board.rows.bowl;
         if self.bowl(tick.time).is_none() || !bowl.is_touched_from(at) {
@@ -69,7 +69,8 @@ impl Duel {
             session.send(Target::All, Delivery::Timestamp(Time::from_micros(at)), &word.encode())
         };
         let sent = match send(&word, tick.time) {
-            // A packet that left at this moment promised a little later time.
+            // A packet sent at this moment has promised the others nothing older than a slightly later time; use that
+            // time.
             Err(SendError::TooOld(bound)) => {
                 word = Word::Touched { player, bowl: bowl.number, at: bound.as_micros() };
                 send(&word, bound.as_micros())
@@ -78,19 +79,20 @@ impl Duel {
         };
         match sent {
             Ok(()) => {}
-            // It is tried again in the next step.
+            // The next step tries again.
             Err(_) => return,
         }
         self.bowls.said.insert(player, (bowl.number, tick.time));
     }
 
-    /// A touch delivered in its turn, or late.
+    /// Handles a touch that the time-stamp order delivers, or reports as late.
     pub(super) fn on_touch(&mut self, time: u64, grab: Grab) {
-        // A late touch may lie ahead, by a clock that jumped or lies.
+        // A late touch may claim a time in the future, since its sender's clock may jump or the sender may lie.
         let grab = Grab { at: grab.at.min(time), ..grab };
         let (bowl, taken) = (&self.board.rows.bowl, self.bowls.taken);
         let pause = u64::from(self.board.rows.course.stakes.bowl_seconds) * 1_000_000;
-        // A missing bowl cannot be touched. The scoreboard here may be one bowl behind, when the one on it is taken.
+        // A bowl that is not on the table cannot be touched. At a peer other than the host, the scoreboard may still
+        // name the previous bowl, which is taken.
         let is_known = if grab.bowl == bowl.number {
             bowl.is_there(grab.at)
         } else {
@@ -111,7 +113,8 @@ impl Duel {
         }
     }
 
-    /// Whether a teapot can have been there, as far as this peer sees; a player off the table may have been.
+    /// Whether the player's teapot can have been at the bowl, as far as this peer sees. A player that is off the
+    /// table now may have been.
     fn is_near_bowl(&self, time: u64, grab: Grab) -> bool {
         let bowl = &self.board.rows.bowl;
         let Some(seen) = self.picture.iter().find(|seen| seen.player == grab.player) else { return true };
@@ -121,7 +124,7 @@ impl Duel {
             || distance(seen.motion.position, bowl.position()) <= TOLERANCE + driven
     }
 
-    /// Tells of a bowl that is taken by the scoreboard, if that was not told.
+    /// Announces the last taken bowl on the scoreboard, if the feed has not announced it.
     pub(super) fn follow_bowl(&mut self) {
         if !self.board.is_known() {
             return;
@@ -144,7 +147,7 @@ impl Duel {
         }
     }
 
-    /// At the host: points for the bowl that was taken, and the next one.
+    /// At the host: gives the points for a taken bowl, and places the next one.
     pub(super) fn keep_bowl(&mut self, tick: Tick) {
         let rows = &self.board.rows;
         let pause = u64::from(rows.course.stakes.bowl_seconds) * 1_000_000;

@@ -1,9 +1,9 @@
 //! The cube objects as this peer sees them: which of them fly, and what each struck.
 //!
-//! Every peer sweeps every cube, so that a cube ends on each screen where it meets something there. Only the host's
-//! sweep counts. Only the shooter, the owner, destroys a cube, and not too early: the verdict may be lost with a host
-//! that told it only to the shooter. So a cube stays until it has been over for some time under one host, whatever
-//! the scoreboard shows, and the next host can judge it again.
+//! Every peer sweeps every cube, so that a cube ends on each screen where it meets something on that screen. Only the
+//! host's sweep counts. Only the owner of a cube, its shooter, destroys it, and not too early: a host that is lost
+//! may have told its decision to the shooter alone. So a cube stays until its flight has been over for some time
+//! under one host, whatever the scoreboard shows. The next host can then decide about it again.
 
 use samovar_session::Session;
 use samovar_wire::sorted::sort_by_key;
@@ -22,33 +22,34 @@ use crate::scores::Scoreboard;
 use crate::state::LAUNCH;
 use crate::teapot::TOP_SPEED;
 
-/// How long a shooter keeps a cube whose flight has ended, and at least under each host, in microseconds. A host that
-/// steps once a second, and heard of the cube late, has swept it by then. A host that died is missed by then, and the
-/// session is suspended until it has a successor.
+/// How long a shooter keeps a cube after the end of its flight, and after each change of host, in microseconds. In
+/// this time, a host that steps once a second and heard of the cube late has swept it. If a host dies, its members
+/// miss it in this time, and the session is suspended until it has a new host.
 const KEPT_FOR: u64 = 2_000_000;
 
-/// How far from the shooter's teapot, as it is shown here, a cube may begin, besides what the teapot can have driven.
+/// A cube may begin this far from the shooter's teapot, as this peer shows it, plus the distance that the teapot can
+/// have driven.
 const LAUNCH_TOLERANCE: f32 = 3.0;
 
-/// How long the news of a hit may take to the struck player, who fires until then, in microseconds.
+/// How long the news of a hit may take to reach the struck player, in microseconds. Until then that player may fire.
 const NEWS_TAKES: u64 = 400_000;
 
-/// Events about older cubes are not news: this peer has just joined, or slept. In microseconds.
+/// Impacts longer ago than this are not announced: this peer has just joined, or slept. In microseconds.
 const NEWS_FOR: u64 = 1_000_000;
 
 /// One cube whose field could be read.
 #[derive(Debug)]
 struct Track {
     launch: Launch,
-    /// The session time at which this peer heard of it.
+    /// The session time at which this peer heard of the cube.
     heard_at: u64,
-    /// Its shot follows the rules, and its owner speaks for the shooter.
+    /// Whether the shot follows the rules and the owner speaks for the shooter.
     is_accepted: bool,
     swept_to: u64,
     impact: Option<Impact>,
-    /// The host has decided about it.
+    /// Whether the host has decided about the cube.
     is_counted: bool,
-    /// When its flight ends at the latest, teapots not considered.
+    /// The session time at which the flight ends if the cube strikes no teapot.
     ends_at: u64,
 }
 
@@ -73,10 +74,10 @@ pub(super) struct Flying<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Cubes {
     tracks: SortedMap<ObjectId, Track>,
-    /// Accepted shots, for as long as another one can come too soon after or before them. The trigger's lock bounds
-    /// them to a dozen for each shooter.
+    /// Accepted shots: the shooter and the time. Each is kept while another shot can still arrive that is too close
+    /// to it in time. The cooldown bounds them to about a dozen for each shooter.
     shots: Vec<(PlayerKey, u64)>,
-    /// Since when the present host judges, in session time.
+    /// The session time since which the present host decides hits.
     pub(super) judged_since: u64,
 }
 
@@ -89,8 +90,8 @@ pub(super) struct Scenery<'a> {
 }
 
 impl Cubes {
-    /// Follows the session's objects. A cube that is not plausible yet is checked again: news of its shooter may
-    /// arrive after it.
+    /// Follows the session's objects. A cube that is not plausible yet is checked again in the next step: news of its
+    /// shooter may arrive after the cube.
     pub(super) fn refresh(&mut self, session: &Session, scenery: Scenery<'_>) {
         let time = scenery.time;
         self.shots.retain(|&(_, at)| at.saturating_add(LIFETIME + CLOCK_TOLERANCE) >= time);
@@ -119,7 +120,7 @@ impl Cubes {
         }
     }
 
-    /// This peer fired.
+    /// Adds a cube that this peer fired.
     pub(super) fn add_own(&mut self, id: ObjectId, launch: Launch, time: u64) {
         self.shots.push((launch.shooter, launch.launched_at));
         self.tracks.insert(id, Track { is_accepted: true, ..Track::new(launch, time) });
@@ -151,8 +152,8 @@ impl Cubes {
         }
     }
 
-    /// At the host: the cubes that struck a teapot at `since` or later, by the time of the impact, and were not
-    /// decided yet.
+    /// At the host: takes the cubes that struck a teapot at `since` or later and are not decided yet, sorted by the
+    /// time of the impact.
     pub(super) fn take_strikes(&mut self, since: u64) -> Vec<(Launch, PlayerKey, u64)> {
         let mut strikes = Vec::new();
         for track in self.tracks.values_mut().filter(|track| track.is_accepted && !track.is_counted) {
@@ -166,7 +167,8 @@ impl Cubes {
         strikes
     }
 
-    /// Destroys this peer's cubes whose time is up; none while no peer decides.
+    /// Destroys this peer's cubes whose time is up. It destroys none while the session is suspended, since then no
+    /// host decides hits.
     pub(super) fn tidy(&self, now: Time, session: &mut Session, time: u64) {
         if session.suspension(now).is_some() {
             return;
@@ -177,7 +179,7 @@ impl Cubes {
         let over = own.map(samovar_session::Object::id);
         let over: Vec<_> = over.filter(|id| self.tracks.get(id).is_none_or(is_over)).collect();
         for id in over {
-            // It is this peer's, or was a moment ago; its owner will tidy up.
+            // If the cube has another owner by now, this fails, and that owner destroys the cube.
             let _ = session.edit(now).destroy(id);
         }
     }
@@ -189,14 +191,14 @@ impl Cubes {
     }
 }
 
-/// Whether the trigger's lock was open. Cubes come in any order, so the shots before and after count.
+/// Whether the shot keeps the cooldown. Cubes arrive in any order, so shots before and after it count.
 fn is_after_cooldown(shots: &[(PlayerKey, u64)], launch: &Launch) -> bool {
     shots.iter().all(|&(shooter, at)| {
         shooter != launch.shooter || at.abs_diff(launch.launched_at) >= COOLDOWN - COOLDOWN_TOLERANCE
     })
 }
 
-/// Whether the shooter's teapot can have been there and could fire.
+/// Whether the shooter's teapot can have been at the launch, and was on the table.
 fn is_plausible(track: &Track, scenery: Scenery<'_>) -> bool {
     let launch = &track.launch;
     let Some(shooter) = scenery.seen.iter().find(|each| each.player == launch.shooter) else { return false };
@@ -206,7 +208,8 @@ fn is_plausible(track: &Track, scenery: Scenery<'_>) -> bool {
         (news..strike.at.saturating_add(OUT_FOR)).contains(&launch.launched_at)
     });
     let [x, y, _] = launch.position;
-    // The teapot's later way widens nothing, or a cube would only have to wait for its shooter.
+    // Only the driving until this peer heard of the cube counts. Otherwise any false cube would become plausible with
+    // time.
     let driven = TOP_SPEED * seconds(track.heard_at.abs_diff(launch.launched_at));
     let reach = SPOUT_REACH + LAUNCH_TOLERANCE + driven;
     !was_out && distance([x, y], shooter.motion.position) <= reach

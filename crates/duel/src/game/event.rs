@@ -1,4 +1,4 @@
-//! Events of the duel, for eye and ear. Nothing depends on them: a missed event is a missed sound.
+//! Events of the duel, to show or to play sounds for. No behaviour depends on them: a missed event is a missed sound.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use samovar_session::Departure;
 use crate::plane::{Vec2, Vec3};
 use crate::player::{PlayerKey, PlayerName};
 
-/// Events that may wait; the oldest are dropped beyond it.
+/// The most events that may wait; beyond this the oldest are dropped.
 const WAITING_MAX: usize = 256;
 
-/// Something to show or to let hear.
+/// Something to show or to play a sound for.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum DuelEvent {
@@ -20,7 +20,7 @@ pub enum DuelEvent {
         player: PlayerKey,
         /// The name to show.
         name: PlayerName,
-        /// Whether it came back to its seat.
+        /// Whether the member came back to its seat.
         is_back: bool,
     },
     /// A member is gone; its seat waits for it.
@@ -29,7 +29,7 @@ pub enum DuelEvent {
         player: PlayerKey,
         /// The name to show.
         name: PlayerName,
-        /// The way it left.
+        /// The way in which the member left.
         departure: Departure,
     },
     /// A cube left a spout.
@@ -39,7 +39,7 @@ pub enum DuelEvent {
         /// The place.
         position: Vec3,
     },
-    /// A cube broke on something, here on this screen. Whether it scored is another event.
+    /// A cube broke on something on this peer's screen. [`HitScored`](DuelEvent::HitScored) tells of hits that count.
     Shattered {
         /// The place.
         position: Vec3,
@@ -55,7 +55,7 @@ pub enum DuelEvent {
         /// Where the struck teapot is shown.
         position: Vec2,
     },
-    /// A player has the sugar bowl.
+    /// A player has taken the sugar bowl.
     BowlTaken {
         /// The player.
         by: PlayerKey,
@@ -66,18 +66,18 @@ pub enum DuelEvent {
         /// Where the teapot is shown.
         position: Vec2,
     },
-    /// A match begins; scores have begun anew.
+    /// A match begins; all scores begin anew.
     MatchBegan {
         /// The number of the match.
         number: u32,
-        /// Its first moment, in microseconds of session time; the same for all.
+        /// The first moment of the match, in microseconds of session time; the same for all.
         at: u64,
     },
     /// A match is over.
     MatchEnded {
         /// The number of the match.
         number: u32,
-        /// Its last moment, in microseconds of session time; the same for all.
+        /// The last moment of the match, in microseconds of session time; the same for all.
         at: u64,
         /// The winner; `None` when no player has a point.
         winner: Option<PlayerKey>,

@@ -1,8 +1,8 @@
 //! The host's part of the duel: the scoreboard, the robots, and the teapots of absent members.
 //!
-//! All of it is derived anew from the objects and the view at each step, so that a new host goes on from there.
-//! Absent members are ghosts: their teapots are parked, drawn but untouchable, until they come back and are granted
-//! them, or until their seats expire and the teapots are removed.
+//! Each step derives all of this anew from the objects and the view, so that a new host continues from there. The
+//! teapots of absent members are ghosts: parked, and drawn but untouchable. When a member comes back, the host grants
+//! it its teapot. When its seat expires, the host removes the teapot.
 
 use samovar_session::{Session, State};
 use samovar_wire::view::SeatRecord;
@@ -26,19 +26,20 @@ use crate::word::Word;
 /// The most robots of a duel.
 pub const ROBOTS_MAX: u8 = 8;
 
-/// How long a new host waits for its predecessor's objects that only others have seen, before it makes new ones.
+/// How long a new host waits before it makes missing objects: other members may still report objects of its
+/// predecessor that it has not seen.
 const SETTLING: Duration = Duration::from_millis(1_500);
 
-/// Robots look and steer at least this often, in microseconds, however rarely the host's page is drawn.
+/// Robots look and steer at least once in this time, in microseconds, however rarely the host's page is drawn.
 const ROBOT_STRETCH: u64 = 25_000;
 
-/// The longest time that robots make up for, in microseconds: a hidden page steps once a second.
+/// The longest time that robots catch up on in one step, in microseconds: a hidden page steps once a second.
 const ROBOT_ADVANCE_MAX: u64 = 1_200_000;
 
-/// How long the host waits for the word of a shot before it tells of its hit, in microseconds.
+/// How long the host waits for the message about a shot before it announces the shot's hit, in microseconds.
 const SHOT_AWAITED: u64 = 5_000_000;
 
-/// A host's state.
+/// The state that a peer keeps for the duel while it hosts.
 #[derive(Debug)]
 pub(super) struct Reign {
     since: Time,
@@ -68,7 +69,7 @@ pub(super) fn looks(record: &SeatRecord) -> (PlayerName, Glaze) {
     (PlayerName::new(&record.name), glaze_of(record.attributes))
 }
 
-/// Whether a seat is a player's.
+/// Whether a seat belongs to a player, not to a spectator.
 fn plays(record: &SeatRecord) -> bool {
     !is_spectator(record.attributes)
 }
@@ -80,7 +81,7 @@ fn robot_identity(number: u8) -> Identity {
 }
 
 impl Duel {
-    /// The host's work of a step.
+    /// Does the host's work in one step.
     pub(super) fn keep_house(&mut self, tick: Tick, session: &mut Session) {
         let Some(reign) = &self.reign else { return };
         let is_founder = session.term() == Term::FIRST;
@@ -97,7 +98,7 @@ impl Duel {
         }
     }
 
-    /// A founder begins with the robots of its configuration; any other host with those that it has inherited.
+    /// A founder begins with the robots of its configuration; any other host with the robots that it has inherited.
     fn begin_board(&mut self, tick: Tick, session: &mut Session, is_founder: bool) {
         let inherited = self.teapots.owned_by(session.me()).filter_map(|(_, player)| match player {
             PlayerKey::Robot(number) if number < ROBOTS_MAX => Some(number),
@@ -108,7 +109,7 @@ impl Duel {
         for number in robots {
             let Identity { driver, glaze, name } = robot_identity(number);
             let glaze = self.board.rows.glaze_for(driver, glaze);
-            // A robot without a row does not play.
+            // If no row is free, the robot does not play.
             let _ = self.board.rows.join(driver, name, glaze);
         }
         if is_founder {
@@ -117,7 +118,7 @@ impl Duel {
         self.board.create(tick.now, session);
     }
 
-    /// A row for every member that plays; none for a seat that is given up.
+    /// Gives a row to every member that plays, and removes the rows of seats that are given up.
     fn keep_rows(&mut self, session: &Session) {
         let rows = &mut self.board.rows;
         let is_seat =
@@ -135,7 +136,7 @@ impl Duel {
                 continue;
             }
             if rows.join(player, name.clone(), glaze).is_err() {
-                // All are taken: the player away longest gives up its row, then the last robot.
+                // All rows are taken: the player away longest gives up its row, or else the last robot does.
                 let away = session.view().seats().filter(|record| record.peer.is_none());
                 let away = away.filter(|record| rows.row(PlayerKey::Seat(record.seat.0)).is_some());
                 let longest =
@@ -151,7 +152,7 @@ impl Duel {
         }
     }
 
-    /// A teapot and a mind for every robot on the scoreboard, and for no other.
+    /// Gives every robot on the scoreboard a teapot and a mind, and removes the teapots of all other robots.
     fn keep_robots(&mut self, tick: Tick, session: &mut Session, is_settled: bool) {
         let Some(reign) = &mut self.reign else { return };
         let me = session.me();
@@ -160,7 +161,7 @@ impl Duel {
             let Some(number) = robot_number(player) else { continue };
             let counts = self.teapots.of(player).is_some_and(|(chosen, _)| chosen == id);
             if !rows.contains(&number) || !counts {
-                // It is this peer's by the line above.
+                // This cannot fail: `owned_by` found only teapots of this peer.
                 let _ = session.edit(tick.now).destroy(id);
             }
         }
@@ -176,11 +177,12 @@ impl Duel {
                             .insert(number, Driver { pilot, mind: mind(self.config.seed, session, number) });
                     }
                 }
-                // A former host that still lives drives it.
+                // A former host, still a member, drives the robot. As the host, this peer grants the teapot to
+                // itself.
                 Some((id, track)) if session.view().has(track.owner) => {
                     let _ = session.edit(tick.now).grant(id, me);
                 }
-                // A dead host's objects are on their way here.
+                // The session is about to give a dead host's objects to this host.
                 Some(_) => {}
                 None if !is_settled => {}
                 None => {
@@ -195,11 +197,12 @@ impl Duel {
         }
     }
 
-    /// The teapots that the host keeps for others: granted back, parked, or removed.
+    /// Grants back, parks or removes the teapots that the host keeps for others.
     fn keep_absent(&self, tick: Tick, session: &mut Session) {
         let me = session.me();
         for id in self.picture.iter().filter(|seen| seen.is_ghost).map(|seen| seen.id) {
-            // A former host that is a member now kept it; a dead host's objects are on their way here.
+            // A former host, still a member, has kept this ghost, so this peer grants it to itself. A dead host's
+            // objects come to the new host without a grant.
             let owner = session.object(id).map(samovar_session::Object::owner);
             let is_kept = owner.is_some_and(|owner| owner != me && session.view().has(owner));
             if is_kept && session.granted_to(id).is_none() {
@@ -216,11 +219,11 @@ impl Duel {
             let record = session.view().seats().find(|record| record.seat.0 == number && plays(record));
             match record.map(|record| record.peer) {
                 Some(Some(peer)) if counts => {
-                    // Without a link to it there is no way to grant it; the next step tries again.
+                    // Without a link to the peer this fails; the next step tries again.
                     let _ = session.edit(tick.now).grant(id, peer);
                 }
                 Some(None) if counts => self.park(tick, session, id),
-                // Its seat is given up or a spectator's, or another teapot of the same player counts.
+                // The seat is given up or a spectator's, or another teapot of the same player counts.
                 _ => {
                     let _ = session.edit(tick.now).destroy(id);
                 }
@@ -228,7 +231,7 @@ impl Duel {
         }
     }
 
-    /// Stops a teapot without a driver, where it is shown.
+    /// Stops a teapot that has no driver, at the place where it is shown.
     fn park(&self, tick: Tick, session: &mut Session, id: ObjectId) {
         let Some(track) = self.teapots.track(id) else { return };
         let Some(object) = session.object(id) else { return };
@@ -242,7 +245,7 @@ impl Duel {
         let _ = session.edit(tick.now).set_state(id, &state);
     }
 
-    /// Lets the robots play.
+    /// Drives all robots, and fires their cubes.
     pub(super) fn drive_robots(&mut self, tick: Tick, session: &mut Session) {
         let Some(mut reign) = self.reign.take() else { return };
         for driver in reign.robots.values_mut() {
@@ -283,7 +286,7 @@ impl Duel {
         }
     }
 
-    /// The other teapots in play, as a robot sees them.
+    /// The teapots in play, without that of the player `but`, as a robot sees them.
     pub(super) fn rivals(&self, but: PlayerKey) -> Vec<Rival> {
         let others = self.picture.iter().filter(|seen| seen.player != but && seen.is_in_play());
         let points = |player| self.board.rows.row(player).map_or(0, |row| row.score);
@@ -301,7 +304,7 @@ impl Duel {
             .collect()
     }
 
-    /// Decides the hits that the sweeps have found, bowls and matches, and publishes the scores.
+    /// Decides the hits that the sweeps have found, decides about bowls and matches, and publishes the scores.
     pub(super) fn decide(&mut self, tick: Tick, session: &mut Session) {
         let Some(reign) = self.reign.as_ref().filter(|_| self.board.is_written_here()) else { return };
         for (launch, struck, at) in self.cubes.take_strikes(reign.hits_from) {
@@ -312,8 +315,9 @@ impl Duel {
         self.board.write(tick.now, session);
     }
 
-    /// Tells of hits on the scoreboard that were not told yet, including a predecessor's: all survivors have heard
-    /// the same words. A hit is told after its shot, so that no peer hears of it first.
+    /// Announces the hits on the scoreboard that were not announced yet, including a predecessor's: all remaining
+    /// members have received the same messages. A hit is announced after its shot, so that no peer hears of the hit
+    /// first.
     pub(super) fn announce_hits(&mut self, tick: Tick, session: &Session) {
         if self.reign.is_none() || !self.board.is_written_here() {
             return;
@@ -326,7 +330,7 @@ impl Duel {
                 PlayerKey::Robot(_) => false,
                 PlayerKey::Seat(seat) => session.view().members().any(|member| member.record.seat.0 == seat),
             };
-            // All have heard the last words of a player that is gone.
+            // When a player is gone, all have received its last messages, so its shot is not awaited.
             let may_follow = shooter_is_here && tick.time < at.saturating_add(SHOT_AWAITED);
             let waits = may_follow && !self.talk.knows_shot(shot);
             if !waits && !self.talk.knows_hit(shot) && self.talk.hear_struck(shot, tick.time) {
@@ -344,7 +348,7 @@ fn robot_number(player: PlayerKey) -> Option<u8> {
     }
 }
 
-/// A mind for a robot: another for each robot and each reign.
+/// Makes the mind of a robot, with a different seed for each robot and each term.
 fn mind(seed: u64, session: &Session, number: u8) -> Robot {
     let whims = session.term().0.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(number);
     Robot::new(seed.wrapping_add(whims))

@@ -1,4 +1,4 @@
-//! The kinds of objects of a duel, its agreed parameters, and how objects look to a script.
+//! The kinds of objects in a duel, its agreed parameters, and how scripts see the objects.
 
 use samovar_session::{Causality, Object, Orders, Rules, Schemas, TimeOrderConfig};
 use samovar_wire::object::{Orphan, Traits};
@@ -12,19 +12,20 @@ use crate::player::Glaze;
 use crate::state::{LAUNCH, TeapotState};
 use crate::warp::Warp;
 
-/// A teapot: updated in datagrams; when its owner goes, the host keeps it for the seat. A robot's goes with the host.
+/// A teapot: updated in packets that may be lost. When its owner goes, the host keeps it for the seat. A robot's
+/// teapot always passes to the new host.
 pub const TEAPOT: Kind = Kind(1);
 
-/// A sugar cube: written once; dies with its shooter.
+/// A sugar cube: written once, and destroyed when its shooter goes.
 pub const CUBE: Kind = Kind(2);
 
 /// The scoreboard: owned by the host, each change reliable and in order.
 pub const SCOREBOARD: Kind = Kind(3);
 
-/// Counts the versions of the rules and of the fields. Peers of different versions refuse each other.
+/// The version of the rules and of the fields. Peers of different versions refuse each other.
 const RULES_VERSION: u16 = 4;
 
-/// The bit of a member's attributes for a program as player.
+/// The bit of a member's attributes that says that a program plays.
 const IS_PROGRAM: u32 = 1 << 8;
 
 pub(super) const TEAPOT_TRAITS: Traits = Traits::of(TEAPOT);
@@ -33,13 +34,13 @@ pub(super) const CUBE_TRAITS: Traits = Traits { orphan: Orphan::Destroy, ..Trait
 pub(super) const SCOREBOARD_TRAITS: Traits =
     Traits { reliable: true, with_host: true, ..Traits::of(SCOREBOARD) };
 
-/// The schemas of a duel's objects: teapots of numbers and texts, everything else of texts.
+/// The schemas of a duel's objects: teapots have numbers and texts, all other objects have texts only.
 pub fn schemas() -> Schemas {
     Schemas::new().with(TeapotState::schema(TEAPOT))
 }
 
-/// The rules of a duel's session, and the orders of its messages: the feed is causal, the bowl goes by time stamp,
-/// matches are total. With `forks`, remaining members play on, alone or not.
+/// The rules of a duel's session, and the orders of its messages: the feed is in causal order, the bowl in time-stamp
+/// order, matches in total order. With `forks`, each side of a partition plays on without a majority.
 pub fn rules() -> Rules {
     let orders = Orders {
         causal: Some(Causality::Vector),
@@ -77,7 +78,7 @@ pub fn attributes(glaze: Glaze, is_program: bool) -> u32 {
     u32::from(glaze.number()) | if is_program { IS_PROGRAM } else { 0 }
 }
 
-/// The colour in a member's attributes. Any number is one.
+/// The colour in a member's attributes. Any attributes hold a valid colour.
 pub fn glaze_of(attributes: u32) -> Glaze {
     Glaze::new((attributes & 0xff) as usize)
 }
@@ -103,8 +104,8 @@ pub fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// Position and velocity at session time `at` of an object that has any, as far as its newest state tells: a teapot
-/// is extrapolated like on the screen but not smoothed.
+/// Position and velocity of an object at session time `at`, computed from its newest state; `None` if it has none. A
+/// teapot is extrapolated as on the screen but not smoothed.
 pub fn kinematics(object: &Object, at: Time) -> Option<(Vec3, Vec3)> {
     let time = at.as_micros();
     match object.traits().kind {
@@ -122,13 +123,13 @@ pub fn kinematics(object: &Object, at: Time) -> Option<(Vec3, Vec3)> {
     }
 }
 
-/// The motion of a teapot, if it is one.
+/// The motion of a teapot; `None` if the object is not a teapot or cannot be read.
 pub(super) fn motion_of(object: &Object) -> Option<Motion> {
-    // The numbers come first, whichever texts there are.
+    // The reader keeps numbers and texts apart, so the texts before the motion do not matter.
     Motion::decode(&mut object.reader()).ok()
 }
 
-/// The seat that a peer plays on, as far as this peer knows.
+/// The seat on which a peer plays, as far as this peer knows; `None` for a spectator.
 pub(super) fn seat_number(session: &samovar_session::Session, peer: PeerId) -> Option<u16> {
     let record = session.seat_of(peer)?;
     (!is_spectator(record.attributes)).then_some(record.seat.0)
@@ -142,7 +143,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn attributes_carry_a_colour_and_a_bit() {
+    fn attributes_carry_a_colour_and_the_program_bit() {
         for number in 0..GLAZES.len() {
             for program in [false, true] {
                 let attributes = attributes(Glaze::new(number), program);

@@ -1,7 +1,8 @@
 //! Matches in the duel: the host announces a beginning or an end, and all follow the announcement.
 //!
-//! The delivery in the total order counts, at the host too. If the former and the next host both end a match, all
-//! believe the first word in the order. The scoreboard lags behind the words and repeats them.
+//! An announcement takes effect when the total order delivers it, at the host too. If the former and the next host
+//! both end a match, all follow the first announcement in the order. The scoreboard changes later than the
+//! announcements, and repeats them.
 
 use samovar_session::{Delivery, SendError, Session, Target};
 
@@ -10,37 +11,38 @@ use crate::course::{Course, PLAYERS_MIN, Stage};
 use crate::player::PlayerKey;
 use crate::word::Word;
 
-/// How long the host waits for its own word in the order before it repeats it, in microseconds.
+/// If the order has not delivered the host's own announcement after this time, in microseconds, the host repeats it.
 const PATIENCE: u64 = 4_000_000;
 
-/// How long a scoreboard may be ahead of the words told here before one counts as missed.
+/// How long the scoreboard may be ahead of the announcements that this peer has received, in microseconds. After that
+/// an announcement counts as missed.
 const MISSED_AFTER: u64 = 3_000_000;
 
-/// The words told about matches.
+/// The announcements about matches that this peer has received.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// The newest word, for scoreboards that do not follow it yet.
+    /// The newest announcement, for scoreboards that do not follow it yet.
     word: Option<Word>,
-    /// Its meaning; from the scoreboard for later members.
+    /// The match as the newest announcement describes it. A member that joins later has it from the scoreboard.
     course: Option<Course>,
-    /// Since when the scoreboard knows something newer.
+    /// The session time since which the scoreboard is newer than the announcements.
     behind_since: Option<u64>,
-    /// This host's own word, and when.
+    /// The last announcement that this peer sent as the host, and when.
     said: Option<((u32, Stage), u64)>,
 }
 
 impl Duel {
-    /// The match that is played, as far as this peer was told.
+    /// The match that is played, as far as this peer knows.
     pub fn course(&self) -> Course {
         let told = self.told.course.filter(|told| told.progress() > self.board.rows.course.progress());
         told.unwrap_or(self.board.rows.course)
     }
 
-    /// A word in the total order.
+    /// Handles an announcement that the total order delivers.
     pub(super) fn on_match_word(&mut self, word: Word) {
         let shown = self.board.rows.course;
         let known = self.told.course.unwrap_or(shown);
-        // The stakes stand on the scoreboard, which may have come later.
+        // The stakes are only on the scoreboard, which may have arrived after the last announcement.
         let Some(course) = (Course { stakes: shown.stakes, ..known }).after(&word) else { return };
         self.told.course = Some(course);
         self.announce_match(&course);
@@ -56,7 +58,7 @@ impl Duel {
         }
     }
 
-    /// Makes the scoreboard on this screen follow the words; the host writes the same.
+    /// Makes this peer's scoreboard follow the announcements; the host writes the same to the object.
     pub(super) fn follow_match(&mut self, tick: Tick) {
         if let Some(word) = &self.told.word {
             self.board.rows.follow(word);
@@ -89,7 +91,7 @@ impl Duel {
         }
         match session.send(Target::All, Delivery::Stable, &word.encode()) {
             Ok(()) => self.told.said = Some((next.progress(), tick.time)),
-            // Rules without that order: the host's word counts at once.
+            // The session's rules lack this order, so the host's announcement takes effect at once.
             Err(SendError::NotInTheRules) => self.on_match_word(word),
             Err(_) => {}
         }

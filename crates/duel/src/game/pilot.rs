@@ -1,4 +1,4 @@
-//! Driving one teapot object: this player's own, and at the host those of the robots.
+//! Driving one teapot object: this player's own, or at the host a robot's.
 
 use samovar_session::{Object, Session, State};
 use samovar_wire::{ObjectId, Time};
@@ -20,28 +20,28 @@ pub(super) struct Pilot {
     pub(super) player: PlayerKey,
     teapot: Teapot,
     cooldown: Cooldown,
-    /// It waits to appear again.
+    /// Whether the teapot is off the table and waits to appear again.
     pub(super) is_out: bool,
-    /// The published state and its phase, kept so that a frame allocates nothing.
+    /// Buffers for the published state and its phase, so that a frame allocates nothing.
     state: State,
     phase: Vec<u8>,
 }
 
-/// A stretch of driving.
+/// A span of time in which a pilot drives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch<'a> {
-    /// How long it lasts, in microseconds.
+    /// The length of the span, in microseconds.
     pub(super) elapsed: u64,
-    /// Session time at its end, in microseconds.
+    /// Session time at the end of the span, in microseconds.
     pub(super) time: u64,
-    /// The phase that the scoreboard knows.
+    /// The player's phase according to the scoreboard.
     pub(super) phase: Phase,
     /// Where the other teapots in play are.
     pub(super) others: &'a [Vec2],
 }
 
 impl Pilot {
-    /// Goes on with an object from where it is shown.
+    /// Takes over an existing teapot at the place where it is shown.
     pub(super) fn take_up(object: ObjectId, player: PlayerKey, shown: &Motion, is_out: bool) -> Self {
         Self {
             object,
@@ -73,13 +73,13 @@ impl Pilot {
         Some(Self::take_up(object, player, &motion, false))
     }
 
-    /// Where the teapot is.
+    /// The teapot's motion; at rest while the teapot is off the table.
     pub(super) fn motion(&self) -> Motion {
         let motion = self.teapot.motion();
         if self.is_out { Motion { velocity: [0.0, 0.0], spin: 0.0, ..motion } } else { motion }
     }
 
-    /// Drives; returns the cube if one was fired.
+    /// Drives the teapot, and returns the cube if it fired one.
     pub(super) fn drive(&mut self, stretch: Stretch<'_>, controls: Controls) -> Option<Launch> {
         if !stretch.phase.is_on_table() {
             self.is_out = true;
@@ -94,14 +94,14 @@ impl Pilot {
         is_fired.then(|| Launch::from_spout(self.player, &self.motion(), stretch.time))
     }
 
-    /// Publishes the teapot's motion and phase. The session decides how often they travel.
+    /// Publishes the teapot's motion and phase. The session decides how often they are sent.
     pub(super) fn publish(&mut self, now: Time, session: &mut Session, phase: Phase) {
         let motion = self.motion();
         let Some(object) = session.object(self.object) else { return };
         self.phase.clear();
         phase.write(&mut self.phase);
         refill(&mut self.state, object, &motion, &self.phase);
-        // A peer that lost the object a moment ago finds out in the next step.
+        // If this peer has just lost the object, this fails, and the next step notices it.
         let _ = session.edit(now).set_state(self.object, &self.state);
     }
 }
@@ -114,11 +114,12 @@ pub(super) fn refill(state: &mut State, object: &Object, motion: &Motion, phase:
     state.text(phase);
 }
 
-/// The first place of a player: its own preferred one, unless another teapot is near.
+/// A player's first spawn point: its preferred one, unless another teapot is near.
 ///
-/// The farthest place from all would be the same for players that join at once and do not see each other yet.
+/// The spawn point farthest from all others would be the same for all players that join at once and do not see each
+/// other yet.
 fn first_place(player: PlayerKey, others: &[Vec2]) -> Spawn {
-    // A step that shares no factor with the number of places visits all of them, far apart.
+    // Steps of 5 share no factor with the number of spawn points, so they visit all of them, far apart.
     let places = (0..SPAWN_POINTS).map(|step| TEA_TABLE.spawn(5 * (player.preference() + step)));
     let mut free = places
         .filter(|place| others.iter().all(|&other| distance(place.position, other) >= 5.0 * BODY_RADIUS));

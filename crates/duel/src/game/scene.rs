@@ -20,12 +20,12 @@ const GHOST_FOR: u64 = 10_000_000;
 /// How far ahead of the last step a scene is drawn at most, in seconds.
 const AHEAD_MAX: f32 = 0.1;
 
-/// One picture's worth of the duel.
+/// The duel as one picture shows it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scene {
     /// Session time, in microseconds.
     pub time: u64,
-    /// One teapot for each driver, by driver; none of a player who has been away for 10 s.
+    /// One teapot for each driver, sorted by driver, without those of players who have been away for 10 s.
     pub teapots: Vec<TeapotView>,
     /// The cubes in flight.
     pub cubes: Vec<CubeView>,
@@ -48,15 +48,15 @@ pub struct TeapotView {
     pub name: PlayerName,
     /// Red, green and blue of the glaze, from 0 to 255.
     pub glaze: [u8; 3],
-    /// The shown motion: warped if another peer drives it.
+    /// The shown motion: smoothed ([`warp`](crate::warp)) if another peer drives the teapot.
     pub motion: Motion,
-    /// A teapot that was hit is off the table; do not draw its motion.
+    /// The phase. A teapot that was hit is off the table; do not draw its motion.
     pub phase: Phase,
-    /// Its player is away: it is parked, and nothing touches it.
+    /// Whether the player is away. The teapot is then parked, and nothing touches it.
     pub is_ghost: bool,
-    /// This peer's player drives it.
+    /// Whether this peer's player drives the teapot.
     pub is_me: bool,
-    /// A program drives it.
+    /// Whether a program drives the teapot.
     pub is_robot: bool,
 }
 
@@ -67,9 +67,9 @@ pub struct CubeView {
     pub id: ObjectId,
     /// The player that fired it.
     pub shooter: PlayerKey,
-    /// Its centre.
+    /// The cube's centre.
     pub position: Vec3,
-    /// Its velocity, in units per second.
+    /// The cube's velocity, in units per second.
     pub velocity: Vec3,
 }
 
@@ -86,15 +86,15 @@ pub struct Standing {
     pub score: u16,
     /// How often this player was hit.
     pub lost: u16,
-    /// Hits since this player was last hit.
+    /// The hits that this player has made since it was last hit.
     pub streak: u16,
-    /// It is this peer's player.
+    /// Whether this is the player of this peer.
     pub is_me: bool,
-    /// A program plays.
+    /// Whether a program plays.
     pub is_robot: bool,
-    /// No peer is on this player's seat at the moment.
+    /// Whether the player's seat has no peer at the moment.
     pub is_away: bool,
-    /// Its player left for good.
+    /// Whether the player left for good.
     pub has_left: bool,
 }
 
@@ -180,7 +180,8 @@ fn sitting(session: &Session, player: PlayerKey) -> Option<&SeatRecord> {
     seat_of(session, player).filter(|record| record.peer.is_some())
 }
 
-/// Whether a ghost is no longer shown: its player left, or has been away too long. The host keeps it for the seat.
+/// Whether a ghost is no longer shown: its player left, or has been away too long. The host still keeps its object
+/// for the seat.
 fn is_long_gone(session: &Session, seen: &Seen, time: u64) -> bool {
     if !matches!(seen.player, PlayerKey::Seat(_)) {
         return false;

@@ -1,12 +1,12 @@
-//! This peer's words to the others, and which words of theirs it may believe.
+//! Sends this peer's messages to the other members ([`Word`]), and decides which of theirs to believe.
 //!
-//! Shots and hits of the feed are messages in causal order: the host that decides a hit has been told of the shot, so
-//! no peer hears of the hit first. They survive the host: all remaining members have heard the same, and the next
-//! host tells hits that no member has heard. A session whose rules do not name the order uses the order of each
-//! sender, which is not enough.
+//! Shots and hits in the feed are messages in causal order: the host that decides a hit has been told of the shot, so
+//! no peer hears of the hit first. The order survives the loss of the host: all remaining members have received the
+//! same messages, and the next host announces the hits that no member has heard of. If a session's rules lack causal
+//! order, the messages are in order per sender only, so a hit may come before its shot.
 //!
-//! Words of a peer that has just gone, or hosted until now, are delivered under the next view. So for a moment this
-//! remembers which peers could speak for which players.
+//! Messages of a peer that has just gone, or that hosted until now, are delivered under the next view. So this module
+//! remembers for a moment which peers could speak for which players.
 
 use std::collections::VecDeque;
 
@@ -19,34 +19,34 @@ use crate::cube::{CLOCK_TOLERANCE, COOLDOWN, COOLDOWN_TOLERANCE, Launch, Shot};
 use crate::player::PlayerKey;
 use crate::word::Word;
 
-/// Words that may wait for room; the oldest are dropped beyond it.
+/// The most messages that may wait for room; beyond this the oldest are dropped.
 const WAITING_MAX: usize = 256;
 
-/// Hits that are remembered as told: more than rows can have in the time that they are remembered.
+/// The most hits remembered as announced: more than all rows can have in [`REMEMBERED_FOR`].
 const TOLD_MAX: usize = 1_024;
 
-/// How long told hits are remembered, so that none comes twice, in microseconds.
+/// How long shots and announced hits are remembered, so that none is announced twice, in microseconds.
 pub(super) const REMEMBERED_FOR: u64 = 20_000_000;
 
-/// How long a peer that is gone, or hosted before, may still be heard, in microseconds.
+/// How long messages of a peer that is gone, or no longer hosts, may still be believed, in microseconds.
 const HEARD_FOR: u64 = 10_000_000;
 
-/// Words sent and heard; bounded by members and the time that they are remembered.
+/// The messages sent and received; bounded by the number of members and the time that they are remembered.
 #[derive(Debug, Default)]
 pub(super) struct Talk {
-    /// The seat of each peer, and when it last had that, in session time.
+    /// The seat of each peer, and the session time at which the peer last had it.
     seats: SortedMap<PeerId, (u16, u64)>,
-    /// The hosts, and when each last hosted.
+    /// The present and former hosts, and the session time at which each last hosted.
     hosts: SortedMap<PeerId, u64>,
     outbox: VecDeque<Vec<u8>>,
     fired: SortedSet<Shot>,
     struck: SortedSet<Shot>,
-    /// Since when this peer listens, in session time.
+    /// The session time since which this peer receives messages.
     pub(super) since: Option<u64>,
 }
 
 impl Talk {
-    /// Notes the present members, and forgets old ones.
+    /// Notes the present members, and forgets old members and old shots.
     pub(super) fn refresh(&mut self, session: &Session, time: u64) {
         self.since.get_or_insert(time);
         for member in session.view().members() {
@@ -62,18 +62,18 @@ impl Talk {
         self.struck.retain(is_kept);
     }
 
-    /// Whether a peer is the host, or was a moment ago.
+    /// Whether a peer is the host, or was in the last 10 seconds.
     pub(super) fn is_host(&self, session: &Session, peer: PeerId) -> bool {
         peer == session.host() || self.hosts.contains_key(&peer)
     }
 
-    /// Whether a peer speaks for a player, or did a moment ago.
+    /// Whether a peer speaks for a player, or did in the last 10 seconds.
     pub(super) fn speaks_for(&self, session: &Session, peer: PeerId, player: PlayerKey) -> bool {
         let sat = self.seats.get(&peer).map(|&(seat, _)| PlayerKey::Seat(seat));
         speaks_for(session, peer, player) || self.hosts.contains_key(&peer) || sat == Some(player)
     }
 
-    /// Sends a word to all in causal order, as soon as there is room.
+    /// Queues a message for all members in causal order; [`flush`](Self::flush) sends it once there is room.
     pub(super) fn say(&mut self, word: &Word) {
         if self.outbox.len() == WAITING_MAX {
             self.outbox.pop_front();
@@ -81,13 +81,13 @@ impl Talk {
         self.outbox.push_back(word.encode());
     }
 
-    /// Sends the waiting words.
+    /// Sends the waiting messages, as far as there is room.
     pub(super) fn flush(&mut self, session: &mut Session) {
         while let Some(bytes) = self.outbox.front() {
             match session.send(Target::All, Delivery::Causal, bytes) {
                 Err(SendError::WouldBlock) => return,
                 Err(SendError::NotInTheRules) => {
-                    // The next best is the order of each sender; a word without room there is lost.
+                    // Without causal order, use the order of each sender. A message without room there is lost.
                     let _ = session.send(Target::All, Lane::GAME, bytes);
                 }
                 _ => {}
@@ -96,18 +96,18 @@ impl Talk {
         }
     }
 
-    /// This peer fired.
+    /// Notes and announces a shot of this peer.
     pub(super) fn add_fired(&mut self, launch: &Launch) {
         self.fired.insert(launch.shot());
         self.say(&Word::Fired(*launch));
     }
 
-    /// Whether a shot was heard of.
+    /// Whether this peer has heard of a shot.
     pub(super) fn knows_shot(&self, shot: Shot) -> bool {
         self.fired.contains(&shot)
     }
 
-    /// A peer fired; whether that is news.
+    /// Notes another peer's shot. Returns whether it is new, recent, and keeps the cooldown.
     pub(super) fn hear_fired(&mut self, launch: &Launch, time: u64) -> bool {
         let shot = launch.shot();
         let is_too_soon = |other: &Shot| {
@@ -117,12 +117,12 @@ impl Talk {
         is_recent(shot.launched_at, time) && !self.fired.iter().any(is_too_soon) && self.fired.insert(shot)
     }
 
-    /// Whether a hit was told of.
+    /// Whether a hit has been announced.
     pub(super) fn knows_hit(&self, shot: Shot) -> bool {
         self.struck.contains(&shot)
     }
 
-    /// A hit is told of; whether that is news.
+    /// Notes an announced hit. Returns whether it is new and recent.
     pub(super) fn hear_struck(&mut self, shot: Shot, time: u64) -> bool {
         is_recent(shot.launched_at, time) && self.struck.iter().len() < TOLD_MAX && self.struck.insert(shot)
     }

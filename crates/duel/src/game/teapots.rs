@@ -1,8 +1,8 @@
 //! The teapot objects as this peer sees them: which peers speak for them, and where they are shown.
 //!
 //! A teapot counts while its owner may speak for its driver: a member for its own seat, the host for robots and for
-//! absent members. Others are neither shown nor touched. Of several teapots of one driver one counts, the same at
-//! every peer.
+//! absent members. All other teapots are neither shown nor touched. If one driver has several teapots, one of them
+//! counts, the same at every peer.
 
 use samovar_session::{Object, Session};
 use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
@@ -21,13 +21,14 @@ use crate::warp::Warp;
 pub(super) struct Track {
     pub(super) identity: Identity,
     pub(super) owner: PeerId,
-    /// Whether the owner speaks for the driver. Once true it stays true, gone or not, until the owner changes.
+    /// Whether the owner may speak for the driver. Once true, this stays true until the owner or the driver changes,
+    /// even if the owner is gone.
     is_accepted: bool,
     revision: (Stamp, u64),
     warp: Warp,
-    /// Where it is shown.
+    /// Where this peer shows the teapot.
     pub(super) shown: Motion,
-    /// Whether its owner says that it is off the table.
+    /// Whether the owner says that the teapot is off the table.
     pub(super) is_out: bool,
 }
 
@@ -35,7 +36,7 @@ pub(super) struct Track {
 #[derive(Debug, Default)]
 pub(super) struct Teapots {
     tracks: SortedMap<ObjectId, Track>,
-    /// The one that counts for each driver.
+    /// The teapot that counts for each driver.
     chosen: SortedMap<PlayerKey, ObjectId>,
 }
 
@@ -46,12 +47,13 @@ pub(super) struct Seen {
     pub(super) player: PlayerKey,
     pub(super) motion: Motion,
     pub(super) phase: Phase,
-    /// Its player is away.
+    /// Whether the player is away.
     pub(super) is_ghost: bool,
 }
 
 impl Seen {
-    /// Whether others bump into it, aim at it and can hit it. Ghosts are spared: their players cannot dodge.
+    /// Whether other teapots bump into this one, aim at it and can hit it. Ghosts are spared: their players cannot
+    /// dodge.
     pub(super) fn is_in_play(&self) -> bool {
         !self.is_ghost && self.phase.is_on_table()
     }
@@ -61,13 +63,14 @@ impl Seen {
     }
 }
 
-/// Whether a peer may speak for a player: its member, and the host for robots and absent members.
+/// Whether a peer may speak for a player. The member on the player's seat may. So may the host, which drives the
+/// robots and keeps the teapots of absent members.
 pub(super) fn speaks_for(session: &Session, peer: PeerId, player: PlayerKey) -> bool {
     let sits = |seat| seat_number(session, peer) == Some(seat);
     peer == session.host() || matches!(player, PlayerKey::Seat(seat) if sits(seat))
 }
 
-/// Whether a teapot is driven by another peer than its player's, or by none.
+/// Whether a player's teapot belongs to a peer that does not sit on the player's seat; never for a robot.
 fn is_ghost(session: &Session, owner: PeerId, player: PlayerKey) -> bool {
     matches!(player, PlayerKey::Seat(seat) if seat_number(session, owner) != Some(seat))
 }
@@ -91,7 +94,8 @@ impl Track {
         })
     }
 
-    /// Reads what changed. A state that cannot be read changes nothing: the last good one rolls to a stop.
+    /// Reads the object if it changed. An unreadable state changes nothing: the teapot rolls to a stop from its last
+    /// good one.
     fn update(&mut self, object: &Object, time: u64) {
         let revision = (object.stamp(), object.revision());
         if self.revision == revision {
@@ -115,9 +119,10 @@ impl Track {
         self.is_out = is_out;
     }
 
-    /// The phase to show: the scoreboard's, but off the table until the owner has told where it appears again.
+    /// The phase to show: the scoreboard's, except that the teapot stays off the table until its owner has published
+    /// where it appears again.
     ///
-    /// An owner that never tells that is put back when its shield is down, so no teapot stays invulnerable.
+    /// If the owner never publishes this, the teapot is back when its shield ends, so no teapot stays invulnerable.
     fn phase(&self, board: &Scoreboard, time: u64) -> Phase {
         let phase = board.row(self.identity.driver).map_or(Phase::Alive, |row| row.phase(time));
         match phase {
@@ -128,7 +133,7 @@ impl Track {
 }
 
 impl Teapots {
-    /// Follows the session's objects. Teapots that this peer drives are shown where their drivers put them.
+    /// Follows the session's objects. Teapots that this peer drives are shown where their pilots have driven them.
     pub(super) fn refresh(&mut self, session: &Session, time: u64, is_driven: &dyn Fn(ObjectId) -> bool) {
         let is_here = |id| session.object(id).is_some_and(|object| object.traits().kind == TEAPOT);
         self.tracks.retain(|&id, _| is_here(id));
@@ -150,7 +155,7 @@ impl Teapots {
                 let is_ghost = is_ghost(session, track.owner, player);
                 let rival = self.chosen.get(&player).and_then(|id| self.tracks.get(id));
                 let is_better = rival.is_none_or(|rival| {
-                    // Objects come by id, so among equals the first stays.
+                    // Objects come sorted by id, so among equals the lowest id stays.
                     !is_ghost && self::is_ghost(session, rival.owner, player)
                 });
                 if is_better {
@@ -166,7 +171,7 @@ impl Teapots {
         Some((id, self.tracks.get(&id)?))
     }
 
-    /// All teapots that could be read and that this peer owns, whether they count or not.
+    /// All readable teapots of this owner, whether they count or not.
     pub(super) fn owned_by(&self, owner: PeerId) -> impl Iterator<Item = (ObjectId, PlayerKey)> {
         let owned = self.tracks.iter().filter(move |(_, track)| track.owner == owner);
         owned.map(|(&id, track)| (id, track.identity.driver))
@@ -176,7 +181,7 @@ impl Teapots {
         self.tracks.get(&id)
     }
 
-    /// A teapot that this peer drives has moved.
+    /// Moves a teapot that this peer drives.
     pub(super) fn show(&mut self, id: ObjectId, motion: Motion, is_out: bool) {
         if let Some(track) = self.tracks.get_mut(&id) {
             track.shown = motion;
@@ -184,7 +189,7 @@ impl Teapots {
         }
     }
 
-    /// The teapots that count, by driver.
+    /// The teapots that count, sorted by driver.
     pub(super) fn picture(&self, session: &Session, board: &Scoreboard, time: u64) -> Vec<Seen> {
         let seen = self.chosen.iter().filter_map(|(&player, &id)| {
             let track = self.tracks.get(&id)?;

@@ -9,23 +9,25 @@ use super::way::{Hand, Place, Way};
 use super::{Maze, PUFFS, RATE, Role, Runner, Side};
 use crate::rng::Rng;
 
-/// Rounds that a side must win for the match.
+/// Rounds that a side must win to win the match.
 pub const WINS: u8 = 3;
 
-/// Rounds of a match at most: some have no winner.
+/// The most rounds of a match: some rounds have no winner.
 pub const ROUNDS: u8 = 7;
 
-/// Seconds of a match at most where there is a limit.
+/// The longest time limit of a match, in seconds.
 pub(super) const LIMIT_MAX: u16 = 3_600;
 
-/// How far a teapot goes in a frame, and one with a bowl, in parts of a tile.
+/// How far a teapot without a bowl goes in a frame, in [`TILE`](super::TILE)ths of a tile.
 const SPEED: u8 = 10;
+
+/// How far a teapot with a bowl goes in a frame, in the same parts of a tile.
 const LADEN_SPEED: u8 = 8;
 
-/// How far a robot goes: a little less, since it never misses a turn.
+/// How far a robot without a bowl goes in a frame: a little less than a player, since a robot never misses a turn.
 const ROBOT_SPEED: u8 = 9;
 
-/// How far steam drifts in a frame.
+/// How far steam drifts in a frame, in the same parts of a tile.
 const DRIFT: u8 = 4;
 
 /// Frames that a teapot stays at its start after it was sent there.
@@ -36,16 +38,16 @@ pub(super) const OUT: u8 = 2 * RATE as u8;
 pub enum Stage {
     /// A round is about to begin; no teapot moves.
     Ready,
-    /// The round.
+    /// The round is being played.
     Play,
-    /// The round is over, with its winner.
+    /// The round is over; its winner, if there is one.
     Told(Option<Side>),
-    /// The match is over, with its winner.
+    /// The match is over; its winner, if there is one.
     Over(Option<Side>),
 }
 
 impl Stage {
-    /// The most frames that it lasts.
+    /// The most frames that the stage lasts.
     pub(super) const fn lasts(self) -> u16 {
         match self {
             Self::Ready => 3 * RATE,
@@ -71,7 +73,7 @@ pub enum MazeEvent {
         who: Role,
         /// The defender.
         by: Role,
-        /// Whether it had the bowl, which is on its stand again.
+        /// Whether the teapot had the bowl, which is now on its stand again.
         had_bowl: bool,
         /// The place.
         at: Place,
@@ -83,9 +85,9 @@ pub enum MazeEvent {
     },
     /// A round begins.
     Begins,
-    /// A round is over, with its winner.
+    /// A round is over; its winner, if there is one.
     RoundOver(Option<Side>),
-    /// The match is over, with its winner.
+    /// The match is over; its winner, if there is one.
     MatchOver(Option<Side>),
 }
 
@@ -99,7 +101,7 @@ pub(super) fn steam(rng: &mut Rng) -> [Mover; PUFFS] {
 }
 
 impl Maze {
-    /// One step: `inputs` are of all players of this frame, in rising order of seats.
+    /// Computes one step. `inputs` holds the inputs of all players for this frame, in rising order of seats.
     pub fn step(&mut self, inputs: &[(SeatId, Hand)]) -> Vec<MazeEvent> {
         let mut events = Vec::new();
         self.steps += 1;
@@ -135,7 +137,7 @@ impl Maze {
         limit > 0 && !matches!(self.stage, Stage::Over(_)) && self.steps.saturating_sub(self.begun) >= limit
     }
 
-    /// The side that has won more rounds.
+    /// The side that has won more rounds; `None` if both have won equally many.
     fn ahead(&self) -> Option<Side> {
         let [red, blue] = self.wins;
         match red.cmp(&blue) {
@@ -155,7 +157,7 @@ impl Maze {
         }
     }
 
-    /// New walls, all teapots at their starts.
+    /// Sets up a new round: new walls, and all teapots at their starts.
     fn set_up(&mut self, events: &mut Vec<MazeEvent>) {
         self.plan = Plan::new(self.rng.next_u64());
         self.steam = steam(&mut self.rng);
@@ -216,7 +218,8 @@ impl Maze {
         });
     }
 
-    /// Steam goes any way but back, and back only when there is no other; it does not enter a teapot's tile.
+    /// Moves a puff of steam in a random direction. It turns back only when no other way is free. It enters neither a
+    /// teapot's tile nor a tile that is kept clear.
     fn drift(&mut self, puff: usize) {
         let Self { plan, steam, runners, rng, .. } = self;
         let Some(puff) = steam.get_mut(puff) else { return };
@@ -231,7 +234,7 @@ impl Maze {
         });
     }
 
-    /// Sends a teapot home that a defender touches on the defender's ground.
+    /// Sends the teapot `who` home if a defender touches it on the defender's ground.
     fn meet(&mut self, who: Role, events: &mut Vec<MazeEvent>) {
         let (runner, foreign) = (self.teapot(who), who.side().other());
         let at = runner.mover.here();
@@ -257,7 +260,7 @@ impl Maze {
         events.push(MazeEvent::SentHome { who, by, had_bowl, at });
     }
 
-    /// Takes the other side's bowl from its stand.
+    /// Gives the other side's bowl to the teapot `by` if it is at the bowl's stand.
     fn take(&mut self, by: Role, events: &mut Vec<MazeEvent>) {
         let foreign = by.side().other();
         let runner = self.teapot(by);
@@ -268,7 +271,8 @@ impl Maze {
         }
     }
 
-    /// Ends the round when a bowl is home or the time is over. Both sides home in the same frame win a round each.
+    /// Ends the round when a bowl has been brought home or the time is up. If both sides bring one home in the same
+    /// frame, each wins a round.
     fn score(&mut self, events: &mut Vec<MazeEvent>) {
         let home = Side::BOTH.map(|side| {
             let by = self.carrier(side.other())?;

@@ -1,12 +1,12 @@
 //! The maze played over a session's lockstep: one [`MazeGame`] per peer, beside its [`Session`].
 //!
-//! Responsible for giving this player's hand to each frame, for stepping when the session asks, and for lockstep's
-//! other requests: the state for a joining member, the fields of a state that differed. It is sans-I/O:
-//! [`MazeGame::step`] at any rate and after every arrival, [`MazeGame::on_event`] for every event of the session,
-//! [`MazeGame::poll_event`] for sounds and the feed.
+//! The game gives this player's input to each frame and steps when the session asks for it. It also answers
+//! lockstep's other requests: the state for a joining member, and the fields of a state that differed. It does no
+//! I/O: its driver calls [`MazeGame::step`] at any rate and after every arrival, [`MazeGame::on_event`] for every
+//! event of the session, and [`MazeGame::poll_event`] for sounds and the feed.
 //!
-//! It owns no replicated object: all peers compute the same state from the same frames. So a change of host only
-//! makes frames pause for a moment.
+//! The game owns no replicated object: all peers compute the same state from the same frames. So a change of host
+//! only makes frames pause for a moment.
 
 use std::collections::VecDeque;
 
@@ -18,13 +18,13 @@ use super::{Hand, Maze, MazeEvent, RATE, Role};
 use crate::game::is_spectator;
 use crate::player::PlayerName;
 
-/// Counts the versions of the rules. Peers of different versions refuse each other.
+/// The version of the rules. Peers of different versions refuse each other.
 const RULES_VERSION: u16 = 2;
 
-/// States that are kept: lockstep asks for the fields of one of the last 255.
+/// Number of past states that are kept: lockstep asks for the fields of one of the last 255.
 const KEPT: usize = 256;
 
-/// Events that may wait; the oldest are dropped beyond it.
+/// The most events that may wait; beyond this the oldest are dropped.
 const EVENTS_MAX: usize = 64;
 
 /// News for the feed.
@@ -35,29 +35,30 @@ pub enum MazeNews {
     Maze(MazeEvent),
     /// A member came, or came back.
     PlayerCame {
-        /// Its name.
+        /// The member's name.
         name: PlayerName,
-        /// Whether it has been here before.
+        /// Whether the member has been here before.
         is_back: bool,
     },
     /// A member went.
     PlayerWent {
-        /// Its name.
+        /// The member's name.
         name: PlayerName,
-        /// The way it left.
+        /// The way in which the member left.
         departure: Departure,
     },
-    /// This peer's state differed from the host's, or at the host: a member's did. The member loads the host's.
+    /// This peer's state differed from the host's; at the host, a member's state differed. The member loads the
+    /// host's state.
     Desync {
-        /// The first frame after which they differ.
+        /// The first frame after which the states differ.
         frame: u64,
         /// The first field that differs, if it is known.
         field: Option<String>,
     },
 }
 
-/// The rules of a maze's session: with lockstep, at the rate that the rules are made for. Remaining members play on,
-/// alone or not.
+/// The rules of a maze's session: lockstep at [`RATE`] frames a second. With `forks`, each side of a partition plays
+/// on without a majority.
 #[must_use]
 pub fn rules() -> Rules {
     let lockstep = LockstepConfig::new(1).with_tick(tick());
@@ -65,7 +66,7 @@ pub fn rules() -> Rules {
     Rules { orders, forks: true, ..Rules::default() }
 }
 
-/// Objects of the game: none.
+/// The schemas of the game's objects. The game has none.
 #[must_use]
 pub fn schemas() -> Schemas {
     Schemas::new()
@@ -89,14 +90,15 @@ pub fn tick() -> Duration {
 /// One peer's part in the maze.
 #[derive(Debug)]
 pub struct MazeGame {
-    /// The state after `frame`, and the one before it.
+    /// The state after `frame`.
     maze: Maze,
+    /// The state before `frame`.
     before: Maze,
     frame: u64,
     stepped: Time,
     /// The newest states, each with its frame and its checksum.
     past: VecDeque<(u64, u64, Vec<u8>)>,
-    /// Whether this peer has been a member for a step, so that later members are new.
+    /// Whether this peer has made a step as a member. Members that join later are news.
     is_seated: bool,
     input_delay: u64,
     desyncs: u64,
@@ -104,13 +106,13 @@ pub struct MazeGame {
 }
 
 impl MazeGame {
-    /// A game that has not begun. The seed counts if this peer founds it.
+    /// A game that has not begun. The seed has an effect only if this peer founds the session.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self::with_maze(Maze::new(seed))
     }
 
-    /// A game in this state, for a founder.
+    /// A game that begins in this state, for the peer that founds the session.
     #[must_use]
     pub fn with_maze(maze: Maze) -> Self {
         Self {
@@ -126,7 +128,7 @@ impl MazeGame {
         }
     }
 
-    /// Gives this player's hand and steps all frames that have arrived. Does nothing while this peer is no member.
+    /// Gives this player's input and steps all frames that have arrived. Does nothing while this peer is no member.
     pub fn step(&mut self, now: Time, session: &mut Session, hand: Hand) {
         if !session.is_member() {
             return;
@@ -140,7 +142,7 @@ impl MazeGame {
         }
         while let Some(event) = lockstep.poll_event() {
             match event {
-                // No member knows the state of the game; this peer's is as good as any.
+                // No member knows the state of the game, so it begins anew from this peer's state.
                 lockstep::Event::NoState => lockstep.begin_anew(),
                 lockstep::Event::Desync { frame, field, .. } => {
                     self.desyncs += 1;
@@ -164,7 +166,8 @@ impl MazeGame {
                 events.into_iter().for_each(|event| self.tell(MazeNews::Maze(event)));
             }
             Request::Load { frame, state, .. } => {
-                // If a host sends other bytes, this peer's state differs, and it loads again.
+                // Unreadable bytes change nothing: this peer's state then differs from the host's, and it loads
+                // again.
                 if let Ok(maze) = Maze::load(&state) {
                     (self.before, self.maze) = (maze.clone(), maze);
                     self.past.clear();
@@ -194,7 +197,7 @@ impl MazeGame {
         checksum
     }
 
-    /// Takes an event of the session; give it every one, before the next step.
+    /// Handles an event of the session. Pass every event, before the next step.
     pub fn on_event(&mut self, event: &Event) {
         match event {
             Event::MemberJoined { member, .. } | Event::MemberLeft { member, .. }
@@ -230,7 +233,8 @@ impl MazeGame {
         &self.maze
     }
 
-    /// The state to draw: the one a frame earlier, and how far `now` is from it towards the present one, 0 to 1.
+    /// The states to draw between: the state one frame before [`MazeGame::maze`], and how far `now` is from that
+    /// state to the present one, from 0 to 1.
     #[must_use]
     pub fn between(&self, now: Time) -> (&Maze, f32) {
         let share = now.since(self.stepped).as_micros() as f32 / tick().as_micros() as f32;
@@ -248,13 +252,13 @@ impl MazeGame {
         self.past.iter().map(|&(frame, checksum, _)| (frame, checksum))
     }
 
-    /// How many frames ahead an input of this player is given.
+    /// The delay of this player's inputs, in frames.
     #[must_use]
     pub const fn input_delay(&self) -> u64 {
         self.input_delay
     }
 
-    /// How often this peer heard that two states differed.
+    /// How often this peer was told that two states differed.
     #[must_use]
     pub const fn desyncs(&self) -> u64 {
         self.desyncs

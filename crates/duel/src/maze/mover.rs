@@ -2,7 +2,8 @@
 
 use super::way::{Hand, Place, TILE, Way};
 
-/// A mover's place. Invariant: while it is on its way, the next tile that way is within the grid.
+/// A mover: its tile, its direction, and how far it has gone to the next tile. Invariant: while it is between two
+/// tiles, the next tile in its direction is within the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mover {
     pub(super) place: Place,
@@ -15,7 +16,7 @@ impl Mover {
         Self { place, way, gone: 0 }
     }
 
-    /// The direction it looks in.
+    /// The direction in which the mover looks.
     #[must_use]
     pub const fn way(&self) -> Way {
         self.way
@@ -29,28 +30,28 @@ impl Mover {
         (along(self.place.x, dx), along(self.place.y, dy))
     }
 
-    /// The tile that it is on its way to.
+    /// The tile that the mover is on its way to; `None` in the middle of a tile.
     pub(super) fn ahead(&self) -> Option<Place> {
         (self.gone > 0).then(|| self.place.next(self.way)).flatten()
     }
 
-    /// The tile whose middle is nearest.
+    /// The tile whose middle is nearest to the mover.
     #[must_use]
     pub fn here(&self) -> Place {
         self.ahead().filter(|_| self.gone > TILE / 2).unwrap_or(self.place)
     }
 
-    /// Whether it is on this tile, or is about to be, or still is with its back.
+    /// Whether the mover is on this tile. Between two tiles it is on both.
     pub(super) fn holds(&self, place: Place) -> bool {
         self.place == place || self.ahead() == Some(place)
     }
 
-    /// The tile in whose middle it is or will be within one step.
+    /// The tile in whose middle the mover is, or will be after one step at this speed.
     pub(super) fn next_middle(&self, speed: u8) -> Option<Place> {
         if self.gone == 0 { Some(self.place) } else { self.ahead().filter(|_| self.gone + speed >= TILE) }
     }
 
-    /// Moves one step; in the middle of a tile it asks `choose` for the way.
+    /// Moves one step. In the middle of a tile it asks `choose` for the way.
     pub(super) fn go_on(&mut self, speed: u8, choose: impl FnOnce(&Self) -> Option<Way>) {
         let mut gone = speed;
         if let Some(ahead) = self.ahead() {
@@ -67,14 +68,14 @@ impl Mover {
         }
     }
 
-    /// Turns round between two tiles, when that is wanted.
+    /// Turns round between two tiles, if `hand` wants the way back.
     pub(super) fn turn_back(&mut self, hand: Hand) {
         if let Some(ahead) = self.ahead().filter(|_| hand.wants(self.way.back())) {
             *self = Self { place: ahead, way: self.way.back(), gone: TILE - self.gone };
         }
     }
 
-    /// The wanted ways, those that turn before the one that goes on.
+    /// The ways that `hand` wants: first those that turn off, then the one ahead and the one back.
     pub(super) fn wishes(&self, hand: Hand) -> impl Iterator<Item = Way> {
         let is_along = |way: Way| way == self.way || way == self.way.back();
         let turns = Way::ALL.into_iter().filter(move |&way| !is_along(way));
@@ -82,7 +83,7 @@ impl Mover {
     }
 }
 
-/// Whether two are so near that they touch. Corridors are farther apart than that.
+/// Whether two movers are so near that they touch. Movers in different corridors are farther apart than that.
 pub(super) fn touch(a: &Mover, b: &Mover) -> bool {
     let ((ax, ay), (bx, by)) = (a.position(), b.position());
     (ax - bx).abs() + (ay - by).abs() < i32::from(TILE) * 3 / 5
@@ -106,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn a_blocked_mover_stands_in_the_middle() {
+    fn a_blocked_mover_stops_in_the_middle_of_a_tile() {
         let mut mover = Mover { place: HERE, way: Way::Down, gone: 55 };
         mover.go_on(9, |_| None);
         assert_eq!(mover, Mover::at(Place { x: 3, y: 4 }, Way::Down));
     }
 
     #[test]
-    fn turning_back_changes_the_place_by_nothing() {
+    fn turning_back_keeps_the_position() {
         let mut mover = Mover { place: HERE, way: Way::Left, gone: 20 };
         let before = mover.position();
         mover.turn_back(Hand::default().with(Way::Right));
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_counts_before_going_on() {
+    fn a_wanted_turn_comes_before_going_straight_on() {
         let mover = Mover::at(HERE, Way::Right);
         let hand = Hand::default().with(Way::Right).with(Way::Up);
         assert_eq!(mover.wishes(hand).collect::<Vec<_>>(), [Way::Up, Way::Right]);

@@ -8,25 +8,25 @@ use super::way::{BORDER, HEIGHT, Place, WIDTH, Way};
 use super::{Role, Side};
 use crate::rng::Rng;
 
-/// Corridor crossings of one half, in columns and rows.
+/// Columns and rows of corridor crossings in one half.
 const COLUMNS: u8 = BORDER / 2;
 const ROWS: u8 = HEIGHT / 2;
 
-/// Walls that are opened besides those at dead ends.
+/// Number of walls that are opened besides those at dead ends.
 const SHORTCUTS: u32 = 4;
 
-/// The walls of a round, and the starts and stands.
+/// The walls of a round, the starts of its teapots and the stands of its bowls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     seed: u64,
-    /// One bit a column, set where the tile is open.
+    /// For each row, one bit a column, set where the tile is open.
     open: [u32; HEIGHT as usize],
     /// The stand of the red bowl.
     base: Place,
 }
 
 impl Plan {
-    /// The plan of this seed, the same everywhere.
+    /// The plan of this seed, the same on every machine.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
@@ -42,12 +42,12 @@ impl Plan {
                 }
             }
         }
-        // Not in a corner: those are where the teapots begin.
+        // The stand is not in a corner, since teapots start there.
         plan.base.y = 2 * (1 + rng.below(u32::from(ROWS) - 2) as u8) + 1;
         plan
     }
 
-    /// The seed it was made from.
+    /// The seed from which the plan was made.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed
@@ -59,13 +59,13 @@ impl Plan {
         self.open.get(usize::from(place.y)).is_some_and(|row| place.x < WIDTH && row >> place.x & 1 == 1)
     }
 
-    /// The next tile this way, if it is no wall.
+    /// The next tile this way; `None` if it is a wall.
     #[must_use]
     pub fn next(&self, place: Place, way: Way) -> Option<Place> {
         place.next(way).filter(|&next| self.is_open(next))
     }
 
-    /// The stand of this side's bowl, where its teapots bring the other's.
+    /// The stand of this side's bowl. This side's teapots bring the other side's bowl there.
     #[must_use]
     pub const fn base(&self, side: Side) -> Place {
         match side {
@@ -74,7 +74,7 @@ impl Plan {
         }
     }
 
-    /// The start of this teapot, to which it is sent home: a corner of its half.
+    /// The start of this teapot, a corner of its half. The teapot returns there when it is sent home.
     #[must_use]
     pub const fn start(&self, role: Role) -> Place {
         let (top, bottom) = (Place { x: 1, y: 1 }, Place { x: 1, y: HEIGHT - 2 });
@@ -86,13 +86,13 @@ impl Plan {
         }
     }
 
-    /// Whether steam keeps away from there: bases and starts, so that no teapot is shut in or out.
+    /// Whether steam keeps away from this place: a stand or a start, so that no teapot is shut in or out.
     pub(super) fn is_kept_clear(&self, place: Place) -> bool {
         Side::BOTH.into_iter().any(|side| self.base(side) == place)
             || Role::ALL.into_iter().any(|role| self.start(role) == place)
     }
 
-    /// A place in the middle of the grid for steam to begin at, where corridors cross.
+    /// A random crossing of corridors in the middle of the grid, where steam begins.
     pub(super) fn somewhere(rng: &mut Rng) -> Place {
         let middle = COLUMNS - 2;
         let x = 2 * (middle + rng.below(4) as u8) + 1;
@@ -106,7 +106,7 @@ impl Plan {
         }
     }
 
-    /// Digs corridors from crossing to crossing of the red half until each is reached by one way.
+    /// Digs corridors between the crossings of the red half, until exactly one way leads to each.
     fn dig(&mut self, rng: &mut Rng) {
         let mut trail = vec![Place { x: 1, y: 1 }];
         self.set_open(Place { x: 1, y: 1 });
@@ -146,7 +146,7 @@ impl Plan {
         }
     }
 
-    /// Two pairs of gates, each the other's opposite, and now and then one in the middle.
+    /// Opens two pairs of opposite gates, and in half of all plans a single one in the middle row.
     fn open_gates(&mut self, rng: &mut Rng) {
         let spared = rng.below(3) as u8;
         let rows = (0..ROWS / 2).filter(|&row| row != spared);
@@ -159,12 +159,12 @@ impl Plan {
     }
 }
 
-/// Where corridors of the red half cross.
+/// The crossings of corridors in the red half.
 fn crossings() -> impl Iterator<Item = Place> {
     (0..ROWS).flat_map(|row| (0..COLUMNS).map(move |column| Place { x: 2 * column + 1, y: 2 * row + 1 }))
 }
 
-/// The crossings of the red half beside this one, each with the tile between.
+/// The crossings of the red half next to this one, each with the tile between the two.
 fn crossings_beside(here: Place) -> Vec<(Place, Place)> {
     let beside = |way: Way| {
         let wall = here.next(way)?;
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_have_the_same_ways() {
+    fn both_halves_have_the_same_corridors() {
         for seed in 0..200 {
             let plan = Plan::new(seed);
             assert!(places().all(|place| plan.is_open(place) == plan.is_open(place.opposite())));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_dead_ends_and_a_wall_around() {
+    fn plans_have_no_dead_ends_and_a_closed_outer_wall() {
         for seed in 0..200 {
             let plan = Plan::new(seed);
             for place in places().filter(|&place| plan.is_open(place)) {

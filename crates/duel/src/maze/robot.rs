@@ -1,8 +1,8 @@
 //! Robots of the maze: the behaviour of a teapot without a player, as a function of the state alone.
 //!
-//! All peers compute it inside the step, so a robot costs no byte of network and is in the same place everywhere. A
-//! robot has an errand, fetching or guarding, and changes its mind now and then. On its way it avoids steam and, on
-//! foreign ground, defenders.
+//! All peers compute this behaviour inside the step, so a robot costs no byte of network and is in the same place
+//! everywhere. A robot has an errand, fetching or guarding, and changes it now and then. On its way it avoids steam
+//! and, on foreign ground, defenders.
 
 use std::collections::VecDeque;
 
@@ -14,13 +14,13 @@ use crate::rng::Rng;
 /// The distance, in tiles, at which a robot fears a defender.
 const FEAR: u8 = 3;
 
-/// How long an errand lasts, in frames: at least, and at most this much more.
+/// The shortest errand, and the most that chance adds to it, in frames.
 const ERRAND: (u16, u16) = (120, 240);
 
 /// A robot's errand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Errand {
-    /// Its post as a guard; `None` while it fetches the other side's bowl.
+    /// The robot's post as a guard; `None` while it fetches the other side's bowl.
     pub(super) post: Option<Place>,
     /// Remaining frames of the errand.
     pub(super) left: u16,
@@ -29,10 +29,10 @@ pub(super) struct Errand {
 impl Errand {
     pub(super) const NONE: Self = Self { post: None, left: 0 };
 
-    /// The most that can be left.
+    /// The most frames that can remain.
     pub(super) const LEFT_MAX: u16 = ERRAND.0 + ERRAND.1;
 
-    /// Lets one frame pass; in the end the robot draws another errand.
+    /// Lets one frame pass. When the errand ends, the robot draws another.
     pub(super) fn pass(&mut self, side: Side, plan: &Plan, rng: &mut Rng) {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
@@ -43,7 +43,7 @@ impl Errand {
     }
 }
 
-/// A random place on a side's own ground.
+/// A random crossing of corridors on a side's own ground.
 fn post(side: Side, plan: &Plan, rng: &mut Rng) -> Place {
     let column = 2 * rng.below(u32::from(BORDER / 2)) as u8 + 1;
     let place = Place { x: column, y: 2 * rng.below(u32::from(HEIGHT / 2)) as u8 + 1 };
@@ -51,7 +51,7 @@ fn post(side: Side, plan: &Plan, rng: &mut Rng) -> Place {
     if side == Side::Red { place } else { place.opposite() }
 }
 
-/// The hand of a robot in this role, in the middle of the tile `from`.
+/// The input of a robot in this role, in the middle of the tile `from`.
 pub(super) fn hand(maze: &Maze, role: Role, from: Place) -> Hand {
     let goal = goal(maze, role);
     let is_steam = |place: Place| maze.steam.iter().any(|puff| puff.holds(place));
@@ -62,7 +62,7 @@ pub(super) fn hand(maze: &Maze, role: Role, from: Place) -> Hand {
     way.map_or(Hand::default(), |way| Hand::default().with(way))
 }
 
-/// The place it wants to reach.
+/// The place that the robot wants to reach.
 fn goal(maze: &Maze, role: Role) -> Place {
     let side = role.side();
     let carrier = maze.carrier(side.other());
@@ -82,7 +82,7 @@ fn goal(maze: &Maze, role: Role) -> Place {
     }
 }
 
-/// The nearest teapot of the other side on this side's ground.
+/// The nearest teapot of the other side that is on this side's ground.
 fn nearest_intruder(maze: &Maze, role: Role) -> Option<(Role, Place)> {
     let here = maze.teapot(role).mover.here();
     let others = Role::ALL.into_iter().filter(|other| other.side() != role.side());
@@ -93,7 +93,7 @@ fn nearest_intruder(maze: &Maze, role: Role) -> Option<(Role, Place)> {
     places.min_by_key(|(_, place)| place.distance(here))
 }
 
-/// Whether a defender is near that place of the other side's ground.
+/// Whether this place is on the other side's ground and near one of its defenders.
 fn is_feared(maze: &Maze, role: Role, place: Place) -> bool {
     let foreign = role.side().other();
     Side::of(place) == Some(foreign)
@@ -105,7 +105,7 @@ fn is_feared(maze: &Maze, role: Role, place: Place) -> bool {
 
 /// The first step of a shortest way that avoids blocked tiles; `None` when there is none, or `from` is the goal.
 fn route(plan: &Plan, from: Place, to: Place, is_blocked: impl Fn(Place) -> bool) -> Option<Way> {
-    // Backwards from the goal: the step that first reaches the start came from the tile to go to.
+    // Search backwards from the goal. The tile from which the search reaches `from` is the next one to go to.
     let mut seen = [false; WIDTH as usize * HEIGHT as usize];
     let mut queue = VecDeque::from([to]);
     seen[to.index()] = true;
@@ -131,7 +131,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_route_leads_there_step_by_step() {
+    fn a_route_leads_to_its_goal_step_by_step() {
         for seed in 0..40 {
             let plan = Plan::new(seed);
             let (mut here, to) = (plan.start(Role::R1), plan.base(Side::Blue));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn posts_are_on_ones_own_ground() {
+    fn guards_have_posts_on_their_own_ground() {
         let (plan, mut rng) = (Plan::new(3), Rng::new(4));
         for side in Side::BOTH {
             assert!((0..50).all(|_| Side::of(post(side, &plan, &mut rng)) == Some(side)));

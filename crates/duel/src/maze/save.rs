@@ -13,10 +13,10 @@ use super::{Maze, PUFFS, ROUNDS, Role, Runner, Side, WINS};
 use crate::codec::{DecodeError, Reader};
 use crate::rng::Rng;
 
-/// Precedes a state; changes with its format.
+/// The first byte of a saved state; it changes with the format.
 const VERSION: u8 = 2;
 
-/// Stands for no role and no place.
+/// The byte that stands for no side, no role or no place.
 const NONE: u8 = u8::MAX;
 
 /// FNV-1a, by G. Fowler, L. C. Noll and K.-P. Vo: enough to detect accidental differences.
@@ -79,7 +79,7 @@ impl Maze {
         Ok(maze)
     }
 
-    /// A number that differs when states do, except one time in 2^64.
+    /// A number that is equal for equal states. Two different states have the same number once in 2^64 cases.
     #[must_use]
     pub fn checksum(&self) -> u64 {
         hash(&self.save())
@@ -206,7 +206,7 @@ fn write_seats(seats: &Seats, out: &mut Vec<u8>) {
         out.push(u8::from(role.is_some()));
         out.extend(role.unwrap_or(SeatId(0)).0.to_le_bytes());
     }
-    // At most WAITING_MAX wait.
+    // At most WAITING_MAX members wait, so their number fits.
     out.push(seats.waiting.len() as u8);
     out.extend(seats.waiting.iter().flat_map(|seat| seat.0.to_le_bytes()));
 }

@@ -1,17 +1,18 @@
-//! Seats: members play teapots by their seats, in the order of their coming, and robots fill the empty places.
+//! The seats of a maze: which member plays which teapot. Members get teapots in the order in which they come, and
+//! robots play the rest.
 
 use samovar_wire::SeatId;
 
 use super::{Role, Side};
 
-/// Members that wait for a place at most; further ones only watch.
+/// The most members that wait for a teapot; further ones only watch.
 pub(super) const WAITING_MAX: usize = 255;
 
 /// The seats of a maze. A seat has one role, or waits, or is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seats {
     pub(super) roles: [Option<SeatId>; Role::COUNT],
-    /// In the order of their coming.
+    /// The seats of members that wait for a teapot, in the order in which they came.
     pub(super) waiting: Vec<SeatId>,
 }
 
@@ -24,8 +25,9 @@ impl Seats {
         self.roles[role.index()]
     }
 
-    /// Adjusts the seats to the players, given in rising order of seats. A player that left is replaced at once by
-    /// the one waiting longest, or by a robot; a new one takes the first free role of the side with fewer members.
+    /// Adjusts the seats to the players, given in rising order of seats. A player that left is replaced at once, by
+    /// the member that has waited longest or else by a robot. A new player takes the first free role of the side with
+    /// fewer members.
     pub(super) fn settle(&mut self, playing: &[SeatId]) {
         let stays = |seat: &SeatId| playing.contains(seat);
         for role in &mut self.roles {

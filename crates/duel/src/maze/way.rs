@@ -9,7 +9,7 @@ pub const HEIGHT: u8 = 15;
 /// The column between the halves.
 pub const BORDER: u8 = WIDTH / 2;
 
-/// Divisions of a tile, in which movement is counted.
+/// Number of parts of a tile; movement is counted in these parts.
 pub const TILE: u8 = 60;
 
 /// A tile of the grid: column from the left, row from the top.
@@ -22,7 +22,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The same place seen by the other side: the grid looks alike when it is turned by half a circle.
+    /// The same place for the other side. The grid looks the same when it is turned by half a circle.
     #[must_use]
     pub const fn opposite(self) -> Self {
         Self { x: WIDTH - 1 - self.x, y: HEIGHT - 1 - self.y }
@@ -36,12 +36,12 @@ impl Place {
         (x < WIDTH && y < HEIGHT).then_some(Self { x, y })
     }
 
-    /// Its number, row by row.
+    /// The number of the tile, counted row by row.
     pub(super) fn index(self) -> usize {
         usize::from(self.y) * usize::from(WIDTH) + usize::from(self.x)
     }
 
-    /// The number of steps to another place without walls.
+    /// The number of steps to another place, if there were no walls.
     pub(super) fn distance(self, other: Self) -> u8 {
         self.x.abs_diff(other.x) + self.y.abs_diff(other.y)
     }
@@ -61,16 +61,16 @@ pub enum Way {
 }
 
 impl Way {
-    /// All of them, in the order of their numbers.
+    /// All directions, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Up, Self::Left, Self::Down, Self::Right];
 
-    /// Its number, 0 to 3.
+    /// The number of the direction, 0 to 3.
     #[must_use]
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The way back.
+    /// The opposite direction.
     #[must_use]
     pub const fn back(self) -> Self {
         match self {
@@ -81,7 +81,7 @@ impl Way {
         }
     }
 
-    /// Columns and rows that one step leads on.
+    /// The change of column and row in one step.
     #[must_use]
     pub const fn delta(self) -> (i8, i8) {
         match self {
@@ -95,25 +95,25 @@ impl Way {
 
 /// The ways that a player wants to go, by its keys or its thumb: the input of one frame.
 ///
-/// One bit each; up with down and left with right is neither. If two remain, the one that turns counts first, so that
-/// a corner can be announced before it is reached.
+/// Each way has one bit. Up and down together, or left and right together, cancel each other. If two ways remain, the
+/// one that turns off comes first, so that a player can ask for a turn before the corner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hand(u8);
 
 impl Hand {
-    /// From one byte of input; unknown bits are dropped.
+    /// Reads one byte of input; unknown bits are dropped.
     #[must_use]
     pub const fn from_byte(byte: u8) -> Self {
         Self(byte & 0x0f)
     }
 
-    /// As one byte of input.
+    /// The wanted ways as one byte of input.
     #[must_use]
     pub const fn byte(self) -> u8 {
         self.0
     }
 
-    /// Wants this way as well.
+    /// The same input with this way added.
     #[must_use]
     pub const fn with(self, way: Way) -> Self {
         Self(self.0 | 1 << way.number())

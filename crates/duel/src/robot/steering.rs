@@ -19,14 +19,14 @@ pub(super) fn turn_towards(off: f32, spin: f32) -> f32 {
     (4.0 * off - 0.4 * spin).clamp(-1.0, 1.0)
 }
 
-/// The vector from the shooter to where a cube fired now would meet the target, if that keeps the share `foresight`
-/// of its velocity.
+/// The vector from the shooter to the place where a cube fired now would meet the target, if the target keeps the
+/// share `foresight` of its velocity.
 ///
-/// Three rounds of guessing the time of flight from the place and the place from the time: the error that remains is
+/// Three rounds compute the time of flight from the place, and a better place from that time. The remaining error is
 /// far below that of the aim.
 pub(super) fn lead(own: &Motion, target: &Motion, foresight: f32) -> Vec2 {
     let away = sub(target.position, own.position);
-    // The shooter's own velocity, which it knows, goes with the cube.
+    // A cube takes its shooter's velocity along, so the shooter's velocity is subtracted.
     let drift = sub(scale(target.velocity, foresight), own.velocity);
     let speed = MUZZLE_SPEED * cos(SPOUT_PITCH);
     (0..3).fold(away, |meeting, _| {
@@ -56,10 +56,11 @@ pub(super) fn keep_clear(own: &Motion, urge: Vec2, arena: &Arena) -> Vec2 {
     })
 }
 
-/// The urge away from one surface at distance `gap`, and along it, whichever way suits the urge.
+/// The urge away from one surface at distance `gap`, and along the surface, in the direction that suits `urge`.
 fn avoid(away: Vec2, gap: f32, urge: Vec2) -> Vec2 {
     let closeness = (1.0 - gap / WALL_ROOM).clamp(0.0, 1.0);
-    // Head-on, away alone would only cancel the urge: the way round has to be an urge as well.
+    // If `urge` points straight at the surface, pushing away would only cancel it, so there is also an urge to go
+    // round.
     let along = perpendicular(away);
     let way_round = if dot(along, urge) < 0.0 { -1.0 } else { 1.0 };
     add(scale(away, 1.6 * closeness), scale(along, 0.9 * closeness * way_round))

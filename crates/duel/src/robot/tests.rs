@@ -12,7 +12,7 @@ const START: u64 = 50_000_000;
 /// The driver of a teapot in a test.
 enum Driver {
     Robot(Box<Robot>),
-    /// Knows only the time, in seconds since the start.
+    /// A function of the time alone, in seconds since the start.
     Scripted(fn(f32) -> Controls),
 }
 
@@ -23,7 +23,7 @@ struct Contestant {
     cooldown: Cooldown,
     was_on_table: bool,
     shots: u32,
-    /// For how long, in seconds, it has not been anywhere else.
+    /// The time that the teapot has stayed near `stood_at`, in seconds.
     stood: f32,
     stood_at: Vec2,
 }
@@ -34,7 +34,7 @@ struct Duel {
     contestants: Vec<Contestant>,
     cubes: Vec<Launch>,
     board: Scoreboard,
-    /// Whether robots know that who follows a script is a person.
+    /// Whether robots know that a driver with a script stands for a person.
     knows_people: bool,
     longest_stand: f32,
     distances: Vec<f32>,
@@ -75,7 +75,7 @@ impl Duel {
         Self::new((0..count).map(robot).collect())
     }
 
-    /// The teapots on the table but one.
+    /// The teapots on the table, without that of the player `but`.
     fn rivals(&self, but: PlayerKey) -> Vec<Rival> {
         let others = self.contestants.iter().filter(|each| each.player != but);
         let points = |player| self.board.row(player).map_or(0, |row| row.score);
@@ -202,7 +202,7 @@ fn robots_fight_keep_moving_and_do_not_clump() {
 }
 
 #[test]
-fn robots_can_be_beaten_best_by_moving_players() {
+fn robots_miss_often_and_miss_moving_players_more_often() {
     let circle = |_| Controls { throttle: 1.0, turn: 0.5, fire: false };
     let scripts: [fn(f32) -> Controls; 2] = [|_| Controls::default(), circle];
     let hits = scripts.map(|script| {
@@ -261,7 +261,7 @@ fn equal_seeds_and_sights_give_equal_robots() {
 }
 
 #[test]
-fn without_anyone_to_hit_it_wanders_and_holds_its_fire() {
+fn a_robot_without_targets_wanders_and_does_not_fire() {
     let mut duel = Duel::robots(1, 4);
     let mut places = Vec::new();
     for _ in 0..60 {
@@ -292,7 +292,7 @@ fn without_anyone_to_hit_it_wanders_and_holds_its_fire() {
 }
 
 #[test]
-fn it_does_not_start_in_reverse_but_backs_off_when_it_is_stuck() {
+fn a_robot_backs_off_only_when_it_is_stuck() {
     let mut robot = Robot::new(2);
     let own = Motion::at_rest(TEA_TABLE.spawn(1));
     let mut look = |now: u64| robot.drive(&Sight { now, own, rivals: &[], treat: None, arena: &TEA_TABLE });
@@ -300,12 +300,12 @@ fn it_does_not_start_in_reverse_but_backs_off_when_it_is_stuck() {
         assert!(look(START + frame * 16_667).throttle >= 0.0);
     }
     assert!((20..60).any(|frame| look(START + frame * 16_667).throttle == -1.0));
-    // Two seconds off the table, then back.
+    // The robot did not look for seconds, as if it had been off the table.
     assert!(look(START + 9_000_000).throttle >= 0.0);
 }
 
 #[test]
-fn a_clock_set_back_does_not_put_it_to_sleep() {
+fn robots_keep_playing_after_the_clock_is_set_back() {
     let mut duel = Duel::robots(2, 6);
     duel.run(20, 16_667);
     duel.now = 1_000_000;

@@ -1,9 +1,9 @@
-//! A small JSON writer: a status is texts, numbers and lists of them, and a library would add the shortest form of
-//! every float.
+//! A small JSON writer. A status holds only texts, numbers and lists of them. A library would also add the code that
+//! finds the shortest form of every float.
 
 use std::fmt::Write;
 
-/// A text that grows by keys and values. Commas come by themselves.
+/// A JSON text that grows by keys and values. Commas are added automatically.
 #[derive(Debug, Default)]
 pub(super) struct Json {
     text: String,
@@ -15,14 +15,14 @@ impl Json {
         self.text
     }
 
-    /// A key, whose value is to follow. Keys are plain words.
+    /// Writes a key; its value must follow. Keys are plain words.
     pub(super) fn key(&mut self, key: &str) -> &mut Self {
         self.text(key);
         self.text.push(':');
         self
     }
 
-    /// A text.
+    /// Writes a text.
     pub(super) fn text(&mut self, text: &str) {
         self.part("\"");
         for letter in text.chars() {
@@ -36,13 +36,13 @@ impl Json {
         self.text.push('"');
     }
 
-    /// A whole number.
+    /// Writes a whole number.
     pub(super) fn count(&mut self, count: impl Into<u64>) {
         self.part("");
         let _ = write!(self.text, "{}", count.into());
     }
 
-    /// A number, rounded to millionths; null when it is not finite, or from ten million million on.
+    /// Writes a number, rounded to millionths; null if it is not finite, or is ten million million or more.
     pub(super) fn number(&mut self, number: impl Into<f64>) {
         let number = number.into();
         let millionths = (number.abs() * 1e6).round();
@@ -59,17 +59,17 @@ impl Json {
         }
     }
 
-    /// Yes or no.
+    /// Writes true or false.
     pub(super) fn flag(&mut self, flag: bool) {
         self.part(if flag { "true" } else { "false" });
     }
 
-    /// Nothing.
+    /// Writes null.
     pub(super) fn null(&mut self) {
         self.part("null");
     }
 
-    /// A value, or null.
+    /// Writes a value, or null.
     pub(super) fn maybe<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
         match value {
             Some(value) => write(self, value),
@@ -77,7 +77,7 @@ impl Json {
         }
     }
 
-    /// A list.
+    /// Writes a list; `write` writes one value.
     pub(super) fn list<T>(
         &mut self,
         values: impl IntoIterator<Item = T>,
@@ -88,15 +88,15 @@ impl Json {
         self.text.push(']');
     }
 
-    /// An object: `write` writes its keys and values.
+    /// Writes an object; `write` writes its keys and values.
     pub(super) fn object(&mut self, write: impl FnOnce(&mut Self)) {
         self.part("{");
         write(self);
         self.text.push('}');
     }
 
-    /// Begins a key or value, with a comma when needed. A text ends with a quotation mark, so its content does not
-    /// confuse this.
+    /// Begins a key or value, with a comma if needed. Only the last character decides this. A text ends with a
+    /// quotation mark, so its content cannot mislead the check.
     fn part(&mut self, beginning: &str) {
         if !self.text.is_empty() && !self.text.ends_with(['{', '[', ':']) {
             self.text.push(',');

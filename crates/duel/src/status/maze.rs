@@ -23,7 +23,7 @@ pub struct MazeStatus {
     places: [[u8; 2]; 4],
     input_delay: u64,
     desyncs: u64,
-    /// A checksum is text, because a JSON number holds no 64 bits.
+    /// Frames with their checksums. A checksum is text, because a JSON number cannot hold 64 bits.
     checksums: Vec<(u64, String)>,
 }
 
@@ -92,7 +92,7 @@ impl MazeStatus {
     }
 }
 
-/// The points of the member on a seat: none for a spectator.
+/// The points of the member on a seat; 0 for a spectator.
 pub(super) fn score(game: &MazeGame, seat: SeatId) -> u16 {
     game.maze().role_of(seat).map_or(0, |role| game.maze().teapot(role).points())
 }

@@ -1,15 +1,15 @@
-//! The association that a packet belongs to, told by the generations of both ends (PROTOCOL §2.2).
+//! The link that a packet belongs to, recognized by the generations of both ends (PROTOCOL §2.2).
 
 use samovar_wire::{Generation, Generations};
 
 /// How to treat a packet or chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It belongs to this association.
+    /// It belongs to this link.
     Counts,
     /// Its sender knows an older link of this end, or none yet: only the sender's generation is read.
     Early,
-    /// Its sender began anew after something of this association had counted.
+    /// Its sender began a new link after a packet or chunk of this one had counted.
     Restarted,
     /// It belongs to a link that its sender has given up.
     Former,
@@ -23,7 +23,7 @@ pub(super) struct Association {
     own: Generation,
     /// The newest generation of the other end.
     heard: Option<Generation>,
-    /// Something of the generation `heard` has counted.
+    /// Whether a packet or chunk of the generation `heard` has counted.
     counted: bool,
 }
 
@@ -44,12 +44,12 @@ impl Association {
             Some(heard) if sender != heard && !sender.is_newer_than(heard) => return Verdict::Former,
             _ => {}
         }
-        // A sender that has not heard of this link may mean an older one, unless there was none.
+        // A sender that has not heard of this link may mean an older one, unless this is the first.
         let is_meant = generations.receiver.map_or(self.own == Generation::FIRST, |to| to == self.own);
         if is_meant { Verdict::Counts } else { Verdict::Early }
     }
 
-    /// Takes in the sender's generation; whether what went to it before was for another one.
+    /// Takes in the sender's generation. Returns whether it is new: then everything sent so far named another.
     pub(super) fn on_heard(&mut self, generations: Generations, verdict: Verdict) -> bool {
         let is_new = self.heard != generations.sender;
         self.heard = generations.sender;
@@ -57,7 +57,8 @@ impl Association {
         is_new
     }
 
-    /// Whether the other end would count a chunk sent now: one that does not count is noticed late.
+    /// Whether the other end would count a chunk sent now. If not, the sender waits, since it would notice late that
+    /// the chunk did not count.
     pub(super) fn takes_chunks(&self) -> bool {
         self.heard.is_some() || self.own == Generation::FIRST
     }
@@ -95,7 +96,7 @@ mod tests {
         let mut end = Association::new(Generation::FIRST.next());
         assert_eq!(hear(&mut end, 0x10), Verdict::Early);
         assert_eq!(hear(&mut end, 0x11), Verdict::Early);
-        // Nothing counted yet, so nothing is restarted.
+        // No packet has counted yet, so this is no restart.
         assert_eq!(hear(&mut end, 0x20), Verdict::Early);
         assert_eq!(end.generations().encode(), 0x22);
         assert_eq!(hear(&mut end, 0x12), Verdict::Former);

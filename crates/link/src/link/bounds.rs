@@ -1,4 +1,4 @@
-//! Every queue of a link, with its bound; what happens beyond it stands in the table of the crate's documentation.
+//! The bounds of a link's queues. A table in the crate's documentation says what happens beyond each bound.
 
 use samovar_wire::limits::{GAME_SEGMENT_WINDOW, SEGMENT_WINDOW, UNRELIABLE_PER_PACKET};
 
@@ -25,7 +25,7 @@ pub(super) const fn queue_of(lane: u8) -> usize {
     if lane == 0 { SESSION_SEGMENTS - CONTROL_SEGMENTS } else { GAME_SEGMENTS }
 }
 
-/// Segments of a lane in flight; also what a receiver holds of it at most (PROTOCOL §8).
+/// Segments of a lane that may be in flight, and that a receiver holds of it at most (PROTOCOL §8).
 pub(super) const fn window_of(lane: u8) -> u64 {
     if lane == 0 { SEGMENT_WINDOW } else { GAME_SEGMENT_WINDOW }
 }

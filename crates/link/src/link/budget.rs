@@ -8,16 +8,17 @@
 //!             ^                                            |
 //!             +--------------------------------------------+
 //!       a queue is growing, much is lost, or the driver's buffer fills:
-//!       the rate falls below what was delivered, and the queue is waited for
+//!       the rate falls below what was delivered, and sending pauses until the queue is gone
 //! ```
 //!
-//! *Delay decides.* The least time from packet to ack in a look, against the least of the last ten seconds, gives the
-//! length of the path's queue, before it drops anything. Loss alone slows the link down only above one packet in
-//! five: wireless paths lose at random, and a rate that follows such loss collapses (as SCTP's does on data channels,
-//! PROTOCOL §2.5). Bytes in the driver's buffer beyond those in flight are a queue as well, and are seen sooner.
+//! A *look* judges the measurements since the look before. *Delay decides.* The least time from packet to ack in a
+//! look, minus the least of the last ten seconds, is the length of the path's queue. It is known before the queue
+//! drops anything. Loss alone slows the link down only above one packet in five: wireless paths lose at random, and a
+//! rate that follows such loss collapses (as SCTP's does on data channels, PROTOCOL §2.5). Bytes in the driver's
+//! buffer beyond those in flight are a queue as well, and are known sooner.
 //!
-//! A queue or a loss that stays whatever this link does is another sender's: after [`STUBBORN`] looks it counts as
-//! part of the path. The rate never falls below [`FLOOR`], which carries acks, keep-alive and small reliable
+//! If a queue or a loss stays when this link sends less, another sender causes it. After [`STUBBORN`] looks it counts
+//! as part of the path. The rate never falls below [`FLOOR`], which carries acks, keep-alives and small reliable
 //! messages.
 
 use samovar_wire::limits::PACKET_MAX;
@@ -35,24 +36,25 @@ const OVERHEAD: usize = 60;
 const FULL_PACKET: u64 = (PACKET_MAX + OVERHEAD) as u64;
 /// The shortest time between two looks.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
-/// Round trips that a look needs, so that one late ack is no queue.
+/// Round trips that a look needs to judge the queue, so that it does not take one late ack for a queue.
 const TRIPS_MIN: u32 = 5;
-/// A shorter queue is ignored; half of it stops the rate from growing.
+/// A shorter queue does not slow the link down. From half of this on the rate does not grow.
 const QUEUE_MIN: Duration = Duration::from_millis(30);
-/// Loss above the usual, in thousandths, that slows the link down; and the fewest packets to judge by.
+/// Loss above the path's own that slows the link down, in thousandths.
 const LOSS_MAX: u32 = 200;
+/// The fewest packets by which a look judges the loss.
 const LOSS_TOLD: u32 = 20;
-/// The loss that a path may have by itself, at most, in thousandths.
+/// The most loss that counts as the path's own, in thousandths.
 const USUAL_LOSS_MAX: u32 = 500;
-/// After this long without an arrival there may be no path.
+/// After this long without an arrival the path may be gone, and only the least rate is used.
 const CHOKE_AFTER: Duration = Duration::from_millis(1_000);
 /// Looks in a row that find the same queue, after which it counts as part of the path.
 const STUBBORN: u32 = 4;
-/// The least round trip is taken over the last one to two of these.
+/// The least round trip is that of the last one to two spans of this length.
 const BASE_MEMORY: Duration = Duration::from_millis(5_000);
 /// The longest pause in which a queue may drain.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
-/// Bytes that the driver's buffer may hold besides those of a round trip.
+/// Bytes that the driver's buffer may hold besides those of a round trip and 50 ms.
 const BACKLOG_MIN: u64 = 4_096;
 /// Tokens are kept in millionths of a byte, so that no time is too short to count.
 const MICRO: i64 = 1_000_000;
@@ -68,29 +70,29 @@ struct Look {
     lost: u32,
     trips: u32,
     least: Option<Duration>,
-    /// The budget held something back.
+    /// Whether the budget held something back.
     limited: bool,
-    /// The driver's buffer was too full.
+    /// Whether the driver's buffer was too full.
     backlogged: bool,
-    /// Bulk chunks went out; their acks come too late for this look.
+    /// Whether bulk chunks went out. Their acks come too late for this look.
     bulk: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Budget {
     rate: u64,
-    /// Negative after an overdraft, which has to be waited for.
+    /// The credit for sending, in millionths of a byte. After an overdraft it is negative, and sending waits.
     tokens: i64,
     updated: Time,
     look: Look,
-    /// The least time until an ack in this span and in the one before.
+    /// The least time from packet to ack: in the current span of [`BASE_MEMORY`], and in the span before.
     base: [Option<Duration>; 2],
     base_from: Time,
     /// Bytes of packets whose fate is unknown.
     in_flight: u64,
     /// Packets before this number went out at an older rate and are not judged.
     epoch: u64,
-    /// The path has not shown a limit yet.
+    /// Whether the path has not shown a limit yet.
     starting: bool,
     /// Consecutive looks that found a queue; the length of the first queue, and the rate then.
     queues: (u32, Duration, u64),
@@ -100,11 +102,11 @@ pub(super) struct Budget {
     losses: (u32, u32),
     /// The path's own loss, in thousandths.
     usual_loss: u32,
-    /// When a packet was last known to have arrived, or when nothing was in flight.
+    /// When a packet was last known to have arrived, the path changed, or this peer woke.
     heard: Time,
-    /// Nothing has arrived for [`CHOKE_AFTER`]: only the least rate is used until something does.
+    /// Whether no packet has arrived for [`CHOKE_AFTER`]. Then only the least rate is used until one does.
     choked: bool,
-    /// Bytes in the driver's buffer, and when that was.
+    /// Bytes in the driver's buffer, and when the driver first reported this number.
     backlog: (u64, Time),
 }
 
@@ -177,7 +179,7 @@ impl Budget {
         self.base.iter().flatten().min().copied()
     }
 
-    /// Accounts for a packet or chunk, whether there was room for it or not.
+    /// Accounts for a sent packet or chunk, whether the budget allowed it or not.
     pub(super) fn spend(&mut self, now: Time, bytes: usize) {
         self.refill(now);
         let least = -(self.rate as i64 / 2 * MICRO).max(FULL_PACKET as i64 * MICRO);
@@ -189,27 +191,27 @@ impl Budget {
         self.updated = self.updated.max(now);
     }
 
-    /// A chunk of the bulk stream went out.
+    /// Notes that a chunk of the bulk stream went out.
     pub(super) fn on_bulk(&mut self) {
         self.look.bulk = true;
     }
 
-    /// The budget held something back.
+    /// Notes that the budget held something back.
     pub(super) fn on_limited(&mut self) {
         self.look.limited = true;
     }
 
-    /// The driver reports how much its buffer holds.
+    /// Notes how many bytes the driver's buffer holds.
     pub(super) fn on_backlog(&mut self, now: Time, bytes: u64) {
         // A repeated figure may be an old one, so its time stays.
         if self.backlog.0 != bytes {
             self.backlog = (bytes, now);
         }
-        // Only a burst that is still there at the next look is a queue.
+        // A burst counts as a queue only if it is still in the buffer at the next look.
         self.look.backlogged = bytes > self.backlog_allowed();
     }
 
-    /// A packet arrived at the other end.
+    /// Notes that a packet arrived at the other end.
     pub(super) fn on_delivered(&mut self, now: Time, size: usize) {
         if self.choked {
             self.refill(now);
@@ -230,13 +232,13 @@ impl Budget {
         self.in_flight = self.in_flight.saturating_sub((size + OVERHEAD) as u64);
     }
 
-    /// A packet goes out whose fate will be known; called besides [`Budget::spend`].
+    /// Notes a sent packet whose fate will become known. The caller also calls [`Budget::spend`] for it.
     pub(super) fn on_packet(&mut self, size: usize) {
         self.look.spent += (size + OVERHEAD) as u64;
         self.in_flight += (size + OVERHEAD) as u64;
     }
 
-    /// The newest packet was acked after `trip`.
+    /// Notes that the newest acked packet was acked after `trip`.
     pub(super) fn on_trip(&mut self, now: Time, packet: u64, trip: Duration) {
         if now.since(self.base_from) >= BASE_MEMORY {
             self.base = [None, self.base[0]];
@@ -249,8 +251,8 @@ impl Budget {
         }
     }
 
-    /// Adapts the rate when a look is due; whether one was. `next` is the number of the next packet, `variation` that
-    /// of round trips.
+    /// Adapts the rate if a look is due. Returns whether the budget changed. `next` is the number of the next packet,
+    /// `variation` the variation of round trips.
     pub(super) fn adapt(&mut self, now: Time, next: u64, variation: Duration) -> bool {
         let chokes = !self.choked && now.since(self.heard) >= CHOKE_AFTER;
         if chokes {
@@ -298,7 +300,7 @@ impl Budget {
             self.epoch = next;
         }
         if look.limited && now.since(self.drained) >= BASE_MEMORY {
-            // A sender that always has more would never again see the path without a queue.
+            // Without this pause a sender that always has more would never again see the path without a queue.
             self.drain(now, queue + QUEUE_MIN);
         }
     }
@@ -337,8 +339,8 @@ impl Budget {
         self.tokens = self.tokens.min(FULL_PACKET as i64 * MICRO - pause);
     }
 
-    /// Much is lost without a visible queue. Sending less tells a path that drops what is above its rate from one
-    /// that loses anyway.
+    /// Handles losses without a visible queue. The link sends less, to tell a path that drops packets above its rate
+    /// from one that loses them anyway.
     fn suspect_losses(&mut self, now: Time, loss: u32) {
         let (count, first) = self.losses;
         self.losses = if count == 0 { (1, loss) } else { (count + 1, first) };
@@ -352,7 +354,7 @@ impl Budget {
         self.rate = (self.rate * 17 / 20).max(FLOOR);
     }
 
-    /// The path changed, or its least round trip did.
+    /// Forgets the measurements of the old path after a change of the path.
     pub(super) fn forget_path(&mut self, now: Time) {
         self.heard = now;
         self.usual_loss = 0;
@@ -365,7 +367,8 @@ impl Budget {
         self.look = Look { from: now, ..Look::default() };
     }
 
-    /// This peer slept until now: the ack times of packets before `next` prove nothing.
+    /// Forgets the current measurements, because this peer slept until now: the ack times of packets before `next`
+    /// prove nothing.
     pub(super) fn on_slept(&mut self, now: Time, next: u64) {
         self.epoch = next;
         self.look = Look { from: now, ..Look::default() };

@@ -13,7 +13,7 @@ use super::bounds::BULK_BYTES;
 const STALL: Duration = Duration::from_millis(1_000);
 /// Room for a chunk's offset.
 const OFFSET_LEN: usize = 10;
-/// Room for all that stands before a chunk's bytes.
+/// Room for everything before a chunk's bytes.
 const CHUNK_HEAD: usize = 1 + OFFSET_LEN;
 
 #[derive(Debug, Default)]
@@ -25,12 +25,13 @@ pub(super) struct BulkSender {
     /// The stream from `acked` on.
     queue: VecDeque<u8>,
     progress: Time,
-    /// Everything was sent and nothing was acked since; sending again is no progress.
+    /// Whether everything was sent and no ack came since. Sending it again then does not count as progress.
     waits: bool,
 }
 
 impl BulkSender {
-    /// Queues a message to be delivered after segment `after` of the lane; the offset behind it, `None` when full.
+    /// Queues a message, which is delivered once the lane's segments before number `after` are. Returns the offset
+    /// behind the message, or `None` when the queue is full.
     pub(super) fn push(&mut self, after: u64, message: &[u8]) -> Option<u64> {
         if self.queue.len() + message.len() + 2 * OFFSET_LEN > BULK_BYTES {
             return None;
@@ -53,7 +54,7 @@ impl BulkSender {
         self.acked + self.queue.len() as u64
     }
 
-    /// Whether the other end's window allows a chunk.
+    /// Whether bytes wait to be sent for which the other end's window has room.
     pub(super) fn has_work(&self) -> bool {
         self.sent < self.end()
     }
@@ -62,7 +63,7 @@ impl BulkSender {
         self.acked + (self.queue.len() as u64).min(BULK_WINDOW)
     }
 
-    /// Appends the next chunk, if one may go.
+    /// Appends the next chunk, if one may go. Returns whether one does.
     pub(super) fn next_chunk(
         &mut self,
         now: Time,
@@ -75,7 +76,7 @@ impl BulkSender {
             return false;
         }
         let start = (self.sent - self.acked) as usize;
-        // Contiguous, so that it is copied once.
+        // The chunk is contiguous in the queue, so that it is copied only once.
         let (front, back) = self.queue.as_slices();
         let len = if start < front.len() { (len as usize).min(front.len() - start) } else { len as usize };
         let bytes = front.get(start..start + len).unwrap_or_else(|| {
@@ -111,7 +112,7 @@ impl BulkSender {
         self.waits = false;
     }
 
-    /// Starts again from the last ack if that is too long ago; whether it did.
+    /// Sends again from the last ack on if there was no progress for [`STALL`]. Returns whether it does.
     pub(super) fn on_timeout(&mut self, now: Time) -> bool {
         let stalls = self.stall_due() <= now;
         if stalls {
@@ -130,7 +131,8 @@ pub(super) struct BulkReceiver {
     /// The offset of the first byte in `buffer` that is not read: everything before it is delivered.
     delivered: u64,
     buffer: Vec<u8>,
-    /// How much of `buffer` is delivered. It is cleared once for many messages, because small ones may be many.
+    /// How many bytes of `buffer` are delivered. They are removed once for many messages, because small messages may be
+    /// many.
     read: usize,
     ack_wanted: bool,
 }
@@ -150,7 +152,7 @@ impl BulkReceiver {
         Ok(())
     }
 
-    /// The next complete message whose predecessors in the lane are delivered.
+    /// The next message, if it is complete and the lane's segments before it are delivered.
     pub(super) fn next_message(&mut self, lane_next: u64) -> Result<Option<Vec<u8>>, CloseCode> {
         let message = self.read_message(lane_next);
         if !matches!(message, Ok(Some(_))) {

@@ -4,17 +4,18 @@ use samovar_wire::{Duration, Time};
 
 /// The round trip assumed before the first measurement.
 const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
-/// Pings that may await answers: four seconds of them, farther than any playable distance.
+/// The number of pings that may await answers: those of four seconds, longer than any playable round trip.
 const AWAITED: usize = 8;
-/// The first pings go at this interval, so that a new peer's clock is right at once.
+/// The first `EAGER_PINGS` pings go at this interval, so that a new peer's clock is soon right.
 const EAGER_INTERVAL: Duration = Duration::from_millis(50);
 const EAGER_PINGS: u32 = 6;
-/// A due ping waits this long after the last packet for the next one to carry it.
+/// A due ping waits until this long after the last packet, since the next packet may carry it.
 const RIDES_WITHIN: Duration = Duration::from_millis(40);
 /// Bounds of the time after which an unacked segment is sent again.
 const PROBE_MIN: Duration = Duration::from_millis(40);
 const PROBE_MAX: Duration = Duration::from_millis(400);
-/// The least round trip is taken over this many answers: in eight seconds, both ends are idle at least once.
+/// The least round trip is that of this many answers. They span eight seconds, in which both ends are idle at least
+/// once.
 const RECENT: usize = 16;
 
 #[derive(Debug)]
@@ -22,7 +23,8 @@ pub(super) struct PingClock {
     interval: Duration,
     next_ping: Time,
     pings: u32,
-    /// The packets with the newest pings, in no order, until they or newer ones are answered.
+    /// The packets with the newest pings, and when each left; in no order. A packet stays until its ping or a newer
+    /// one is answered.
     outstanding: [Option<(u64, Time)>; AWAITED],
     /// The packet with the other end's newest unanswered ping, and when it came.
     pong: Option<(u64, Time)>,
@@ -54,8 +56,8 @@ impl PingClock {
         }
     }
 
-    /// Takes an answer; the round trip if the answer is to one of our pings, is plausible, and no newer ping was
-    /// answered.
+    /// Takes an answer. Returns the round trip if the answer is plausible and to one of our pings, and no newer ping
+    /// was answered.
     pub(super) fn on_pong(&mut self, now: Time, ping: u16, held: u64) -> Option<Duration> {
         let asked = self.outstanding.iter().flatten().find(|(packet, _)| *packet as u16 == ping);
         let &(answered, sent) = asked?;
@@ -82,7 +84,7 @@ impl PingClock {
         Some(round_trip)
     }
 
-    /// Whether the packet of this number, now being written, carries a ping.
+    /// Returns whether the packet that is being written, with this number, is to carry a ping.
     pub(super) fn take_ping(&mut self, now: Time, packet: u64) -> bool {
         if self.next_ping > now {
             return false;
@@ -98,20 +100,20 @@ impl PingClock {
         self.pong.take().map(|(packet, arrived)| (packet as u16, now.since(arrived).as_micros()))
     }
 
-    /// When a ping needs a packet of its own, if the last packet went at `last_sent`. Frequent packets carry it
-    /// along.
+    /// When a ping needs a packet of its own, if the last packet went at `last_sent`. Frequent packets carry pings
+    /// besides their own content.
     pub(super) fn ping_due(&self, last_sent: Time) -> Time {
         let rides = self.pings >= EAGER_PINGS;
         if rides { self.next_ping.max(last_sent + RIDES_WITHIN) } else { self.next_ping }
     }
 
-    /// This peer slept: the time until an answer proves nothing.
+    /// Forgets the open pings after this peer slept: the time until their answers proves nothing.
     pub(super) fn forget_ping(&mut self) {
         self.outstanding = [None; AWAITED];
         self.next_ping = Time::ZERO;
     }
 
-    /// The path changed, so its least round trip is measured anew.
+    /// Forgets the least round trip after a change of the path.
     pub(super) fn forget_least(&mut self) {
         self.recent = [None; RECENT];
     }
@@ -132,7 +134,8 @@ impl PingClock {
         self.smoothed.unwrap_or(INITIAL_ROUND_TRIP)
     }
 
-    /// How long an unacked segment at the tail waits: a round trip, its variation, and the other end's ack delay.
+    /// How long an unacked segment at the tail waits until it is sent again: a round trip, its variation, and the other
+    /// end's ack delay.
     pub(super) fn probe_timeout(&self) -> Duration {
         let patience = self.round_trip() + self.variation.times(4) + Duration::from_millis(36);
         patience.clamp(PROBE_MIN, PROBE_MAX)

@@ -6,12 +6,12 @@ use samovar_wire::{CloseCode, Duration, Lane, Receipt, Time};
 /// Local tuning of a link. Not agreed between the ends.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkConfig {
-    /// Longest time without sending, and the longest silence that the other end keeps by choice. Less finds a dead
-    /// peer sooner and costs packets; more breaks a promise (PROTOCOL §2.4). Default 100 ms.
+    /// Longest time between two packets, of this end and of the other. A shorter time finds a dead peer sooner and
+    /// costs packets; a longer one breaks a promise (PROTOCOL §2.4). Default 100 ms.
     pub keep_alive: Duration,
-    /// Longest time an ack waits for a packet to ride in; half as long again when a packet is expected
-    /// ([`Link::expect_packet`](crate::Link::expect_packet)). Less tells the other end of losses sooner and costs
-    /// packets. Default 20 ms.
+    /// Longest time an ack waits for a packet that can carry it; half as long again when a packet is expected
+    /// ([`Link::expect_packet`](crate::Link::expect_packet)). A shorter time tells the other end of losses sooner and
+    /// costs packets. Default 20 ms.
     pub ack_delay: Duration,
     /// Time between two pings once the round trip is known. Default 500 ms.
     pub ping_interval: Duration,
@@ -32,7 +32,8 @@ impl Default for LinkConfig {
 pub enum Fate {
     /// The other end has it.
     Delivered,
-    /// It was overtaken. A later arrival is not reported.
+    /// It counts as lost: later packets were acked, or too many packets are open. If it arrives after all, that is not
+    /// reported.
     Lost,
 }
 
@@ -53,13 +54,13 @@ pub enum LinkEvent {
         session: Time,
         /// Local time at which the answer arrived.
         received: Time,
-        /// The round trip, without the time that the other end held the question.
+        /// The round trip, without the time that the other end held the ping.
         round_trip: Duration,
     },
     /// The other end closed the link.
     Closed(CloseCode),
-    /// The other end began anew, without knowledge of this link. Nothing arrives in either direction until this end
-    /// begins anew as well, by a link of the next generation.
+    /// The other end started a new link, without knowledge of this one. Nothing arrives in either direction until this
+    /// end starts a new link as well, of the next generation.
     Restarted,
 }
 
@@ -117,7 +118,7 @@ pub struct LinkStats {
     pub round_trip: Option<Duration>,
     /// The mean deviation of the round trip.
     pub variation: Duration,
-    /// The shortest of the last 16 round trips on this path: the path's own time, without delays in busy ends.
+    /// The shortest of the last 16 round trips on this path: the time of the path itself, without delays by busy ends.
     pub least_round_trip: Option<Duration>,
     /// The mean deviation of the time between two arriving packets.
     pub jitter: Duration,
@@ -127,11 +128,11 @@ pub struct LinkStats {
     pub loss_in: f32,
     /// Packets and bulk chunks sent.
     pub packets_out: u64,
-    /// Bytes of them, without the path's overhead.
+    /// Bytes of the packets and chunks sent, without the path's overhead.
     pub bytes_out: u64,
     /// Packets and bulk chunks that arrived, duplicates included.
     pub packets_in: u64,
-    /// Bytes of them.
+    /// Bytes of the packets and chunks that arrived.
     pub bytes_in: u64,
     /// Reliable messages taken from the application, bulk among them.
     pub reliable_out: u64,
@@ -145,7 +146,7 @@ pub struct LinkStats {
     pub resends: u64,
     /// Segments of reliable messages that are not acked yet, waiting ones included.
     pub unacked: u64,
-    /// Unreliable messages that gave way to newer ones before they were sent.
+    /// Unreliable and sequenced messages that were dropped for newer ones before they were sent.
     pub dropped: u64,
     /// The estimated capacity of the path, in bytes per second.
     pub rate: u64,

@@ -1,22 +1,22 @@
 //! Failure detection: how suspicious a silence is.
 //!
 //! Phi-accrual detectors (Hayashibara 2004) fit a distribution to the intervals between arrivals. Here that would
-//! often be wrong: a peer at play sends every 16 ms, one at rest every 100, and neither change is a sign of death.
-//! Instead there is a promise: a living peer sends at least every keep-alive interval K (PROTOCOL §2.4). The silence
-//! of a living peer therefore has two parts:
+//! often be wrong: a peer at play sends every 16 ms, one at rest every 100 ms, and a change between the two is no
+//! sign of death. Instead there is a promise: a living peer sends at least every keep-alive interval K (PROTOCOL
+//! §2.4). The silence of a living peer therefore has two parts:
 //!
 //! - *grace*: K, plus the excess of arrivals over K (mean and four mean deviations, at least 20 ms). So a peer with
-//!   throttled timers, or a path with jitter, teaches its own grace. A *stall*, an unusual silence of a living peer,
-//!   is remembered for a minute, because others follow (a TCP connection that lost a segment, a page that compiles a
-//!   shader);
+//!   throttled timers, or a path with jitter, gets a longer grace. A *stall*, an unusual silence of a living peer,
+//!   prolongs the grace for a minute, because more stalls follow (of a TCP connection that lost a segment, of a page
+//!   that compiles a shader);
 //! - *losses*: each further K means that one more packet is missing. Losses come in runs; a run of mean length g goes
 //!   on with the probability 1 − 1/g, so the number lost in a row is geometric, and the probability of a silence that
 //!   lasts s beyond the grace is (1 − 1/g)^(s/K), which is at most 10^(−s / (2.303 (g − ½) K)).
 //!
-//! That exponent is the suspicion φ: the probability that a living peer is silent for so long is at most 10^−φ for
-//! each time that a keep-alive of its is lost. g is measured by the gaps in the numbers of packets that arrive, at
-//! least 1.11 (one loss in ten brings another even where none was seen). At [`SUSPECTED`] = 6 a path without losses
-//! is suspected after 0.96 s and one whose losses come three in a row after 3.6 s.
+//! That exponent is the suspicion φ. Each time that a keep-alive is lost, a living peer stays silent for so long with
+//! a probability of 10^−φ at most. The gaps in the numbers of arriving packets give g. It is at least 1.11: one loss
+//! in ten brings another, even where none was seen. At [`SUSPECTED`] = 6 a path without losses is suspected after
+//! 0.96 s, and one whose losses come three in a row after 3.6 s.
 
 use samovar_wire::{Duration, Time};
 
@@ -26,7 +26,7 @@ pub const SUSPECTED: f64 = 6.0;
 pub(super) const SLEPT: Duration = Duration::from_millis(2_000);
 /// The least grace beyond the promise.
 const SLACK: Duration = Duration::from_millis(20);
-/// Shorter silences are never quiet.
+/// The other end is never quiet during a shorter silence.
 const QUIET_MIN: Duration = Duration::from_millis(50);
 /// A silence that exceeds the usual by more than this is a stall.
 const STALL_MIN: Duration = Duration::from_millis(70);
@@ -57,14 +57,14 @@ impl Liveness {
         Self { keep_alive, heard, excess: 0.0, deviation: 0.0, stall, interval: 0.0, jitter: 0.0 }
     }
 
-    /// Something of the other end arrived.
+    /// Handles an arrival from the other end.
     pub(super) fn on_heard(&mut self, now: Time) {
         let interval = now.since(self.heard).as_micros() as f64;
         let excess = (interval - self.keep_alive.as_micros() as f64).max(0.0);
         let remarkable = self.usual() + STALL_MIN.as_micros() as f64;
         let is_stall =
             interval > remarkable.max(self.stall_at(now)) && interval < STALL_MAX.as_micros() as f64;
-        // Nothing was promised before the first arrival.
+        // The other end promised nothing before its first arrival.
         if is_stall && self.interval > 0.0 {
             self.stall = (interval, now);
         }
@@ -75,17 +75,17 @@ impl Liveness {
         self.heard = self.heard.max(now);
     }
 
-    /// The other end promises a sign of life this often from now on.
+    /// Sets the longest time between signs of life that the other end promises from now on.
     pub(super) fn set_keep_alive(&mut self, keep_alive: Duration) {
         self.keep_alive = keep_alive;
     }
 
-    /// This peer slept until now.
+    /// Counts the silence from now, because this peer slept until now.
     pub(super) fn forgive(&mut self, now: Time) {
         self.heard = self.heard.max(now);
     }
 
-    /// The path changed; the new one need not stall like the old.
+    /// Forgets the worst stall after a change of the path: the new path need not stall like the old one.
     pub(super) fn forget_stall(&mut self) {
         self.stall.0 = 0.0;
     }
@@ -98,12 +98,12 @@ impl Liveness {
         now.since(self.heard)
     }
 
-    /// Whether a silence is longer than this path's arrivals suggest: far earlier than a suspicion.
+    /// Whether the silence is longer than usual for this path. That is the case long before the other end is suspected.
     pub(super) fn is_quiet(&self, now: Time) -> bool {
         self.quiet_at() <= now
     }
 
-    /// When a silence from now on is that long.
+    /// When [`Self::is_quiet`] becomes true if nothing arrives before.
     pub(super) fn quiet_at(&self) -> Time {
         let usual = 3.0 * (self.interval + self.jitter);
         self.heard + Duration::from_micros(usual as u64).max(QUIET_MIN)
@@ -140,7 +140,7 @@ impl Liveness {
         ((silence - self.grace()) / self.decade(run)).max(0.0)
     }
 
-    /// When a silence from now on reaches that suspicion.
+    /// When the silence reaches this suspicion if nothing arrives before.
     pub(super) fn suspect_at(&self, suspicion: f64, run: f32) -> Time {
         self.heard + Duration::from_micros((self.grace() + suspicion * self.decade(run)).ceil() as u64)
     }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn suspicion_accrues_with_silence_and_the_timer_agrees_with_it() {
+    fn suspicion_grows_with_silence_and_agrees_with_its_timer() {
         let (now, liveness) = heard_every(16);
         assert_eq!(liveness.suspicion(now + KEEP_ALIVE, 1.0), 0.0);
         let at = liveness.suspect_at(SUSPECTED, 1.0);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn only_broken_promises_extend_the_grace() {
+    fn only_gaps_beyond_the_keep_alive_extend_the_grace() {
         let (now, mut busy) = heard_every(8);
         busy.on_heard(now + KEEP_ALIVE);
         assert_eq!(busy.suspicion(now + KEEP_ALIVE + KEEP_ALIVE, 1.0), 0.0);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_teaches_patience_for_a_minute_and_an_outage_none() {
+    fn a_stall_extends_the_grace_and_an_outage_does_not() {
         let (now, steady) = heard_every(16);
         let patience = |liveness: &Liveness| liveness.suspect_at(2.0, 1.0).since(liveness.heard_at());
         let stall = |ms| {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_loses_in_runs_is_given_time_for_them() {
+    fn losses_in_runs_delay_the_suspicion() {
         let (now, liveness) = heard_every(16);
         let patience = |run| liveness.suspect_at(SUSPECTED, run).since(now).as_micros() / 1_000;
         assert_eq!([patience(1.0), patience(2.0), patience(3.0)], [962, 2_192, 3_573]);

@@ -1,4 +1,4 @@
-//! Unreliable and sequenced messages: the queue of the sender, and which arrive too late (PROTOCOL §3.1).
+//! Unreliable and sequenced messages: the sender's queue, and the receiver's check for late ones (PROTOCOL §3.1).
 
 use std::collections::VecDeque;
 
@@ -15,10 +15,11 @@ const CHANNELS: usize = SEQUENCED_CHANNELS as usize;
 #[derive(Debug, Default)]
 pub(super) struct LooseSender {
     unreliable: VecDeque<Vec<u8>>,
-    /// The newest waiting message of each channel, and the number of messages before it.
+    /// The newest waiting message of each channel.
     sequenced: [Option<Vec<u8>>; CHANNELS],
+    /// How many messages were sent in each channel.
     numbers: [u64; CHANNELS],
-    /// Messages that gave way to newer ones.
+    /// How many messages were dropped for newer ones.
     pub(super) dropped: u64,
 }
 

@@ -25,12 +25,13 @@ impl Link {
         self.deliver_bulk()
     }
 
-    /// Whether a packet or chunk counts; takes in its generations.
+    /// Takes in the generations of a packet or chunk. Returns whether it counts.
     fn is_of_this_link(&mut self, now: Time, generations: Generations, verdict: Verdict) -> bool {
         match verdict {
             Verdict::Counts | Verdict::Early => {
                 if self.association.on_heard(generations, verdict) {
-                    // The other end awaits our ack of its restart; it has dropped the chunks that did not name it.
+                    // The other end awaits an ack that names its new generation. It has dropped the chunks that did
+                    // not name it.
                     self.ack_soon(now);
                     if generations.sender != Some(Generation::FIRST) {
                         self.bulk_out.rewind();

@@ -13,7 +13,7 @@ pub(super) struct ReceiveLane {
     next: u64,
     /// Segments from `next` on that came early, at most a window of them.
     early: SortedMap<u64, (bool, Vec<u8>)>,
-    /// The message whose last segment has not come yet.
+    /// The first part of a message whose last segment has not come yet.
     partial: Vec<u8>,
 }
 

@@ -1,30 +1,30 @@
-//! Received packets, and which of them the other end must still be told of (PROTOCOL §2.2, §2.3).
+//! Received packets, and those that an ack must still describe to the other end (PROTOCOL §2.2, §2.3).
 //!
-//! An ack describes only arrivals that no delivered packet has described: usually those of the last round trip, a
-//! byte of history. When acks are lost, the next one covers theirs as well.
+//! An ack describes only arrivals that no delivered packet has described: usually those of the last round trip, which
+//! take a byte of history. When acks are lost, the next ack covers their arrivals as well.
 
 use samovar_wire::link_frame::{ACK_HISTORY, Ack, AckHistory, expand};
 
-/// Places in the ring of arrivals: more than the newest packet and its history.
+/// Places in the ring of arrivals: more than enough for the newest packet and its history.
 const RING: usize = 2 * ACK_HISTORY as usize;
 /// The loss rate is a running mean over about this many packets.
 const LOSS_MEMORY: f32 = 128.0;
-/// The length of a run of losses is a mean over about this many runs. A longer run than this is an outage, which does
-/// not predict another.
+/// The length of a run of losses is a mean over about this many runs.
 const RUN_MEMORY: f32 = 8.0;
+/// A longer run of losses is an outage, which does not predict another.
 const RUN_MAX: u64 = 32;
 
 /// The packets that were received.
 #[derive(Debug)]
 pub(super) struct ReceivedPackets {
-    /// The newest number; `history` tells which before it were received.
+    /// The newest packet's number; `history` tells which packets before it were received.
     newest: Option<u64>,
     history: AckHistory,
     /// How many packets have arrived.
     arrivals: u64,
     /// By packet number modulo [`RING`]: the packet's place in the order of arrival.
     order: Vec<u64>,
-    /// The other end knows of this many first arrivals.
+    /// How many arrivals the other end knows of, counted from the first.
     described: u64,
     /// Packets before this one need no description.
     oldest: u64,
@@ -50,7 +50,7 @@ impl Default for ReceivedPackets {
 }
 
 impl ReceivedPackets {
-    /// Notes a packet; `None` for a duplicate, or a packet too old to tell from one.
+    /// Notes a packet and returns its full number; `None` for a duplicate, or a packet too old to tell from one.
     pub(super) fn insert(&mut self, truncated: u16) -> Option<u64> {
         let number = expand(truncated, self.newest.unwrap_or(0));
         match self.newest {
@@ -100,7 +100,8 @@ impl ReceivedPackets {
         self.arrivals
     }
 
-    /// A packet arrived that the other end sent after this many arrivals here were described to it.
+    /// Notes that the other end received a packet of this end that was written after `arrivals` arrivals here. The
+    /// other end knows of these arrivals.
     pub(super) fn on_described(&mut self, arrivals: u64) {
         self.described = self.described.max(arrivals);
         let Some(newest) = self.newest else { return };
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_losses_teach_that_they_come_in_runs_and_an_outage_teaches_nothing() {
+    fn mean_loss_run_follows_runs_and_ignores_outages() {
         let mut received = ReceivedPackets::default();
         let mut number = 0u16;
         let mut lose = |received: &mut ReceivedPackets, missing: u16| {

@@ -1,9 +1,10 @@
 //! The sending half of a reliable lane: messages cut into segments, each sent until it is acked (PROTOCOL §3.1).
 //!
-//! A segment goes out again before its loss is known: a copy costs less than the round trip in which the loss would
-//! be noticed and everything behind it in the lane would wait (PROTOCOL §3.1). A small segment has two copies. Copies
-//! are paid from a purse: each small segment adds 1.9 times its size when first sent, a larger one its size. So many
-//! small messages at most triple the traffic, large ones at most double it. Third sendings are the first to be saved.
+//! A segment goes out again before its loss is known. A copy costs a few bytes; without it a loss would hold up
+//! everything behind it in the lane for a round trip (PROTOCOL §3.1). A small segment has up to two copies. Copies
+//! are paid from a budget, the purse: a small segment adds 1.9 times its size when first sent, a larger one its size.
+//! So small messages at most triple the traffic, and large ones at most double it. When the purse is low, third
+//! sendings are left out first.
 
 use std::collections::VecDeque;
 
@@ -15,13 +16,13 @@ use super::bounds::window_of;
 use super::buffers::Buffers;
 use super::sent::SegmentRef;
 
-/// A segment up to this size has two copies, a larger one has one. A new host's announcements are small.
+/// A segment up to this size has up to two copies, a larger one at most one. A new host's announcements are small.
 const SMALL_MAX: usize = 300;
 /// A copy goes in a packet that leaves at least this long after the last one that carried the segment.
 const COPY_AFTER: Duration = Duration::from_millis(8);
 /// A copy gets a packet of its own after this time: longer than a tick at 60 Hz, whose packet carries it for free.
 const COPY_DUE: Duration = Duration::from_millis(18);
-/// Credit for a new byte in the purse, in tenths of a byte: of a small segment, and of a larger one.
+/// Credit that a byte adds to the purse when first sent, in tenths of a byte: in a small segment, and in a larger one.
 const COPY_TENTHS: [usize; 2] = [19, 10];
 /// The most that the purse holds, in tenths of a byte.
 const PURSE_MAX: usize = 40_000;
@@ -30,14 +31,14 @@ const PURSE_RESERVE: usize = 4_000;
 /// Segments that may await copies at a time.
 const COPYING_MAX: usize = 128;
 
-/// How often segments go out.
+/// How often segments were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SegmentCounts {
-    /// For the first time.
+    /// Segments sent for the first time.
     pub(super) fresh: u64,
-    /// Again, before a loss was known.
+    /// Segments sent again before their loss was known.
     pub(super) copies: u64,
-    /// Again, because of a loss or a long silence.
+    /// Segments sent again because of a loss or a long silence.
     pub(super) resends: u64,
 }
 
@@ -97,7 +98,8 @@ impl SendLane {
         }
     }
 
-    /// Queues a message; the number of its last segment, or `None` when there would be more than `most` segments.
+    /// Queues a message. Returns the number of its last segment, or `None` when there would be more than `most`
+    /// segments.
     pub(super) fn push(&mut self, message: &[u8], most: usize, buffers: &mut Buffers) -> Option<u64> {
         let pieces = message.len().div_ceil(SEGMENT_MAX).max(1);
         if self.segments.len() + pieces > most {
@@ -138,12 +140,13 @@ impl SendLane {
         self.sent > 0 && self.resends == 0
     }
 
-    /// When a segment wants a packet.
+    /// When a segment needs a packet.
     pub(super) fn due(&self) -> Time {
         if self.resends > 0 || self.sent < self.sendable() {
             return Time::ZERO;
         }
-        // The oldest sending is the first. One acked meanwhile only makes the look too early.
+        // The queue is in the order of sending, so its first unacked segment is due first. If that one is acked in the
+        // meantime, the lane only wakes too early.
         let first = self.copying.iter().find_map(|&number| self.get(number).filter(|s| !s.acked));
         first.map_or(Time::FAR, |segment| segment.sent + COPY_DUE)
     }
@@ -175,7 +178,7 @@ impl SendLane {
     }
 
     fn write_copies(&mut self, full: usize, page: &mut Page<'_, '_>) {
-        // Copied segments go to the end of the queue, with the newest time.
+        // `append` may put a copied segment back at the end of the queue, so the loop takes each segment once only.
         for _ in 0..self.copying.len() {
             let Some(&number) = self.copying.front() else { return };
             let wanted = self.get(number).filter(|s| !s.acked && !s.resend && s.sendings < page.sendings);
@@ -237,15 +240,16 @@ impl SendLane {
         }
     }
 
-    /// A packet that carried the segment is lost. A copy sent since is still under way.
+    /// Sends a segment again if the lost packet was the last that carried it. Otherwise a later copy is still under
+    /// way.
     pub(super) fn on_lost(&mut self, number: u64, packet: u64) {
         if self.get(number).is_some_and(|segment| segment.packet == packet) {
             self.send_again(number);
         }
     }
 
-    /// Sends the oldest segment without an ack again: at the tail nothing sent later can prove its loss, and the
-    /// ack of this one proves that of the others.
+    /// Sends the oldest unacked segment again. At the tail no later packet can prove its loss; the ack of this packet
+    /// then proves the loss of the others.
     pub(super) fn probe(&mut self) {
         self.send_again(self.first);
     }

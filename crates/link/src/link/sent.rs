@@ -9,10 +9,10 @@ use samovar_wire::{Duration, Time};
 use super::bounds::OPEN_PACKETS;
 use super::event::Fate;
 
-/// A packet is lost when one sent this many later was acked (RFC 9002 §6.1.1).
+/// A packet is lost when a packet with a number higher by this was acked (RFC 9002 §6.1.1).
 const REORDER_PACKETS: u64 = 3;
-/// A packet is also lost when a later one was acked and it is older than the round trip by an eighth and this (RFC
-/// 9002 §6.1.2).
+/// A packet is also lost when a later one was acked and its age exceeds 9/8 of the round trip by this (RFC 9002
+/// §6.1.2).
 const REORDER_SLACK: Duration = Duration::from_millis(10);
 
 /// A segment that a packet carries.
@@ -32,10 +32,11 @@ pub(super) struct SentPacket {
     pub(super) size: usize,
     /// Whether it carries a composed datagram, whose writer is told its fate.
     pub(super) composed: bool,
-    /// How many arrivals had been counted when the packet was written; see `ReceivedPackets`.
+    /// How many packets had arrived at this end when this one was written; see `ReceivedPackets`.
     pub(super) arrivals: u64,
-    /// Where its segments begin in `contents`, counted from the first packet on, and how many they are.
+    /// The place of its first segment in `contents`, counted since the link began.
     contents: u64,
+    /// How many segments it carries.
     segments: usize,
     open: bool,
 }
@@ -73,12 +74,12 @@ impl SentPackets {
         self.round_trip = round_trip;
     }
 
-    /// Where segments are noted as they are written; [`SentPackets::push`] says that their packet is complete.
+    /// The list to which segments are added as they are written. [`SentPackets::push`] then completes their packet.
     pub(super) fn contents(&mut self) -> &mut VecDeque<SegmentRef> {
         &mut self.contents
     }
 
-    /// Whether segments were noted since the last packet.
+    /// Whether segments were added since the last complete packet.
     pub(super) fn has_unpacked(&self) -> bool {
         self.unpacked_from() < self.dropped + self.contents.len() as u64
     }
@@ -91,7 +92,8 @@ impl SentPackets {
         let contents = self.unpacked_from();
         let segments = (self.dropped + self.contents.len() as u64 - contents) as usize;
         let Noted { size, composed, arrivals } = noted;
-        // The excess is given up at the next look without making one due, which would be due at once, for ever.
+        // Packets beyond `OPEN_PACKETS` are given up at the next `detect_losses`. They set no `loss_due`, which would
+        // be due at once, again and again.
         let number = self.next();
         self.packets.push_back(SentPacket {
             number,
@@ -127,7 +129,7 @@ impl SentPackets {
         self.detect_losses(now, on_fate);
     }
 
-    /// Declares packets lost, by the acks of later ones.
+    /// Declares packets lost, by the acks of later ones or because too many are open.
     pub(super) fn detect_losses(
         &mut self,
         now: Time,
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fate_of_a_packet_is_told_once_and_with_its_segments() {
+    fn each_packet_gets_one_fate_with_its_segments() {
         let mut sent = SentPackets::default();
         for number in 0..8 {
             (0..number % 3).for_each(|_| sent.contents().push_back(SegmentRef { lane: 1, number }));

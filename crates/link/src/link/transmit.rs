@@ -10,13 +10,13 @@ use super::Link;
 use super::send_lane::Page;
 use super::sent::Noted;
 
-/// Writes an unreliable message for a packet. Arguments: the packet's number, the most bytes, the output; writing
-/// nothing means that there is no message.
+/// Writes an unreliable message for a packet. Arguments: the packet's number, the room in bytes, the output. If it
+/// writes nothing, there is no message.
 pub type Compose<'a> = dyn FnMut(u64, usize, &mut Vec<u8>) + 'a;
 
 /// Where composed datagrams come from.
 pub struct Source<'a> {
-    /// Make a packet even when only `compose` has something to send.
+    /// Whether to make a packet even when only `compose` has something to send.
     pub wanted: bool,
     /// Called once for each packet that the budget allows, with the room that is left.
     pub compose: &'a mut Compose<'a>,
@@ -32,7 +32,7 @@ impl core::fmt::Debug for Source<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dues {
     /// When something is to be sent, whether the budget allows it or not. Before that, [`Link::poll_transmit`] has
-    /// nothing of its own unless another method of the link is called.
+    /// nothing of its own to send, unless another method of the link is called in between.
     pub wanted: Time,
     /// When the budget allows a packet, as [`Link::budget_at`] says.
     pub allowed: Time,
@@ -40,22 +40,24 @@ pub struct Dues {
     pub timeout: Time,
 }
 
-/// The lane that comes first in a packet, by turns; `None` stands for the unreliable mode.
+/// The lane that comes first in each of nine packets in turn; `None` stands for the unreliable mode.
 const TURNS: [Option<u8>; 9] = [Some(0), None, Some(1), Some(0), None, Some(2), Some(0), None, Some(3)];
 /// The room that waiting messages may take when the unreliable mode comes first; the composed datagram has the rest.
-/// In one turn of three they may take everything, so that large messages do not wait for ever.
 const LOOSE_SHARE: usize = SPACE / 2;
+/// At this index of `TURNS` the waiting messages may take everything, so that large ones do not wait for ever.
 const LOOSE_TURN: usize = 4;
 /// The largest packet that is made; it leaves room for a carrier's header.
 const SPACE: usize = PACKET_MAX - CARRIED_HEAD;
 /// A datagram's own header, as the last frame of its packet.
 const DATAGRAM_HEAD: usize = 1;
-/// Small segments are sent this often before their loss is known, depending on the measured loss.
+/// How often a small segment is sent before its loss is known: usually, and when more than `LOSSY` of the packets are
+/// lost.
 const SENDINGS: u8 = 2;
 const SENDINGS_WITH_LOSS: u8 = 3;
 const LOSSY: f32 = 0.015;
-/// A chunk has at least this many bytes, and more on a fast path.
+/// A chunk may have this many bytes on any path.
 const CHUNK_MIN: usize = 1_024;
+/// On a fast path a chunk may have as many bytes as the rate carries in this many microseconds.
 const CHUNK_MICROS: u64 = 20_000;
 /// The tolerance for a packet that is sent later than expected.
 const EXPECTED_SLACK: Duration = Duration::from_millis(1);
@@ -105,7 +107,7 @@ impl Link {
         self.ack_due.map_or(sign, |due| due.min(sign))
     }
 
-    /// Whether there was anything to write.
+    /// Writes a packet. Returns whether there was anything to send.
     fn write_packet(&mut self, now: Time, session: Time, source: Source<'_>, bytes: &mut Vec<u8>) -> bool {
         let must = self.sign_due() <= now;
         let allowed = self.budget.ready_at() <= now;
@@ -147,7 +149,8 @@ impl Link {
         }
     }
 
-    /// Fills the packet by turns; whether its last frame is a composed datagram.
+    /// Fills the packet, beginning with the lane whose turn it is. Returns whether the last frame is a composed
+    /// datagram.
     fn write_content(
         &mut self,
         now: Time,
@@ -186,8 +189,8 @@ impl Link {
         true
     }
 
-    /// Composes the datagram of a packet of which `used` bytes are taken; returns where other frames must end before
-    /// it.
+    /// Composes the datagram of a packet that has `used` bytes already. Returns the end of the room for other frames,
+    /// which stand before the datagram.
     fn compose(&mut self, number: u64, used: usize, compose: &mut Compose<'_>) -> usize {
         let room = SPACE.saturating_sub(used + DATAGRAM_HEAD);
         compose(number, room, &mut self.scratch);
@@ -221,7 +224,8 @@ impl Link {
         if goes { self.bulk_credit.max(self.budget.ready_at()) } else { Time::FAR }
     }
 
-    /// Lets an ack wait somewhat longer when a packet is expected: an ack alone costs as much as an update.
+    /// Makes an ack due after the usual delay, or somewhat later if a packet is expected that can carry it: a packet
+    /// with an ack alone costs as much as an update.
     pub(super) fn ack_soon(&mut self, now: Time) {
         let usual = now + self.config.ack_delay;
         let rides = usual < self.expected && self.expected <= usual + self.config.ack_delay.half();
@@ -232,8 +236,8 @@ impl Link {
         self.ack_due = Some(self.ack_due.map_or(due, |known| known.min(due)));
     }
 
-    /// Announces when the owner is likely to send the next packet, whatever arrives before. Acks ride in it if it is
-    /// not much later than their own deadline (PROTOCOL §2.3).
+    /// Announces when the owner is likely to send the next packet, whatever arrives before. That packet carries the
+    /// acks that are due not much earlier (PROTOCOL §2.3).
     pub fn expect_packet(&mut self, at: Time) {
         self.expected = at;
     }
@@ -244,7 +248,7 @@ impl Link {
         let (sign, work, allowed) = (self.sign_due(), self.work_due(), self.budget.ready_at());
         let time = self.probe_due().min(self.sent.loss_due()).min(self.bulk_out.stall_due());
         Dues {
-            // A waiting bulk stream uses more of the budget whenever it is polled.
+            // A waiting bulk stream may use more of the budget at each poll of the link.
             wanted: if self.bulk_out.has_work() { Time::ZERO } else { sign.min(work) },
             allowed,
             timeout: sign.min(work.max(allowed)).min(self.chunk_due()).min(time),

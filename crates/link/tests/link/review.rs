@@ -6,9 +6,10 @@ use samovar_wire::{Generation, Generations, Lane, Mode, Time, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Moving the buffer for each message would take a hundred times as long, which only a clock shows.
+/// The receiver must not move its buffer for each message. That would take a hundred times as long, which only a clock
+/// shows.
 #[test]
-fn a_window_full_of_empty_bulk_messages_is_delivered_in_one_go() {
+fn a_window_of_empty_bulk_messages_is_delivered_at_once() {
     let now = Time::from_micros(1);
     let mut link = Link::new(now, LinkConfig::default(), Generation::FIRST);
     // The first one waits for a segment, and so do all behind it.

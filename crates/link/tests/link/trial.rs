@@ -72,7 +72,7 @@ impl Trial {
             wire: std::collections::VecDeque::new(),
             dice: Rng::new(self.seed),
             sent: 0,
-            // The first second is for the links to meet.
+            // The first message goes after one second, when both links have heard each other.
             next_send: Time::from_micros(1_000_000),
             latencies: Vec::with_capacity(self.messages as usize),
             is_exact: true,

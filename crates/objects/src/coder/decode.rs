@@ -22,14 +22,14 @@ enum Number {
     Plain(i32),
 }
 
-/// One object as it was sent; the buffers serve the next.
+/// One object as it was sent. Its buffers are used again for the next.
 #[derive(Clone, Debug)]
 pub(crate) struct Coded {
     pub(crate) id: ObjectId,
     pub(crate) stamp: Stamp,
     pub(crate) kind: Kind,
     pub(crate) baseline: Baseline,
-    /// From its sampling to the frame's base time, in units.
+    /// The time from the object's sampling to the frame's base, in units.
     pub(crate) age: u64,
     numbers: Vec<Number>,
     /// The texts that were sent: the index of each, and where in `bytes` it ends.
@@ -64,7 +64,7 @@ impl Coded {
         })
     }
 
-    /// The numbers, with guesses from the `basis` that its baseline names.
+    /// Computes the numbers. The guesses come from `basis`, which the state's baseline names.
     ///
     /// # Errors
     /// `Invalid` for a number outside the range of its field.
@@ -110,7 +110,7 @@ impl Coded {
                     Number::Plain(number) => number & 3,
                 };
                 guess[1..].copy_from_slice(&fold(&quaternion, left_out, limit));
-                // The difference from the guess may wrap.
+                // The first number was coded modulo 4: guess and difference must add up to `left_out`.
                 guess[0] = match self.numbers[field.at] {
                     Number::Off(off) => left_out - off,
                     Number::Plain(_) => 0,
@@ -143,10 +143,10 @@ impl<'a> Decoder<'a> {
         Self { from: RangeDecoder::new(bytes), left: count, texts: 0 }
     }
 
-    /// Reads the next state; whether there was one.
+    /// Reads the next state. Returns whether there was one.
     ///
     /// # Errors
-    /// Any [`DecodeError`]: nothing after it can be read.
+    /// Any [`DecodeError`]. The rest of the frame cannot be read then.
     pub(crate) fn read(&mut self, schemas: &Schemas, coded: &mut Coded) -> Result<bool, DecodeError> {
         if self.left == 0 {
             self.from.end()?;

@@ -13,25 +13,25 @@ use crate::object::Object;
 use crate::predict::{Basis, fold, largest, predict, predict_rotation, wrap};
 use crate::schema::{Coding, Field, Schema};
 
-/// How far numbers have been off their guesses; the start values of the next frame's models.
+/// How far numbers have been off their guesses, for each kind. The next frame's models start from this.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Habits(Vec<Habit>);
 
 #[derive(Clone, Debug)]
 struct Habit {
     kind: Kind,
-    /// By field, in sixteenths.
+    /// The mean difference of each field's numbers from their guesses, in sixteenths.
     misses: Vec<u32>,
-    /// By the number of moments in the guess: the bits that all differences of an object took, in 256ths.
+    /// The mean number of bits that all differences of an object took, in 256ths; one for each number of moments.
     bits: [u32; 4],
 }
 
-/// Every this many frames, one moment more or fewer is tried.
+/// In this many frames each number of moments is tried once.
 const TRIAL: u64 = 16;
 
 impl Habits {
-    /// The most moments of an object's past to build on in this frame: as many as have guessed best. Smooth motion is
-    /// guessed best from three, noisy motion from two or one.
+    /// The most moments of an object's past to build on in this frame: the number that has guessed best. Smooth
+    /// motion is guessed best from three, noisy motion from two or one.
     pub(crate) fn moments(&self, kind: Kind, frame: u64) -> u8 {
         let Some(habit) = self.find(kind) else { return 3 };
         match frame % TRIAL {
@@ -55,7 +55,7 @@ impl Habits {
     }
 }
 
-/// Upper bound of a miss, so that one leap does not spoil the habit.
+/// The most that a difference counts, so that one leap does not spoil the mean.
 const MISS_MAX: u32 = 4_096;
 
 /// One object to write.
@@ -68,7 +68,7 @@ pub(crate) struct Source<'a> {
     pub(crate) basis: Option<Basis<'a>>,
     /// The texts to write, one bit each.
     pub(crate) texts: u64,
-    /// From its sampling to the frame's base time, in units.
+    /// The time from the object's sampling to the frame's base, in units.
     pub(crate) age: u64,
 }
 
@@ -78,12 +78,12 @@ struct Miss {
     bits: u32,
 }
 
-/// The previous object, and the models learned in this frame.
+/// The previous object in the frame, and the models learned so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Encoder {
     models: Models,
     kind: Kind,
-    /// How many texts it had; objects without a schema differ in that.
+    /// How many texts the previous object had. Objects without a schema differ in this.
     texts: usize,
     creator: PeerId,
     number: u32,
@@ -133,7 +133,7 @@ impl Encoder {
         let object = source.object;
         let kind = object.traits.kind;
         let first = self.write_head(habits, source, out);
-        // No sample is older than three days; a guess would not carry such a sample on anyway.
+        // An age is cut to three days. No sample is that old, and a guess would not extrapolate it anyway.
         let age = source.age.min(i32::MAX as u64) as i32;
         self.models.age.encode_number(age, out);
         if let (Some(schema), Some(first)) = (source.schema, first) {
@@ -170,7 +170,8 @@ impl Encoder {
         }
     }
 
-    /// Writes the id, kind and baseline of an object; returns where the models of its kind begin.
+    /// Writes the id, kind and baseline of an object. Returns where the models of its kind begin; `None` without a
+    /// schema.
     fn write_head(
         &mut self,
         habits: &Habits,
@@ -229,7 +230,7 @@ impl Encoder {
         }))
     }
 
-    /// Writes numbers that are not guessed: whether each equals the baseline's, or the number.
+    /// Writes numbers that are not guessed: for each whether it equals the baseline's, and the number if not.
     fn write_changed(
         &mut self,
         field: &Field,

@@ -1,4 +1,4 @@
-//! The models of one frame: they begin anew in each, since any frame may be lost.
+//! The models of one frame. They begin anew in each frame, because the one before may be lost.
 
 use samovar_wire::symbol::Model;
 use samovar_wire::{Kind, Stamp, Term};
@@ -8,7 +8,7 @@ use crate::schema::{Coding, Schema};
 /// The stamp assumed before the first object: that of a creation in the first term.
 pub(super) const FIRST_STAMP: Stamp = Stamp::created(Term::FIRST);
 
-/// Models of one field: of the numbers of a grid, or of a rotation's first number and its others.
+/// Models per field: one for the component that a rotation leaves out, and one for all other numbers.
 const PER_FIELD: usize = 2;
 
 /// The models that are learned within one frame.
@@ -45,7 +45,8 @@ impl Models {
         self.kinds.iter().find(|(known, _)| *known == kind).map(|&(_, first)| first)
     }
 
-    /// Prepares for a kind; the scale of each field that has one is asked for in the order of coding.
+    /// Adds the models of a kind, and returns where they begin. `scale` is asked for each field that has a scale, in
+    /// the order of coding.
     pub(super) fn open(&mut self, schema: &Schema, mut scale: impl FnMut(usize) -> u8) -> usize {
         let first = self.fields.len();
         self.kinds.push((schema.kind(), first));
@@ -79,7 +80,7 @@ pub(super) const fn plain_bits(range: (i32, i32)) -> u32 {
     u32::BITS - range.1.wrapping_sub(range.0).cast_unsigned().leading_zeros()
 }
 
-/// Bits of a field's scale, of a kind, of a text's length, of a number of texts.
+/// Bits of a field's scale, of a kind, of a text's length, and of a number of texts.
 pub(super) const SCALE_BITS: u32 = 4;
 pub(super) const KIND_BITS: u32 = 8;
 pub(super) const LENGTH_BITS: u32 = 8;

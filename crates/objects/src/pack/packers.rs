@@ -1,4 +1,4 @@
-//! Packers: how a value of some form is packed, composed as the form is.
+//! Packers: each says how values of one form are packed. Packers are composed as the forms are.
 
 use samovar_wire::limits::FIELD_MAX;
 
@@ -20,7 +20,7 @@ pub trait Packer<T> {
     /// `Invalid` for bits that [`Packer::pack`] does not write.
     fn unpack(&self, bits: &mut BitReader<'_>) -> Result<T, StateError>;
 
-    /// Appends all that the bits depend on.
+    /// Appends everything that the bits depend on.
     fn shape(&self, shape: &mut Shape);
 
     /// Tells where the value goes beyond its limits, so that others get another one. `field` names its place.
@@ -47,7 +47,7 @@ pub trait Packer<T> {
     }
 }
 
-/// As the type itself says.
+/// Packs a value as its type's own [`Pack`] says.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Own;
 
@@ -69,7 +69,7 @@ impl<T: Pack> Packer<T> for Own {
     }
 }
 
-/// As numbers, by a coder.
+/// Packs a value as numbers, by a coder.
 #[derive(Clone, Copy, Debug)]
 pub struct Number<Q>(pub Q);
 
@@ -93,7 +93,7 @@ impl<T, Q: Quantise<T>> Packer<T> for Number<Q> {
     }
 }
 
-/// A value or none: one bit, and the value.
+/// Packs an option: one bit, then the value if there is one.
 #[derive(Clone, Copy, Debug)]
 pub struct Perhaps<P>(pub P);
 
@@ -121,7 +121,7 @@ impl<T, P: Packer<T>> Packer<Option<T>> for Perhaps<P> {
     }
 }
 
-/// As many values as the array has.
+/// Packs each item of an array.
 #[derive(Clone, Copy, Debug)]
 pub struct Each<P>(pub P);
 
@@ -147,7 +147,7 @@ impl<T, P: Packer<T>, const N: usize> Packer<[T; N]> for Each<P> {
     }
 }
 
-/// An array of the values that `next` returns, until it fails.
+/// An array of the values that `next` returns; its first error if it fails.
 pub(crate) fn each<T, const N: usize>(
     mut next: impl FnMut() -> Result<T, StateError>,
 ) -> Result<[T; N], StateError> {
@@ -188,7 +188,7 @@ packers_of_tuples! {
     P A 0, Q B 1, R C 2, S D 3;
 }
 
-/// A list of so many items at most: their number, then each.
+/// Packs a list: the number of items, then each item.
 #[derive(Clone, Copy, Debug)]
 pub struct List<P> {
     bound: u32,
@@ -196,7 +196,7 @@ pub struct List<P> {
 }
 
 impl<P> List<P> {
-    /// A list of up to `bound` items, packed by `item`; further items are left off.
+    /// A list of up to `bound` items, each packed by `item`. Further items are left off.
     pub const fn new(bound: u32, item: P) -> Self {
         Self { bound, item }
     }
@@ -232,17 +232,18 @@ impl<T, P: Packer<T>> Packer<Vec<T>> for List<P> {
     }
 }
 
-/// A string of at most `bound` bytes. Alone in a field it is its own bytes; among others its length goes first.
+/// Packs a string of at most `bound` bytes. A string alone in a field is its own bytes; otherwise its length goes
+/// first.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
     bound: u8,
 }
 
 impl Words {
-    /// A string of up to `bound` bytes of UTF-8; the excess is cut off between two characters.
+    /// A string of up to `bound` bytes of UTF-8. A longer one is cut off between two characters.
     ///
     /// # Panics
-    /// When the bound is zero or beyond 255. In a `const` that is an error of the compiler.
+    /// When the bound is zero or beyond 255. In a `const` this is a compile-time error.
     #[track_caller]
     #[must_use]
     pub const fn of(bound: usize) -> Self {
@@ -250,13 +251,13 @@ impl Words {
         Self { bound: bound as u8 }
     }
 
-    /// How many bytes it takes at most.
+    /// The most bytes that the string takes.
     #[must_use]
     pub const fn bound(self) -> u8 {
         self.bound
     }
 
-    /// How many bits it takes at most when it is packed.
+    /// The most bits that the string takes when it is packed.
     #[must_use]
     pub const fn bits(self) -> usize {
         bits_for(self.bound as u32) + 8 * self.bound as usize

@@ -6,18 +6,18 @@ use super::{Floats, Numbers, Quantise, nearest};
 use crate::bits::bits_for;
 use crate::schema::{Coding, Motion};
 
-/// Rounds an angle in radians to a whole fraction of a turn; restored angles lie above −π and up to π.
+/// Rounds an angle in radians to one of equal parts of a turn. Restored angles lie above −π and up to π.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Angle {
     turn: i32,
 }
 
 impl Angle {
-    /// An angle to the nearest whole fraction of a turn that comes closest to `precision`, in radians.
+    /// Angles in steps of about `precision` radians. The step is changed a little so that it divides a turn evenly.
     ///
     /// # Panics
-    /// When the precision is coarser than a quarter turn or finer than a millionth of a turn. In a `const` that is
-    /// an error of the compiler.
+    /// When the precision is coarser than a quarter turn or finer than a millionth of a turn. In a `const` this is a
+    /// compile-time error.
     #[track_caller]
     #[must_use]
     pub const fn of(precision: f64) -> Self {
@@ -70,7 +70,7 @@ mod tests {
     const HEADING: Angle = Angle::of(0.001);
 
     #[test]
-    fn a_turn_has_as_many_steps_as_fit_best() {
+    fn angle_has_the_step_nearest_to_its_precision() {
         assert_eq!(
             [Angle::of(0.001), Angle::of(1.57), Angle::of(0.1)].map(|angle| angle.turn),
             [6_283, 4, 63]

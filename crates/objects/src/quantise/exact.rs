@@ -11,7 +11,7 @@ use crate::schema::{Coding, Motion};
     label = "`exact` goes with floats, arrays of up to 128 bits of them, and integers of 32 and 64 bits"
 )]
 pub trait Exactly: Sized {
-    /// How many numbers, 1 to 4.
+    /// How many numbers it takes, 1 to 4.
     const WIDTH: usize;
 
     /// The value's bits, low ones first.
@@ -21,7 +21,7 @@ pub trait Exactly: Sized {
     fn from_numbers(numbers: Numbers) -> Self;
 }
 
-/// Keeps every bit, also those of floats that are not numbers.
+/// Keeps every bit, even those of floats that are NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exact;
 

@@ -40,9 +40,9 @@ use crate::schema::{Coding, Motion};
     note = "integers take `min` and `max` without `precision`; a type of your own can implement `Floats`"
 )]
 pub trait Floats: Sized {
-    /// How many floats, 1 to 4.
+    /// How many floats it has, 1 to 4.
     const WIDTH: usize;
-    /// How many steps from zero the type can always tell apart.
+    /// The most steps from zero that the type can always tell apart.
     const STEPS_MAX: i32;
 
     /// The floats; those beyond the width are zero.
@@ -64,8 +64,8 @@ impl Grid {
     /// Floats of `T` from `min` to `max` in steps of `precision`, all in the game's own unit.
     ///
     /// # Panics
-    /// When the range is empty, the precision is not above zero, or the range holds more steps than a `T` or a
-    /// field can tell apart. In a `const` that is an error of the compiler.
+    /// When the range is empty, the precision is not above zero, or the range holds more steps than a `T` or a field
+    /// can tell apart. In a `const` this is a compile-time error.
     #[track_caller]
     #[must_use]
     pub const fn of<T: Floats>(min: f64, max: f64, precision: f64) -> Self {
@@ -155,8 +155,8 @@ macro_rules! floats {
     };
 }
 
-// An f32 has 24 bits: up to 2^22 steps its rounding stays below a quarter of a step. The other limit keeps any
-// difference of two numbers within an i32.
+// An f32 has 24 significant bits: up to 2^22 steps its rounding stays below a quarter of a step. The limit of f64
+// keeps any difference of two numbers within an i32.
 floats!(f32, 1 << 22);
 floats!(f64, (1 << 30) - 1);
 
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_and_values_out_of_range_become_the_nearest() {
+    fn nan_and_values_out_of_range_become_valid_numbers() {
         let quantised = |value: f32| METRES.quantise(&value)[0];
         let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, -0.0, f32::MIN_POSITIVE];
         assert_eq!(odd.map(quantised), [0, 64_000, -64_000, 64_000, -64_000, 0, 0]);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_is_restored_to_a_value_that_quantises_to_it() {
+    fn every_number_restores_to_floats_that_quantise_to_it() {
         let finest = (1 << 22) as f64 * 0.001;
         let coarse = Grid::of::<f32>(-finest, finest, 0.001);
         for number in (-(1 << 22)..=1 << 22).step_by(37) {

@@ -8,20 +8,21 @@ use crate::schema::{Coding, Motion};
 
 /// Rounds a unit quaternion (x, y, z, w) by its smallest three components.
 ///
-/// Numbers are *canonical* when the component left out, as it follows from the other three, is the largest: at least
-/// as large as those after it, larger by a step than those before it. Only canonical numbers are written and
-/// accepted, so that each rotation has one form and a restored one is written as it was read.
+/// Numbers are *canonical* when the left-out component, computed from the other three, is the largest: at least as
+/// large as those after it, and larger by a step than those before it. Only canonical numbers are written and
+/// accepted. So each rotation has one form, and a restored one is written as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
     limit: i32,
 }
 
 impl Rotation {
-    /// Rotations to about `precision` radians: a step of a component is half of it. The error after restoring is 0.6
-    /// of the precision on average, and 2.5 at most, where two components are equally large.
+    /// Rotations to about `precision` radians: one step of a component is half of that. The error after restoring is
+    /// 0.6 times the precision on average. It is at most 2.5 times the precision, where two components are equally
+    /// large.
     ///
     /// # Panics
-    /// When the precision is coarser than 1.4 or finer than 0.0000014. In a `const` that is an error of the compiler.
+    /// When the precision is coarser than 1.4 or finer than 0.0000014. In a `const` this is a compile-time error.
     #[track_caller]
     #[must_use]
     pub const fn of(precision: f64) -> Self {
@@ -39,13 +40,13 @@ impl Rotation {
         2 + 3 * bits_for((2 * self.limit) as u32)
     }
 
-    /// The square of the component left out, in steps: all four squares make 1, which is twice the limit squared.
+    /// The square of the left-out component, in steps: all four squares make 1, which is twice the limit squared.
     fn left_out(self, rest: [i32; 3]) -> i64 {
         let square = |n: i32| i64::from(n) * i64::from(n);
         2 * square(self.limit) - rest.into_iter().map(square).sum::<i64>()
     }
 
-    /// Whether the component at `place` of the three may stand beside one left out that has this square.
+    /// Whether the component at `place` of the three is small enough beside a left-out component with this square.
     fn is_canonical(largest: usize, left_out: i64, place: usize, number: i32) -> bool {
         let margin = i64::from(place < largest);
         let least = i64::from(number.abs()) + margin;
@@ -74,8 +75,8 @@ impl Quantise<[f32; 4]> for Rotation {
         for (number, i) in rest.iter_mut().zip(others) {
             *number = nearest(unit[i] * scale).clamp(-self.limit, self.limit);
         }
-        // Rounding may leave too little for the largest; a step or two towards zero correct that. Each makes the sum
-        // of squares smaller, so this ends.
+        // After rounding, another component may be too large beside the left-out one. A step or two towards zero
+        // corrects this. Each step makes the sum of squares smaller, so the loop ends.
         while let Some(place) = (0..3)
             .filter(|&place| !Self::is_canonical(largest, self.left_out(rest), place, rest[place]))
             .max_by_key(|&place| rest[place].abs())
@@ -116,7 +117,7 @@ mod tests {
         let (a, b) = (a.map(f64::from), b.map(f64::from));
         let dot = |a: [f64; 4], b: [f64; 4]| (0..4).map(|i| a[i] * b[i]).sum::<f64>();
         let cosine = dot(a, b).abs() / (dot(a, a) * dot(b, b)).sqrt();
-        // An arc cosine of nearly 1 is inexact; the chord is not.
+        // The arc cosine of nearly 1 is inexact, so the angle comes from the chord.
         2.0 * (2.0 * (1.0 - cosine.min(1.0))).sqrt()
     }
 
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_quaternions_become_rotations() {
+    fn invalid_quaternions_quantise_to_valid_rotations() {
         let identity = [3, 0, 0, 0];
         for q in [[0.0; 4], [f32::NAN, 0.0, 0.0, 1.0], [f32::INFINITY, 0.0, 0.0, 1.0]] {
             assert_eq!(HALF_A_DEGREE.quantise(&q), identity);
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn restored_rotations_are_near_and_quantise_alike() {
+    fn restored_rotations_are_near_and_quantise_to_the_same() {
         for precision in [1.4, 0.1, 0.0087, 0.0005, 1.4e-6] {
             let rotation = Rotation::of(precision);
             let mut worst = 0.0_f64;
@@ -172,7 +173,7 @@ mod tests {
                 assert_eq!(rotation.quantise(&restored), numbers, "{q:?} at {precision}");
                 worst = worst.max(angle(q, restored));
             }
-            // An f32 quaternion is itself no better than some ten-millionths.
+            // An f32 quaternion itself is exact to some ten-millionths only.
             assert!(worst < 2.5 * precision + 2e-6, "{worst} at {precision}");
         }
     }

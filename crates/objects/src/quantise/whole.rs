@@ -11,14 +11,14 @@ use crate::schema::{Coding, Motion};
     note = "a float takes `precision` as well"
 )]
 pub trait Integer: Copy {
-    /// The same integer, wide enough for all.
+    /// The integer as an `i128`, which holds those of all types.
     fn widen(self) -> i128;
 
     /// The integer of that value, if the type has it.
     fn narrow(wide: i32) -> Option<Self>;
 }
 
-/// Holds an integer within bounds; its step is 1.
+/// Codes an integer within bounds, in steps of 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole {
     min: i32,
@@ -30,7 +30,7 @@ impl Whole {
     ///
     /// # Panics
     /// When the range holds fewer than two integers, or the bounds or their difference do not fit into an `i32`. In a
-    /// `const` that is an error of the compiler.
+    /// `const` this is a compile-time error.
     #[track_caller]
     #[must_use]
     pub const fn of(min: i128, max: i128) -> Self {
@@ -57,7 +57,7 @@ impl<T: Integer> Quantise<T> for Whole {
     }
 
     fn quantise(&self, value: &T) -> Numbers {
-        // Within the bounds it fits.
+        // An integer within the bounds fits into an `i32`.
         [value.widen().clamp(self.min.into(), self.max.into()) as i32, 0, 0, 0]
     }
 
@@ -88,15 +88,15 @@ macro_rules! integers {
 
 integers!(u8 i8 u16 i16 u32 i32 u64 i64);
 
-/// One of a few: `bool`, and enums without data that derive `Replicate`.
+/// A type with a few values: `bool`, and enums without data that derive `Replicate`.
 pub trait Choices: Sized {
-    /// How many there are.
+    /// How many values there are.
     const COUNT: i32;
 
-    /// Which one this is, from 0.
+    /// Which of the values this is, from 0.
     fn index(&self) -> i32;
 
-    /// The one of that index, if there is one.
+    /// The value of that index, if there is one.
     fn of_index(index: i32) -> Option<Self>;
 }
 
@@ -121,7 +121,7 @@ impl Choices for bool {
 pub struct Choice;
 
 impl Choice {
-    /// How many bits one of `count` takes when it is packed.
+    /// How many bits one of `count` values takes when it is packed.
     #[must_use]
     pub const fn bits(count: i32) -> usize {
         bits_for((count - 1) as u32)

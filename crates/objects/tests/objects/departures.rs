@@ -34,7 +34,7 @@ fn adopt_from(host: &mut Objects, gone: PeerId) {
     host.adopt(|peer| peer == gone);
 }
 
-/// A member is gone; the host and another member learn of it, and then exchange messages.
+/// A member is gone. The host and another member learn of it, and then exchange messages.
 fn member_is_gone(gone: PeerId, host: (PeerId, &mut Objects), other: (PeerId, &mut Objects)) {
     adopt_from(host.1, gone);
     other.1.remove_peer(gone);
@@ -43,7 +43,7 @@ fn member_is_gone(gone: PeerId, host: (PeerId, &mut Objects), other: (PeerId, &m
     tell(host, other);
 }
 
-/// The host is gone, perhaps with others; the new host and another member learn of it, and then exchange messages.
+/// The host is gone, perhaps with others. The new host and another member learn of it, and then exchange messages.
 fn host_is_gone(gone: &[PeerId], host: (PeerId, &mut Objects), other: (PeerId, &mut Objects)) {
     for machine in [&mut *host.1, &mut *other.1] {
         machine.set_host(host.0, Term(2));
@@ -55,7 +55,7 @@ fn host_is_gone(gone: &[PeerId], host: (PeerId, &mut Objects), other: (PeerId, &
     tell(host, other);
 }
 
-/// All have A's object; then A ends it, and is gone before X hears of that.
+/// All have A's object. Then A ends it, and is gone before X hears of the end.
 #[test]
 fn an_end_that_only_the_host_heard_reaches_the_others() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
@@ -69,7 +69,7 @@ fn an_end_that_only_the_host_heard_reaches_the_others() {
     assert!(x.get(id).is_none(), "an object without an owner stays for ever");
 }
 
-/// The same when the host left: its successor has heard, a member has not.
+/// The same when the host left: the new host has heard of the end, and a member has not.
 #[test]
 fn an_end_that_only_the_new_host_heard_reaches_the_others() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
@@ -82,8 +82,8 @@ fn an_end_that_only_the_new_host_heard_reaches_the_others() {
     assert!(x.get(id).is_none(), "an object without an owner stays for ever");
 }
 
-/// The host took A's object over and ended it. Only its successor has heard of either; A still believes it owns the
-/// object.
+/// The host took X's object over and ended it. Only the new host, A, has heard of both; X still believes that it owns
+/// the object.
 #[test]
 fn a_migration_and_end_that_the_new_host_heard_reach_the_owner() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
@@ -113,7 +113,7 @@ fn a_migration_and_end_that_the_host_heard_reach_the_owner() {
     assert_eq!(host.get(id).is_some(), x.get(id).is_some(), "X alone has an object that all others saw end");
 }
 
-/// The host took X's object over and ended it. Only X has heard; the next host still believes X owns it.
+/// The host took X's object over and ended it. Only X has heard of that; the new host still believes that X owns it.
 #[test]
 fn a_migration_and_end_that_the_owner_heard_reach_the_new_host() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
@@ -128,10 +128,10 @@ fn a_migration_and_end_that_the_owner_heard_reach_the_new_host() {
     assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "A has an object that its owner saw end");
 }
 
-/// The host revoked a grant, but had no room to say so before the object ended: the first heir was told, and is
-/// honest.
+/// The host revoked a grant, but had no room to say so before the object ended. The first heir was told of its grant,
+/// and is honest when it announces itself.
 #[test]
-fn the_first_heir_is_honest_after_an_unsent_second_grant() {
+fn first_heir_may_announce_itself_after_an_unsent_second_grant() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((X, &mut x), (HOST, &mut host));
@@ -144,9 +144,9 @@ fn the_first_heir_is_honest_after_an_unsent_second_grant() {
     assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(A));
 }
 
-/// X tells a newcomer of its object; A, to which it was granted, ends it before it knows of the newcomer.
+/// X tells a newcomer of its object. The object was granted to A, which ends it before it knows of the newcomer.
 #[test]
-fn a_newcomer_drops_an_object_that_its_unmet_owner_ended() {
+fn newcomer_drops_an_object_ended_by_an_owner_it_never_met() {
     let newcomer = PeerId(4);
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
@@ -171,7 +171,7 @@ fn a_newcomer_drops_an_object_that_its_unmet_owner_ended() {
     assert!(new.get(id).is_none(), "the newcomer believes for ever that X owns it");
 }
 
-/// The former host admitted A, and only X heard of that before both were gone: an object that only X knows is
+/// The former host admitted A, and only X heard of that before both were gone. An object of A that only X knows is
 /// dropped.
 #[test]
 fn an_object_of_an_owner_unknown_to_the_new_host_is_dropped() {
@@ -186,7 +186,7 @@ fn an_object_of_an_owner_unknown_to_the_new_host_is_dropped() {
     assert_eq!(new.get(id).is_some(), x.get(id).is_some());
 }
 
-/// The host revokes a grant while the heir's announcement is in flight, and has no room to say so before it arrives.
+/// The host revokes a grant while the heir's announcement is in flight. It has no room to say so before that arrives.
 #[test]
 fn an_earlier_heirs_announcement_keeps_the_waiting_grant() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
@@ -203,9 +203,10 @@ fn an_earlier_heirs_announcement_keeps_the_waiting_grant() {
     assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(X));
 }
 
-/// The host ended the object of a peer that the newcomer never met; an old message of that peer is still in flight.
+/// The host ended the object of a peer that the newcomer never met. An old message about the object is still in
+/// flight.
 #[test]
-fn a_newcomer_believes_the_host_about_an_unknown_object() {
+fn newcomer_believes_the_host_that_an_unknown_object_ended() {
     let (newcomer, old) = (PeerId(4), PeerId(9));
     let (mut host, mut a) = (machine(HOST), machine(A));
     let mut creator = Objects::new(old, HOST, Term(1), Schemas::new());
@@ -232,7 +233,7 @@ fn a_newcomer_believes_the_host_about_an_unknown_object() {
     assert!(new.get(id).is_none(), "the newcomer keeps the object for ever");
 }
 
-/// The same when a member ended the object; the newcomer cannot believe that at once and must not forget it either.
+/// The same when a member ended the object. The newcomer cannot believe that at once, and must not forget it either.
 #[test]
 fn a_newcomer_remembers_the_end_of_an_unknown_object() {
     let (newcomer, old) = (PeerId(4), PeerId(9));
@@ -261,9 +262,10 @@ fn a_newcomer_remembers_the_end_of_an_unknown_object() {
     assert!(new.get(id).is_none(), "the newcomer keeps the object for ever");
 }
 
-/// Two heirs were told in turn; the object ended, and the second heir is gone. The first is still honest.
+/// Two heirs were told, one after the other. The object ended, and the second heir is gone. The first is still
+/// honest.
 #[test]
-fn a_grant_is_not_forgotten_with_a_later_heir() {
+fn an_earlier_grant_counts_when_a_later_heir_is_gone() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     host.grant(id, A).unwrap();
@@ -276,8 +278,8 @@ fn a_grant_is_not_forgotten_with_a_later_heir() {
     assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(A));
 }
 
-/// The heir was granted the object twice and is gone, and the host has forgotten it; X knows of the first grant. The
-/// host must not draw the second stamp again: the heir has used it.
+/// The heir was granted the object twice and is gone, and the host has forgotten it. X knows of the first grant. The
+/// host must not draw the second stamp again, because the heir has used it.
 #[test]
 fn a_granted_stamp_is_not_reused_when_its_heir_is_gone() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
@@ -301,7 +303,7 @@ fn a_granted_stamp_is_not_reused_when_its_heir_is_gone() {
     assert!(stamp(&host).is_none() || stamp(&host) != stamp(&a), "two owners under {:?}", stamp(&a));
 }
 
-/// The host hands over and stays as a member: the next host takes only the objects that are bound to the host.
+/// The host hands over and stays as a member. The next host takes only the objects that are bound to the host.
 #[test]
 fn the_new_host_takes_host_bound_objects_of_a_former_host() {
     const CROWN: Traits = Traits { with_host: true, ..POT };
@@ -331,8 +333,9 @@ fn the_new_host_takes_host_bound_objects_of_a_former_host() {
     assert_eq!(a.get(crown).unwrap().stamp().counter, 1, "it is taken once");
 }
 
-/// A former host granted X's object to A, unknown to X, the host now. X grants it to a member that is cut off, ends
-/// it, and forgets the grant with that member. A's late announcement must meet the end at every peer, not only at X.
+/// A former host granted X's object to A, unknown to X, which hosts now. X grants it to a member that is cut off,
+/// ends it, and forgets the grant with that member. A's late announcement must meet the end at every peer, not only
+/// at X.
 fn late_word_of_a_former_grant(is_told: bool) {
     let far = PeerId(4);
     let mut machines = [HOST, A, X, far].map(machine);
@@ -380,12 +383,12 @@ fn late_word_of_a_former_grant(is_told: bool) {
 }
 
 #[test]
-fn what_the_host_remembers_of_an_end_whose_heir_is_gone_it_tells() {
+fn host_tells_the_end_under_a_grant_whose_heir_is_gone() {
     late_word_of_a_former_grant(true);
 }
 
 #[test]
-fn what_the_host_remembers_of_an_end_whose_heir_was_not_told_it_tells() {
+fn host_tells_the_end_under_a_grant_whose_heir_was_not_told() {
     late_word_of_a_former_grant(false);
 }
 
@@ -407,10 +410,10 @@ fn an_heir_may_end_an_object_before_announcing_itself() {
     assert_eq!(host.granted_to(id), None, "no peer can bring it back");
 }
 
-/// A host takes a member for gone, ends its object, tells one member, and is gone; the next host never heard of the
+/// A host takes a member for gone, ends its object, tells one member, and is gone. The next host never heard of the
 /// object.
 #[test]
-fn what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_lives_everywhere() {
+fn end_unknown_to_the_owner_and_the_new_host_is_undone() {
     const NEXT: PeerId = PeerId(4);
     let (mut host, mut a, mut x, mut next) = (machine(HOST), machine(A), machine(X), machine(NEXT));
     [&mut host, &mut a, &mut x].into_iter().for_each(|objects| objects.add_peer(NEXT));
@@ -435,9 +438,9 @@ fn what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_liv
     }
 }
 
-/// X takes A's object and ends it; B is not linked to X, and the next host has heard of none of this.
+/// X takes A's object and ends it. B is not linked to X, and the next host has heard of none of this.
 #[test]
-fn what_its_creator_reports_as_ended_ends_with_those_who_know_it_as_the_creators_still() {
+fn end_reported_by_the_creator_reaches_peers_that_missed_it() {
     const NEXT: PeerId = PeerId(4);
     const B: PeerId = PeerId(5);
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
@@ -465,7 +468,7 @@ fn what_its_creator_reports_as_ended_ends_with_those_who_know_it_as_the_creators
     assert!(b.get(id).is_none(), "no other peer could tell B");
 }
 
-/// The next message of this kind that a peer has for another; those before it are lost.
+/// The next message of this kind that a peer has for another. Messages before it are lost.
 fn next_of(from: &mut Objects, to: PeerId, kind: MessageKind) -> Vec<u8> {
     loop {
         let mut bytes = Vec::new();
@@ -477,9 +480,9 @@ fn next_of(from: &mut Objects, to: PeerId, kind: MessageKind) -> Vec<u8> {
     }
 }
 
-/// The host gives its object to B, to A, and to X, and ends it before it hears of the last grant. X tells A and is
-/// gone, unheard by the host. A hears the host's word for X, and sees X's state, before it hears of its own grant, which
-/// is lower; the host sees B's state.
+/// The host grants its object to B, to A and to X, and ends it. X announces itself to A and is gone; the host never
+/// hears of that. A hears the host's word about X, and X's announcement, before it hears of its own, lower grant. The
+/// host hears B's announcement. Returns the host, A and B.
 fn heir_that_has_seen_another() -> [Objects; 3] {
     const B: PeerId = PeerId(4);
     let (mut host, mut a, mut x, mut b) = (machine(HOST), machine(A), machine(X), machine(B));
@@ -507,7 +510,7 @@ fn heir_that_has_seen_another() -> [Objects; 3] {
 }
 
 #[test]
-fn a_promise_that_its_heir_has_seen_outbid_is_not_waited_for() {
+fn host_grants_anew_when_the_heir_has_seen_a_higher_stamp() {
     let [mut host, mut a, _] = heir_that_has_seen_another();
     member_is_gone(X, (HOST, &mut host), (A, &mut a));
     tell((A, &mut a), (HOST, &mut host));
@@ -516,7 +519,7 @@ fn a_promise_that_its_heir_has_seen_outbid_is_not_waited_for() {
 }
 
 #[test]
-fn invented_stamps_above_a_promise_draw_no_new_ones() {
+fn invented_stamps_above_a_grant_draw_one_new_stamp_only() {
     let [mut host, mut a, _] = heir_that_has_seen_another();
     let object = a.iter().next().unwrap();
     let (id, drawn) = (object.id(), object.stamp());

@@ -81,7 +81,7 @@ struct Teapot {
     at: Time,
 }
 
-/// Random values, edge cases among them.
+/// Random values, with edge cases among them.
 struct Random(Rng);
 
 impl Random {
@@ -159,7 +159,7 @@ fn read<T: Replicate>(state: &State) -> Result<T, StateError> {
     T::read(&mut state.reader())
 }
 
-/// The value that arrives; it must arrive unchanged when it is sent on.
+/// The value that arrives. An arrived value must not change when it is sent on.
 fn sent<T: Replicate + Debug>(value: &T) -> T {
     let state = written(value);
     let arrived = read::<T>(&state).unwrap();
@@ -213,7 +213,7 @@ fn the_schema_follows_the_attributes() {
 }
 
 #[test]
-fn the_rates_of_nested_structs_are_found_wherever_they_stand() {
+fn rates_in_nested_structs_get_the_index_of_their_field() {
     #[derive(Replicate)]
     #[replicate(kind = 9)]
     struct Fleet {
@@ -239,7 +239,7 @@ fn the_rates_of_nested_structs_are_found_wherever_they_stand() {
 }
 
 #[test]
-fn another_precision_makes_another_hash() {
+fn derived_schema_hash_differs_for_another_precision() {
     #[derive(Replicate)]
     #[replicate(kind = 1)]
     struct Fine {
@@ -303,7 +303,7 @@ fn a_value_has_the_same_numbers_and_bytes_on_every_machine() {
 }
 
 #[test]
-fn any_value_arrives_as_a_valid_one_that_stays_unchanged() {
+fn any_value_arrives_valid_and_can_be_sent_on_unchanged() {
     let mut random = Random(Rng::new(1));
     for _ in 0..5_000 {
         let teapot = random.teapot();
@@ -325,7 +325,7 @@ fn any_value_arrives_as_a_valid_one_that_stays_unchanged() {
 }
 
 #[test]
-fn packed_fields_take_one_text_of_the_fewest_bits() {
+fn packed_field_takes_one_text_of_the_fewest_bits() {
     #[derive(Debug, PartialEq, Replicate)]
     #[replicate(kind = 4)]
     struct Parcel {
@@ -422,12 +422,12 @@ fn texts_that_no_writer_writes_are_refused() {
     assert_eq!(order(&[0]), Ok(Order::Wait));
     assert_eq!(order(&[3, 0, 0]), Err(StateError::Invalid));
     assert_eq!(order(&[4]), Err(StateError::Invalid));
-    // The number of a place beyond the arena.
+    // Bits that stand for a place outside the arena.
     assert_eq!(order(&[0b1111_1110, 0b111, 0]), Err(StateError::Invalid));
 }
 
 #[test]
-fn a_text_that_is_accepted_is_the_one_text_of_its_value() {
+fn each_value_has_only_one_accepted_text() {
     let mut random = Random(Rng::new(3));
     let mut accepted = [0; 3];
     for _ in 0..200_000 {
@@ -500,7 +500,7 @@ fn tuple_and_unit_structs_and_other_crate_paths_work() {
 }
 
 #[test]
-fn a_place_is_known_to_the_schema_and_part_of_its_hash() {
+fn place_attribute_sets_the_place_and_changes_the_hash() {
     #[derive(Replicate)]
     #[replicate(kind = 9)]
     struct Somewhere {

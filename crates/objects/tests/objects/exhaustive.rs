@@ -1,9 +1,9 @@
 //! Every order in which an observer can hear CREATE, MIGRATE and DESTROY (docs/sources.md, "Bitsquid") ends in the
 //! state of PROTOCOL §4.2.
 //!
-//! Real machines of the other peers compose the messages. The search covers the orders that the lanes promise, and
-//! also all orders without any promise, with updates lost, doubled and late. The same search must fail on the
-//! protocol without stamps: a check that nothing can fail proves nothing.
+//! The other peers are real machines, which compose the messages. The search covers the orders that the lanes
+//! promise, and also all orders without any promise, with updates lost, doubled and late. The same search must fail
+//! on the protocol without stamps, because a check that cannot fail proves nothing.
 
 mod naive;
 mod scenarios;
@@ -44,13 +44,13 @@ fn without_stamps_every_scenario_has_an_order_that_ends_wrong() {
         let found = search(&scenario, Naive::new(&scenario), Promise::Lanes);
         let failure = found.failure.unwrap_or_else(|| panic!("{name}: no order fails without stamps"));
         say(&format!("{name}: without stamps {failure}"));
-        // It heeds no word of the host, so it does not matter when that comes.
+        // The naive observer ignores the host's word, so it does not matter when that comes.
         let heeded = failure.order.iter().filter(|letter| !letter.starts_with("word")).count();
         assert!(heeded <= 4, "{name}: a shorter order fails, too");
     }
 }
 
-/// Prints a figure even when the test passes, which the macros do not under a harness.
+/// Prints a figure even when the test passes. The harness would capture what `println!` writes.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! Frames over a bad network, from a lying sender, and byte for byte.
+//! Frames over a bad network, frames from a lying sender, and the exact bytes of frames.
 
 use samovar_objects::{Coding, Motion, ObjectError, Objects, Place, SchemaBuilder, Schemas, State};
 use samovar_wire::object::{FrameHead, MessageKind, Traits};
@@ -14,7 +14,7 @@ fn schemas() -> Schemas {
     schemas_named(20)
 }
 
-/// With longer names than agreed.
+/// Schemas with longer names than the receiver allows.
 fn wider_schemas() -> Schemas {
     schemas_named(255)
 }
@@ -64,7 +64,7 @@ fn frame(from: &mut Objects, now: u64, packet: u64) -> Vec<u8> {
     bytes
 }
 
-/// A pair with some objects, and a network that loses by dice.
+/// An owner with some objects, a receiver, and a network that loses packets at random.
 struct Pair {
     owner: Objects,
     other: Objects,
@@ -89,7 +89,7 @@ impl Pair {
         self.dice.number() % below
     }
 
-    /// Some objects leap, some glide, some stay.
+    /// Changes the objects: some jump, some glide, some stay.
     fn change(&mut self, now: u64) {
         for index in 0..self.ids.len() {
             let id = self.ids[index];
@@ -118,7 +118,7 @@ impl Pair {
         }
     }
 
-    /// One sixtieth of a second; `loss` in percent, `delay` in ticks at most.
+    /// Passes a sixtieth of a second. `loss` is in percent; `delay` is the most ticks that a packet takes.
     fn tick(&mut self, tick: u64, loss: u64, delay: u64) {
         let bytes = frame(&mut self.owner, tick * 16_667, tick);
         let is_lost = self.roll(100) < loss;
@@ -127,7 +127,7 @@ impl Pair {
             if !is_lost {
                 self.air.push((due, tick, bytes));
             }
-            // A late packet may have been declared lost.
+            // A packet that arrives late may have been declared lost.
             let told = !is_lost && self.roll(100) >= loss;
             let at = if told { due + 1 + self.roll(delay + 1) } else { tick + 2 * delay };
             self.fates.push((at, tick, told));
@@ -168,7 +168,7 @@ fn the_last_state_arrives_exactly_on_any_network() {
 }
 
 #[test]
-fn mutated_frames_fail_or_change_objects_of_their_sender() {
+fn mutated_frames_change_only_objects_of_their_sender() {
     let mut pair = Pair::new(1);
     let (mut refused, mut accepted) = (0, 0);
     for tick in 1..400 {
@@ -189,7 +189,7 @@ fn mutated_frames_fail_or_change_objects_of_their_sender() {
             Ok(()) => accepted += 1,
         }
         let before: Vec<_> = pair.other.iter().map(|object| object.numbers().to_vec()).collect();
-        // A stranger's datagram is at most read, and changes nothing.
+        // A stranger's datagram changes nothing, whether it parses or not.
         let _ = pair.other.handle_datagram(PeerId(9), &bytes);
         assert!(pair.other.iter().map(|object| object.numbers().to_vec()).eq(before));
         for object in pair.other.iter() {
@@ -209,7 +209,7 @@ fn a_state_built_on_an_unsent_baseline_is_malformed() {
     let head = FrameHead::decode(&mut reader).unwrap();
     let rest = reader.rest();
     let mut forged = Vec::new();
-    // The announcement was frame 1: this baseline claims to lie far before it.
+    // Baselines are counted back from the frame's number, so this one is a frame that was never sent.
     FrameHead { frame: head.frame + 7, ..head }.encode(&mut Writer::new(&mut forged));
     forged.extend_from_slice(rest);
     assert_eq!(pair.other.handle_datagram(OWNER, &forged), Err(CloseCode::Malformed));
@@ -217,7 +217,7 @@ fn a_state_built_on_an_unsent_baseline_is_malformed() {
 }
 
 #[test]
-fn an_unknown_or_reset_clock_spoils_no_prediction() {
+fn states_arrive_exactly_when_the_clock_leaps() {
     let mut pair = Pair::new(9);
     let id = pair.ids[0];
     // Samples by a clock that runs ahead of the frames' clock and then leaps.
@@ -238,13 +238,13 @@ fn an_unknown_or_reset_clock_spoils_no_prediction() {
 }
 
 #[test]
-fn a_text_beyond_its_bound_is_neither_sent_nor_taken() {
+fn a_text_beyond_its_bound_is_refused_at_both_ends() {
     let mut pair = Pair::new(10);
     let id = pair.ids[0];
     let long = [b'a'; 21];
     assert_eq!(pair.owner.set(Time::ZERO, id, 0, &long), Err(ObjectError::BadField));
     assert_eq!(pair.owner.set(Time::ZERO, id, 1, &[]), Err(ObjectError::BadField), "it has one text");
-    // A peer that took it could never announce the object as its owner.
+    // A peer that accepted such a text could never announce the object if it became the owner.
     let mut liar = Objects::new(OWNER, OWNER, Term::FIRST, wider_schemas());
     liar.add_peer(OTHER);
     let mut victim = machine(OTHER);
@@ -258,7 +258,7 @@ fn a_text_beyond_its_bound_is_neither_sent_nor_taken() {
 }
 
 #[test]
-fn a_frame_is_the_same_bytes_everywhere() {
+fn frames_have_the_same_bytes_on_every_machine() {
     let (mut owner, mut other) = (machine(OWNER), machine(OTHER));
     let id = owner
         .create_state(Time::ZERO, CRAFT, &state([0, 0, 300, -200, 0, 100, 3, 0, 0, 0, 0, 7], "Ann"))

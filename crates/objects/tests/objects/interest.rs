@@ -1,4 +1,4 @@
-//! Interest: which objects an owner tells to which peer; and claims, a peer's changes before it owns.
+//! Interest: which objects an owner tells to which peer. Claims: a peer's changes to an object before it owns it.
 
 use samovar_objects::{Focus, Kinded, ObjectError, ObjectEvent, Objects, Place, Replicate, Schemas};
 use samovar_wire::object::{MessageKind, Traits};
@@ -64,7 +64,7 @@ fn focus(x: f32) -> Option<Focus> {
 }
 
 #[test]
-fn an_object_out_of_sight_costs_nothing_and_resumes() {
+fn object_outside_a_focus_is_not_sent_until_it_is_seen_again() {
     let (mut host, mut a) = peers();
     let id = host.create_as(Time::ZERO, BOAT, &boat(0.0)).unwrap();
     tell((HOST, &mut host), (A, &mut a));
@@ -88,7 +88,7 @@ fn an_object_out_of_sight_costs_nothing_and_resumes() {
 }
 
 #[test]
-fn a_focus_that_is_known_before_the_objects_counts_for_them() {
+fn focus_applies_to_objects_that_are_created_later() {
     let (mut host, mut a) = peers();
     host.set_focus(A, focus(0.0));
     let far = host.create_as(Time::ZERO, BOAT, &boat(500.0)).unwrap();
@@ -154,7 +154,7 @@ fn a_claim_is_private_until_the_grant_makes_it_the_state() {
 }
 
 #[test]
-fn a_claim_in_vain_restores_the_state_and_returns_changes() {
+fn ungranted_claim_restores_the_state_and_returns_changes() {
     let (mut host, mut a) = peers();
     let id = host.create_as(Time::ZERO, BOAT, &boat(0.0)).unwrap();
     tell((HOST, &mut host), (A, &mut a));

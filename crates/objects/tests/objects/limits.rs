@@ -1,4 +1,4 @@
-//! Limits that keep an honest peer from sending what others refuse, whatever a liar or bad luck left it with.
+//! Limits: an honest peer never sends what others refuse, whatever a liar or bad luck left it with.
 
 use samovar_objects::{ObjectError, Objects, Place, Schemas};
 use samovar_wire::limits::OBJECTS_PER_PEER_MAX;
@@ -52,7 +52,7 @@ fn an_heir_can_announce_a_state_beyond_the_limit() {
         out.u8(field);
         out.prefixed(&[1; 255]);
     }
-    // A state beyond the limit of an honest owner is accepted: all of it can be announced.
+    // The host accepts a state beyond the limit of an honest owner, and can announce all of it.
     assert_eq!(host.handle_message(A, MessageKind::Update, &bytes), Ok(()));
     host.grant(id, HOST).unwrap();
     let mut b = peer(B);
@@ -88,11 +88,11 @@ fn a_large_change_is_split_and_delays_nothing_else() {
 }
 
 #[test]
-fn the_host_wins_over_a_stamp_that_cannot_grow() {
+fn host_wins_over_the_highest_possible_stamp() {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((HOST, &mut host), (B, &mut b)).unwrap();
-    // A host gave its word for the end of the counter.
+    // A host told B of a grant to A under the highest stamp that there is.
     let last = Stamp { term: Term(1), counter: u32::MAX };
     let mut word = Vec::new();
     Granted { id, stamp: last, owner: A }.encode(&mut Writer::new(&mut word));
@@ -130,7 +130,7 @@ fn a_grant_that_crosses_an_end_blames_no_peer() {
         }
         assert_eq!(tell((A, &mut a), (HOST, &mut host)), Ok(()));
         assert_eq!(host.get(id).unwrap().owner(), A, "a granted object lives on");
-        // A grant that was never sent dies with its object.
+        // A grant that was not sent ends with its object.
         host.grant(id, B).unwrap();
         a.destroy(id).unwrap();
         tell((A, &mut a), (HOST, &mut host)).unwrap();
@@ -161,7 +161,7 @@ fn only_the_host_writes_the_session_object() {
 }
 
 #[test]
-fn a_peer_that_has_enough_ignores_a_grant() {
+fn peer_that_owns_as_many_as_it_may_ignores_a_grant() {
     let (mut host, mut a) = (peer(HOST), peer(A));
     (0..OBJECTS_PER_PEER_MAX).for_each(|_| {
         a.create(Time::ZERO, POT, &[]).unwrap();

@@ -1,4 +1,4 @@
-//! Objects: every order, random lives, frames, interest, limits, and what a workload costs.
+//! Objects: every order of messages, random lives, frames, interest, limits, and the cost of a workload.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 

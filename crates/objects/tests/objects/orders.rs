@@ -47,8 +47,8 @@ fn tell(to: &mut Objects, from: PeerId, message: &[u8]) -> Result<(), CloseCode>
 /// A message and its sender.
 type Letter = (PeerId, Vec<u8>);
 
-/// A's C_0 and update, B's M_ab_1 and its update, and if B destroys it, D_1; each with its sender, for the observer X,
-/// which has the host's word for B first.
+/// An object that A creates and the host grants to B, as the observer X hears of it: the host's GRANTED, which comes
+/// first; A's CREATE and update; B's MIGRATE and, if `destroy` is set, DESTROY. Each message comes with its sender.
 fn reign_of_two(destroy: bool) -> (ObjectId, Letter, Vec<Letter>, Vec<Letter>) {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = a.create(Time::ZERO, POT, &[b"created"]).unwrap();
@@ -138,14 +138,14 @@ fn a_higher_stamp_brings_a_destroyed_object_back() {
 }
 
 #[test]
-fn a_grant_counts_under_the_term_of_its_host_and_not_when_that_is_over() {
+fn grant_counts_only_during_the_term_of_its_host() {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = a.create(Time::ZERO, POT, &[b"created"]).unwrap();
     messages(&mut a, HOST).iter().for_each(|m| tell(&mut host, A, m).unwrap());
     messages(&mut a, B).iter().for_each(|m| tell(&mut b, A, m).unwrap());
     host.grant(id, B).unwrap();
     let grant = messages(&mut host, B).remove(0);
-    // The former host stays as a member; its grant arrives late.
+    // The former host stays as a member. Its grant arrives late.
     let mut later = b.clone();
     later.set_host(A, Term(2));
     assert_eq!(tell(&mut later, HOST, &grant), Ok(()));
@@ -155,8 +155,8 @@ fn a_grant_counts_under_the_term_of_its_host_and_not_when_that_is_over() {
 }
 
 #[test]
-fn a_state_is_the_owners_word_and_nobody_elses_under_the_same_stamp() {
-    // Two hosts granted the object to one peer each, by the same stamp; the observer knows one of the grants.
+fn state_counts_only_from_the_owner_even_under_the_same_stamp() {
+    // Two hosts grant the object to one peer each, under the same stamp. The observer knows one of the grants.
     let granted_to = |heir| {
         let (mut host, mut owner) = (peer(HOST), peer(heir));
         let id = host.create(Time::ZERO, POT, &[b"created"]).unwrap();
@@ -201,7 +201,7 @@ fn an_older_packet_does_not_overwrite_a_newer_value() {
 }
 
 #[test]
-fn an_update_goes_once_in_each_frame_until_one_arrived() {
+fn update_is_once_in_each_frame_until_one_arrives() {
     let mut a = peer(A);
     let id = a.create(Time::ZERO, POT, &[b"0", b"still"]).unwrap();
     messages(&mut a, X);

@@ -1,8 +1,8 @@
 //! Long random lives of groups of 2 to 16 peers over a network that loses, doubles, delays and reorders.
 //!
-//! The promises of docs/recovery.md, promises 2 and 3, are checked after every step; convergence (§5.1) to the last
-//! bit when all is quiet. `SAMOVAR_SEED=n` replays one life and prints every step, `SAMOVAR_SEEDS=n` runs that many
-//! lives. A seed that ever failed belongs into `seeds.txt`, which runs first.
+//! Promises 2 and 3 of docs/recovery.md are checked after every step. When all is quiet, all peers must agree to the
+//! last bit (promise 1). `SAMOVAR_SEED=n` replays one life and prints every step, `SAMOVAR_SEEDS=n` runs that many
+//! lives. A seed that ever failed belongs in `seeds.txt`, which runs first.
 
 mod members;
 mod network;

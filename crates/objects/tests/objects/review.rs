@@ -76,7 +76,7 @@ const fn stamp(counter: u32) -> Stamp {
 }
 
 #[test]
-fn a_packet_that_two_hundred_others_overtake_harms_nobody() {
+fn packet_that_200_others_overtake_does_no_harm() {
     let (mut a, mut b) = (peer(A), peer(B));
     let id = a.create_state(Time::ZERO, CRAFT, &craft(0, 100)).unwrap();
     tell((A, &mut a), (B, &mut b));
@@ -105,7 +105,8 @@ fn a_sample_newer_than_its_packet_arrives_unchanged() {
     for tick in 1..60 {
         let now = 40_000 + tick * 16_667;
         a.set_state(Time::from_micros(now), id, &craft(tick as i32 * 83, 5_000)).unwrap();
-        // A newcomer does not know the session's time yet, or the game runs ahead of its packets.
+        // The packet's time lies before the sample's: a newcomer does not know the session's time yet, or the game
+        // runs ahead of its packets.
         let bytes = frame(&mut a, B, if tick < 30 { 0 } else { now - 20_000 }, tick);
         assert!(!bytes.is_empty());
         b.handle_datagram(A, &bytes[1..]).unwrap();
@@ -150,7 +151,7 @@ fn an_orphan_report_does_not_take_what_a_member_owns() {
     let gone = PeerId(7);
     host.add_peer(gone);
     host.remove_peer(gone);
-    // A liar reports that the gone peer owned them, under stamps of this term that the host has never drawn.
+    // A liar reports that the gone peer owned both, under stamps of this term that the host has never drawn.
     for id in [id, own] {
         let forged = announcement(id, gone, stamp(50));
         assert_eq!(host.handle_message(B, MessageKind::Orphan, &forged), Ok(()));
@@ -160,11 +161,12 @@ fn an_orphan_report_does_not_take_what_a_member_owns() {
 }
 
 #[test]
-fn an_object_that_died_with_a_little_known_owner_is_dropped() {
+fn object_of_an_owner_that_few_knew_ends_with_that_owner() {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = a.create(Time::ZERO, POT, &[b"mine"]).unwrap();
     tell((A, &mut a), (B, &mut b));
-    // Only its creator hears that the former host took it, which is gone before a newcomer hosts.
+    // A former host took the object, and only the object's creator hears of that. The former host is gone before the
+    // next one begins.
     let former = PeerId(77);
     a.set_host(former, Term(1));
     a.add_peer(former);
@@ -183,12 +185,12 @@ fn an_object_that_died_with_a_little_known_owner_is_dropped() {
 }
 
 #[test]
-fn what_the_host_knows_as_a_members_stays_where_it_was_owned_by_somebody_whom_the_host_never_met() {
+fn orphan_report_of_an_unmet_owner_takes_nothing_from_a_member() {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = a.create(Time::ZERO, POT, &[b"mine"]).unwrap();
     tell((A, &mut a), (HOST, &mut host));
     tell((A, &mut a), (B, &mut b));
-    // While the host slept, another host gave the object to a newcomer, which only B has heard of.
+    // While the host slept, another host gave the object to a newcomer. Only B has heard of that.
     let stranger = PeerId(77);
     b.set_host(PeerId(9), Term(1));
     b.add_peer(stranger);
@@ -216,7 +218,7 @@ fn what_the_host_knows_as_a_members_stays_where_it_was_owned_by_somebody_whom_th
 }
 
 #[test]
-fn a_peer_that_ends_many_objects_makes_none_look_slow() {
+fn ending_many_objects_makes_no_receiver_look_slow() {
     let mut host = peer(HOST);
     // B reads slowly: nothing is sent to it for now.
     for number in 1..=40_000 {
@@ -318,7 +320,7 @@ fn objects_given_away_do_not_count_against_the_limit() {
 }
 
 #[test]
-fn a_clock_that_steps_back_holds_nothing_up() {
+fn updates_go_on_when_the_clock_steps_back() {
     let (mut a, mut b) = (peer(A), peer(B));
     let id = a.create_state(Time::ZERO, CRAFT, &craft(0, 0)).unwrap();
     tell((A, &mut a), (B, &mut b));
@@ -352,7 +354,7 @@ fn a_growing_text_may_arrive_before_a_shrinking_one() {
 }
 
 #[test]
-fn a_set_state_has_the_limit_of_a_created_one() {
+fn set_state_has_the_same_size_limit_as_create_state() {
     let mut builder = SchemaBuilder::default();
     builder.field("number", Coding::Exact { width: 4 });
     (0..40).for_each(|_| builder.field("text", Coding::Text { max: 255 }));

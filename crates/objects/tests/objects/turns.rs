@@ -10,7 +10,7 @@ const OWNER: PeerId = PeerId(1);
 const OTHER: PeerId = PeerId(2);
 const TICK: u64 = 16_667;
 
-/// A text of which two fit into one state, and three do not.
+/// Bytes of a long text: two such texts fit into one state, and three do not.
 const LONG: usize = 250;
 
 /// An owner whose objects all change in every tick, and a receiver.
@@ -57,8 +57,8 @@ impl Pair {
         self.other.iter().filter(|object| object.field(0) == newest).map(|object| object.id()).collect()
     }
 
-    /// Changes all texts of all objects, which are long, sends one datagram of at most `room` bytes, and adds which
-    /// texts came to `counts`: those of the first object, of the second, and so on.
+    /// Changes all texts of all objects to long ones, and sends one datagram of at most `room` bytes. Adds to
+    /// `counts` which texts came: first those of the first object, then those of the second, and so on.
     fn step_of_texts(&mut self, room: usize, counts: &mut [u32]) {
         self.tick += 1;
         let now = Time::from_micros(self.tick * TICK);
@@ -85,7 +85,7 @@ impl Pair {
         }
     }
 
-    /// How often each object came in `ticks` ticks, by its number.
+    /// How often each object came in `ticks` ticks, by the object's number.
     fn counts(&mut self, ticks: usize, room: usize) -> Vec<u32> {
         let mut counts = vec![0; self.ids.iter().map(|id| id.number as usize).max().unwrap_or(0)];
         for _ in 0..ticks {
@@ -117,9 +117,9 @@ fn four_times_the_priority_is_sent_four_times_as_often() {
     assert_fair(&sent[100..]);
 }
 
-/// By the average size all fit, but the last one does not.
+/// By their average size all objects fit, but the last one does not.
 #[test]
-fn nothing_starves_however_many_objects_there_are_for_the_room() {
+fn no_object_starves_whatever_the_number_of_objects() {
     for count in 20..60 {
         assert_fair(&Pair::new(count).counts(200, 400));
     }
@@ -149,9 +149,9 @@ fn texts_that_do_not_fit_into_one_packet_take_turns() {
     }
 }
 
-/// The room is for one object in a packet, so that objects are often chosen and not sent.
+/// A packet has room for one object, so objects are often chosen and not sent.
 #[test]
-fn texts_that_were_chosen_and_did_not_go_keep_their_turn() {
+fn texts_that_were_chosen_and_not_sent_keep_their_turn() {
     for (objects, texts) in (2..6).flat_map(|objects| (3..7).map(move |texts| (objects, texts))) {
         let mut counts = vec![0; objects * texts];
         let mut pair = Pair::with_texts(objects, texts);
@@ -161,7 +161,7 @@ fn texts_that_were_chosen_and_did_not_go_keep_their_turn() {
 }
 
 #[test]
-fn an_object_keeps_its_interval_and_arrives() {
+fn object_is_sent_at_its_interval_and_its_last_state_arrives() {
     let mut pair = Pair::new(2);
     let (slow, fast) = (pair.ids[0], pair.ids[1]);
     pair.owner.set_interval(slow, Duration::from_millis(100)).unwrap();

@@ -1,5 +1,5 @@
-//! Sixty-four objects in motion, seen by sixteen observers over a network that loses: the cost, and that all agree in
-//! the end (workload W).
+//! Workload W: sixty-four moving objects and sixteen observers, over a network that loses packets. The tests check
+//! what it costs, and that all agree in the end.
 
 use samovar_objects::schema::{Coding, Motion};
 use samovar_objects::{Objects, Place, SchemaBuilder, Schemas, State};
@@ -10,12 +10,12 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const OWNER: PeerId = PeerId(1);
 const CRAFT: Traits = Traits::of(Kind(1));
-/// A link's overhead on a datagram: its header, the acks, and the frame around it.
+/// Bytes that a link adds to a datagram: its header, the acks, and the frame around the datagram.
 const LINK_OVERHEAD: usize = 16;
 const TICK: u64 = 16_667;
 /// How long the objects move, in ticks.
 const TICKS: usize = 300;
-/// The delay, in ticks.
+/// The delay of packets, and of acks, in ticks.
 const DELAY: usize = 2;
 
 fn schemas() -> Schemas {
@@ -226,7 +226,7 @@ fn smallest_three(q: [f64; 4], limit: i32) -> [i32; 4] {
 /// Bytes per object update, and ticks until all agree.
 fn cost(seed: u8, noise: f64) -> (f64, u64) {
     let mut world = World::new(seed, 64, 16, noise);
-    // The figure includes the start, when there is little to build on.
+    // The figure includes the start, when there are few baselines to build on.
     (0..TICKS).for_each(|_| world.step(64));
     let bytes = world.bytes as f64 / (TICKS * 64 * 16) as f64;
     let last = world.tick;
@@ -239,7 +239,7 @@ fn cost(seed: u8, noise: f64) -> (f64, u64) {
 }
 
 #[test]
-fn smooth_motion_costs_less_than_four_bytes_an_update() {
+fn smooth_motion_costs_less_than_4_bytes_an_update() {
     for seed in 0..2 {
         let (bytes, ticks) = cost(seed, 0.0);
         println!("smooth: {bytes:.2} bytes per update, agreed after {ticks} ticks");
@@ -249,7 +249,7 @@ fn smooth_motion_costs_less_than_four_bytes_an_update() {
 }
 
 #[test]
-fn noisy_motion_costs_less_than_five_and_a_half_bytes_an_update() {
+fn noisy_motion_costs_less_than_5_5_bytes_an_update() {
     let (bytes, ticks) = cost(3, 1.0);
     println!("noisy: {bytes:.2} bytes per update, agreed after {ticks} ticks");
     assert!(bytes < 5.5, "{bytes}");

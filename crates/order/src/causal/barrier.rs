@@ -1,12 +1,11 @@
 //! Causal order by barriers, in a mesh (docs/sources.md, "Fujimoto": barriers).
 //!
 //! Time is divided into rounds. A round's messages are delivered when *all* members have ended the round. So a
-//! message can only depend on messages of earlier rounds, and these all members have delivered. Within a round
+//! message can only depend on messages of earlier rounds, and all members have delivered these. Within a round
 //! messages are delivered in the order of their senders' ids, so all members deliver in one order, apart from their
 //! own messages.
-//! are not the senders of in one order.
-//! A round costs a frame from each member to each other, and a message waits for the slowest. Without messages there
-//! are no rounds.
+//!
+//! A round costs a frame from each member to each other, and a message waits for the slowest member. Without messages
 //! there are no rounds.
 
 use samovar_wire::{CloseCode, DecodeError, PeerId};
@@ -28,9 +27,9 @@ struct Rounds {
     ended: Vec<u64>,
     /// By member: its round ends that have had their turn.
     passed: Vec<u64>,
-    /// By member: it is still a member when the epoch ends.
+    /// By member: whether it is still a member when the epoch ends.
     stays: Vec<bool>,
-    /// This peer has sent something since it ended a round.
+    /// Whether this peer has sent something since it ended a round.
     has_spoken: bool,
 }
 
@@ -39,7 +38,7 @@ impl Rounds {
     fn is_end_due(&self) -> bool {
         let Some(me) = self.me else { return false };
         let most = self.ended.iter().copied().max().unwrap_or(0);
-        // A round is ended when the one before is over: it is a barrier.
+        // A member ends a round only when the one before is over: it is a barrier.
         self.ended[me] == self.round && (self.has_spoken || most > self.ended[me])
     }
 }
@@ -81,7 +80,7 @@ impl Rule for Rounds {
         let over = self.ended.iter().copied().min().unwrap_or(0);
         // At the end of an epoch no further round ends arrive. In the round after the last complete one, a member's
         // messages depend on nothing that is lost. In later rounds a member that is gone may have seen messages that
-        // no survivor has; a survivor has not.
+        // no survivor has. A survivor has not seen such messages.
         let is_last = turn.is_ending && (self.round == over || self.stays[owner]);
         (over > self.round || is_last) && self.passed[owner] <= self.round
     }

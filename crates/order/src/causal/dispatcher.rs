@@ -1,8 +1,8 @@
 //! Causal order by a central dispatcher, the host (docs/sources.md, "Fujimoto": central dispatcher).
 //!
 //! Every message goes to the host, which passes messages on in the order of arrival. The sender of a dependent
-//! message had the other from the host, so the host gets the dependent one later. The way from the host to each
-//! member keeps its order, so every member does as well.
+//! message had received the other message from the host, so the host gets the dependent one later. The lane from the
+//! host to each member keeps the order, so every member gets them in that order.
 
 use samovar_wire::{CloseCode, PeerId};
 

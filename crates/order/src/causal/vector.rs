@@ -19,9 +19,9 @@ use crate::order::{Delivery, Event, Order, SendError, Transmit, View, check_size
 struct Clocks {
     members: Vec<PeerId>,
     me: Option<usize>,
-    /// By member: the length of its stream that was delivered here; for this peer, that it sent.
+    /// By member: how many of its messages were delivered here; for this peer, how many it sent.
     clock: Vec<u64>,
-    /// By member: the stamp of its last message delivered here; for this peer, of the last it sent.
+    /// By member: the stamp of its last message that was delivered here; for this peer, of the last that it sent.
     stamps: Vec<Vec<u64>>,
 }
 
@@ -85,7 +85,7 @@ impl Rule for Clocks {
 
 /// One member's part in a causal order by vector time stamps. A member is not delivered its own messages.
 ///
-/// An incoming message costs in proportion to the members; a stamp takes about two bits for each.
+/// Taking a message costs time in proportion to the number of members. A stamp takes about two bits for each.
 #[derive(Clone, Debug)]
 pub struct Vector(Group<Clocks>);
 

@@ -1,4 +1,4 @@
-//! Frames of an epoch that begins here later: a member that began it already may be faster than the host's INSTALL.
+//! Frames of an epoch that this peer has not begun: another member's frames may arrive before the host's INSTALL.
 
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::{CloseCode, PeerId, SortedMap};
@@ -19,7 +19,7 @@ impl Early {
             return Ok(());
         }
         let frames = self.0.entry(from).or_default();
-        // A sender in a later epoch knows that this peer goes to that one, if to any, and skips those in between.
+        // A sender in a later epoch knows that this peer goes on in that one, if in any, and skips those in between.
         if frames.last().is_some_and(|&(of, _)| of < epoch) {
             frames.clear();
         }

@@ -6,7 +6,7 @@ use samovar_wire::{PeerId, SortedMap, SortedSet};
 use super::{Epoch, Group, Mate, Past, Rule, Stream};
 use crate::order::{Event, View, ViewId};
 
-/// How often a member is told on one link that it is behind an epoch.
+/// The most times that a member is told on one link that it is behind an epoch.
 const ANSWERS_MAX: u8 = 8;
 
 /// The reports that a host has heard since the newest view, and its questions.
@@ -15,7 +15,7 @@ pub(super) struct Flush {
     reports: SortedMap<PeerId, Report>,
     /// The member that was asked for an epoch that this peer does not know.
     asked_up: Option<PeerId>,
-    /// Streams, by their index, and the members they were asked of.
+    /// Streams, by index, and the members that were asked for items of them.
     wanted: SortedSet<(usize, PeerId)>,
 }
 
@@ -41,7 +41,7 @@ impl Flush {
         self.asked(peer) || self.wanted.contains(&(at, peer))
     }
 
-    /// A member that was asked for items has sent all it has.
+    /// Notes that a member that was asked for items has sent all it has.
     pub(super) fn has_no_more(&mut self, at: usize, peer: PeerId, received: u64) {
         if self.wanted.remove(&(at, peer))
             && let Some(count) = self.reports.get_mut(&peer).and_then(|report| report.counts.get_mut(at))
@@ -50,7 +50,7 @@ impl Flush {
         }
     }
 
-    /// A link is new: answers on it may be lost, so its questions are forgotten.
+    /// Forgets the questions to a peer whose link is new: answers may be lost.
     pub(super) fn forget_questions(&mut self, peer: PeerId) {
         self.asked_up.take_if(|asked| *asked == peer);
         self.wanted.retain(|&(_, holder)| holder != peer);
@@ -68,8 +68,8 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// At the host: members that have not reported yet, or have not given what they reported, or are not known to be
-    /// in the epoch that newcomers wait for.
+    /// At the host: members that have not reported yet, members that have not sent the items they were asked for, and
+    /// members that are not known to be in the epoch that newcomers wait for.
     pub(crate) fn awaited(&self) -> SortedSet<PeerId> {
         let mut awaited = SortedSet::new();
         let Some(told) = self.told.as_ref().filter(|told| told.host == self.me) else { return awaited };
@@ -84,14 +84,15 @@ impl Group<dyn Rule> {
         awaited
     }
 
-    /// The members of the newest view that may have something; newcomers have nothing.
+    /// The members of the newest view that may have something; newcomers have nothing. If `is_silent`, only those
+    /// that have not reported.
     fn expected(&self, told: &View, is_silent: bool) -> Vec<PeerId> {
         let has_spoken = |peer| self.flush.reports.get(&peer).is_some_and(|report| report.view == told.id);
         let members = told.members.iter().copied().filter(|&peer| peer != self.me);
         members.filter(|peer| self.known.contains(peer) && !(is_silent && has_spoken(*peer))).collect()
     }
 
-    /// The host checks whether it can end the epoch, and does what is missing for that.
+    /// Lets the host end the epoch if it can, and otherwise do what is missing for that.
     pub(super) fn evaluate(&mut self) {
         let is_open = !self.is_frozen();
         let Some(told) = self.told.as_ref().filter(|told| told.host == self.me && !is_open).cloned() else {
@@ -105,7 +106,8 @@ impl Group<dyn Rule> {
             |group: &Self, peer: PeerId| group.flush.reports.get(&peer).map_or(0, |report| report.epoch);
         let top = expected.iter().map(|&peer| epoch_of(self, peer)).max().unwrap_or(0);
         if top > self.epoch.number {
-            // One epoch at a time: a member behind the others needs what this peer learns on its way.
+            // This peer goes on by one epoch at a time: a member behind the others needs what this peer learns of
+            // each.
             let ahead = expected.iter().map(|&peer| (epoch_of(self, peer), peer));
             let ahead = ahead.filter(|&(epoch, _)| epoch > self.epoch.number && epoch + 1 >= top).min();
             if let Some((_, holder)) = ahead.filter(|_| self.flush.asked_up.is_none()) {
@@ -119,7 +121,7 @@ impl Group<dyn Rule> {
         };
         let behind: Vec<_> = expected.iter().filter(behind).copied().collect();
         for &peer in &behind {
-            // It reports again when it is in this epoch.
+            // The member reports again when it is in this epoch.
             if let Some(report) = self.flush.reports.remove(&peer) {
                 self.bring(peer, &report);
             }
@@ -129,9 +131,9 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// A former host was lost before it let in newcomers of this epoch. All members have kept everything they sent in
-    /// it for these. Lets them in; whether there are any. They report again when they are here. Also a host that ends
-    /// the epoch for others only lets them in, because the items in it were sent to them.
+    /// Lets in newcomers of this epoch that a former host, now lost, has not let in. All members have kept for them
+    /// everything that they sent in it. Newcomers report again when they are in. They are let in even by a host that
+    /// only ends the epoch for others, because the items were sent to them. Returns whether there were any.
     fn let_in(&mut self, expected: &[PeerId]) -> bool {
         let is_new = |peer: &&PeerId| self.flush.reports.get(*peer).is_some_and(|report| report.epoch == 0);
         let is_begun = self.epoch.number > 0;
@@ -148,7 +150,8 @@ impl Group<dyn Rule> {
         !new.is_empty()
     }
 
-    /// All members that can be are in this epoch: ends it when this peer has everything that any member has.
+    /// Ends this epoch if this peer has everything that any member has, and otherwise asks for the rest. All members
+    /// that can be are in the epoch by now.
     fn try_end(&mut self, told: &View, expected: &[PeerId]) {
         let is_here = |peer: &&PeerId| {
             let report = self.flush.reports.get(*peer);
@@ -213,8 +216,9 @@ impl Group<dyn Rule> {
         self.ending = Some(install);
     }
 
-    /// A member is in the present epoch. When all members of the former one are, newcomers may come too. If newcomers
-    /// came earlier, and all members that know how the former epoch ended were lost, nobody could tell the rest.
+    /// Notes that a member is in the present epoch. When all members of the former one are, newcomers may come, too.
+    /// If they came earlier, and all members that know how the former epoch ended were lost, no peer could tell the
+    /// rest.
     pub(super) fn confirm(&mut self, peer: PeerId) {
         self.admission.awaited.remove(&peer);
         self.admit();
@@ -242,8 +246,8 @@ impl Group<dyn Rule> {
         is_kept && (self.has_member(peer) || self.is_told_host(peer))
     }
 
-    /// As [`Group::bring`], a few times per link: a member that did not believe an answer yet, or has a new link,
-    /// asks again.
+    /// As [`Group::bring`], but only a few times per link. A member asks again if it did not believe an answer yet or
+    /// has a new link.
     pub(super) fn bring_again(&mut self, peer: PeerId, report: &Report) {
         let answers = self.brought.entry(peer).or_default();
         if *answers < ANSWERS_MAX {
@@ -252,7 +256,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Brings a member to this epoch: with all items that it lacks of the former one, or without.
+    /// Brings a member to this epoch, if possible with all items that it lacks of the former one.
     pub(super) fn bring(&mut self, peer: PeerId, report: &Report) {
         if self.admission.newcomers.contains(&peer) {
             return;
@@ -270,8 +274,8 @@ impl Group<dyn Rule> {
         self.install_at(peer, report.epoch, cut);
     }
 
-    /// A host that was in no epoch, or left behind, ends the others' epoch for them: it holds the items they may
-    /// lack.
+    /// Takes over the others' epoch at a host that was in none, or was left behind. It only ends that epoch for them,
+    /// and for this holds the items that they may lack.
     pub(super) fn adopt_shell(&mut self, install: Install) {
         if self.epoch.number > 0 && !self.epoch.is_shell {
             self.events.push_back(Event::Behind);
@@ -289,7 +293,7 @@ impl Group<dyn Rule> {
     }
 
     /// The streams of an epoch that this peer was not in, from the first item that some member lacks. A member that
-    /// has still to come to that epoch lacks everything, so everything is still kept.
+    /// has yet to come to that epoch lacks everything, so everything is still kept.
     fn shell_streams(&self, install: &Install, owners: usize) -> Vec<Stream> {
         let reports = &self.flush.reports;
         let comes = |peer, report: &Report| {
@@ -353,7 +357,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Members of later views stay known to the members that have heard of those views.
+    /// The members that stay known because this peer has heard of a view after this one.
     fn known_beyond(&self, view: ViewId) -> Vec<PeerId> {
         let is_last = self.told.as_ref().is_some_and(|told| told.id == view);
         if is_last { Vec::new() } else { self.known.iter().copied().collect() }

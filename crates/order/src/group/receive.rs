@@ -8,7 +8,7 @@ use super::stream::Arrival;
 use super::{Group, Rule};
 use crate::order::UNSTABLE_MAX;
 
-/// The most that one member can have of a stream beyond another's: its owner waits for all.
+/// The most items of a stream that one member can have and another can lack: the owner waits for all.
 const AHEAD_MAX: u64 = 4 * UNSTABLE_MAX as u64;
 
 /// The close code for a peer that sends bytes that do not decode.
@@ -30,7 +30,7 @@ impl Group<dyn Rule> {
         result
     }
 
-    /// As [`Group::handle_frame`], without its consequences.
+    /// As [`Group::handle_frame`], but does not deliver what has become due.
     pub(super) fn hear(&mut self, from: PeerId, bytes: &[u8]) -> Result<(), CloseCode> {
         let frame = Frame::decode(bytes).map_err(blame)?;
         if from == self.me {
@@ -39,7 +39,7 @@ impl Group<dyn Rule> {
         match frame {
             Frame::Item(..) => match self.lanes.get(&from) {
                 Some(&epoch) => self.hear_items(from, epoch, bytes),
-                // A frame from before the link was renewed; it is sent again.
+                // The frame is from before the link was renewed, and is sent again.
                 None => Ok(()),
             },
             Frame::Items { run, .. } => {
@@ -54,7 +54,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// A peer's items on this link are of this epoch from now on.
+    /// Notes the epoch of a peer's items on this link from now on.
     fn open_lane(&mut self, from: PeerId, epoch: u64) {
         if self.lanes.len() >= 4 * MEMBERS_MAX {
             let (epoch, told) = (&self.epoch, &self.told);
@@ -65,7 +65,7 @@ impl Group<dyn Rule> {
         self.lanes.insert(from, epoch);
     }
 
-    /// A frame with items of their owner.
+    /// Takes a frame with items from their owner.
     pub(super) fn hear_items(&mut self, from: PeerId, epoch: u64, bytes: &[u8]) -> Result<(), CloseCode> {
         if epoch > self.epoch.number {
             return self.early.keep(from, epoch, bytes);
@@ -93,7 +93,8 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Items of another member's stream: believed from the host and from a peer that this one asked.
+    /// Takes items of a stream from the host, from the stream's owner, or from a peer that was asked for them. Others
+    /// are not believed.
     fn on_fill(&mut self, from: PeerId, owner: PeerId, run: &Run<'_>) -> Result<(), CloseCode> {
         let Some(at) = self.owner(owner).filter(|_| run.epoch == self.epoch.number) else { return Ok(()) };
         if !(self.is_told_host(from) || from == owner || self.flush.wants(at, from)) {
@@ -110,7 +111,7 @@ impl Group<dyn Rule> {
         Ok(())
     }
 
-    /// An item of a stream of the present epoch.
+    /// Takes an item of a stream of the present epoch.
     fn accept(&mut self, at: usize, number: u64, item: &[u8]) -> Result<(), CloseCode> {
         let owner = self.epoch.owners[at];
         match self.epoch.streams[at].admit(number)? {
@@ -127,7 +128,7 @@ impl Group<dyn Rule> {
                 let is_backup = self.told.as_ref().is_some_and(|told| told.backups.contains(&self.me));
                 self.is_report_due |= is_backup && self.rule.is_urgent(item);
                 self.epoch.streams[at].push(item.to_vec());
-                // The host may have waited for this item to end the epoch.
+                // If this peer hosts, it may have waited for this item to end the epoch.
                 self.evaluate();
             }
         }
@@ -179,7 +180,7 @@ impl Group<dyn Rule> {
         if is_reign && told.host == self.me { self.epoch.number } else { number.saturating_add(term.0) }
     }
 
-    /// Whether a member can have what it reports.
+    /// Refuses a report of items that a member cannot have.
     fn check_counts(&self, report: &Report) -> Result<(), CloseCode> {
         if report.counts.len() != self.epoch.streams.len() {
             return Err(CloseCode::Malformed);
@@ -205,13 +206,13 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// The host of the newest view asks for items that former members hold.
+    /// Answers the host of the newest view, which asks for items that this peer may hold.
     fn on_want(&mut self, from: PeerId, want: Want) -> Result<(), CloseCode> {
         if self.is_told_host(from) {
             let Want { owner, epoch, first, last } = want;
             let is_there = self.fill(from, epoch, owner, (first, last));
             if !is_there {
-                // Its owner may have announced that all have it, and the host must not wait for it here.
+                // The owner may have announced that all have these items. The host must not wait for them here.
                 self.push(from, &Frame::Fill(owner, Run { epoch, first, encoded: &[] }));
             }
         }
@@ -230,7 +231,7 @@ impl Group<dyn Rule> {
         }
         let Some(cut) = &install.cut else {
             let is_wanted = self.told.as_ref().is_some_and(|told| told.id == install.view);
-            // A peer that was in no epoch has missed nothing of the first one that counts.
+            // A peer that was in no epoch yet has missed nothing of its first one.
             let is_first = self.epoch.number == 0 && install.asked == 0;
             if is_member && (is_wanted || is_first) {
                 self.ending = Some(install);
@@ -249,7 +250,7 @@ impl Group<dyn Rule> {
             return Err(CloseCode::Malformed);
         }
         let mut pairs = cut.iter().zip(&self.epoch.streams);
-        // Items for the gaps may have come before their sender was believed. They are asked for, or sent, again.
+        // Items for the gaps may have come before their sender was believed. They are asked for or sent again.
         if pairs.any(|(&cut, stream)| cut > stream.received()) {
             return Ok(());
         }

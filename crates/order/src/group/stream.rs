@@ -17,23 +17,23 @@ pub(super) struct Stream {
     bytes: usize,
     trimmed: u64,
     taken: u64,
-    /// The owner was asked to send missing items again.
+    /// Whether the owner was asked to send missing items again.
     pub(super) is_asked: bool,
 }
 
 /// The result of an item's arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// It is the next one, and stored.
+    /// The item is the next one, to be stored.
     Next,
-    /// It was here before.
+    /// The item was here before.
     Known,
-    /// Others are missing before it.
+    /// Other items are missing before this one.
     Gap,
 }
 
 impl Stream {
-    /// A stream whose first items are not needed here.
+    /// A stream whose first `number` items are not needed here.
     pub(super) fn starting_behind(number: u64) -> Self {
         Self { trimmed: number, taken: number, ..Self::default() }
     }
@@ -48,7 +48,7 @@ impl Stream {
         self.trimmed
     }
 
-    /// The number of the last item whose turn it was.
+    /// The number of the last item that has had its turn.
     pub(super) const fn taken(&self) -> u64 {
         self.taken
     }
@@ -88,23 +88,23 @@ impl Stream {
         self.items.get(index).map(Vec::as_slice)
     }
 
-    /// The first item whose turn it was not yet.
+    /// The first item that has not had its turn yet.
     pub(super) fn head(&self) -> Option<&[u8]> {
         self.item(self.taken + 1)
     }
 
-    /// All items whose turn it was not yet.
+    /// All items that have not had their turn yet.
     pub(super) fn rest(&self) -> impl Iterator<Item = &[u8]> {
         let taken = usize::try_from(self.taken - self.trimmed).unwrap_or(usize::MAX);
         self.items.iter().skip(taken).map(Vec::as_slice)
     }
 
-    /// It was the turn of the first item.
+    /// Notes that the first waiting item has had its turn.
     pub(super) fn take(&mut self) {
         self.taken = self.received().min(self.taken + 1);
     }
 
-    /// Forgets items that all have, by their owner's word; never one whose turn is still to come.
+    /// Forgets items that all have, by the owner's word. An item whose turn is still to come is kept.
     pub(super) fn trim(&mut self, stable: u64) {
         while self.trimmed < stable.min(self.taken) {
             let Some(item) = self.items.pop_front() else { return };
@@ -113,7 +113,7 @@ impl Stream {
         }
     }
 
-    /// Forgets everything after the last item that counts.
+    /// Forgets all items after `last`, which do not count.
     pub(super) fn cut(&mut self, last: u64) {
         while self.received() > last {
             let Some(item) = self.items.pop_back() else { return };

@@ -6,14 +6,14 @@ use samovar_wire::{PeerId, Writer};
 use super::{Group, Mate, Past, Rule, Stream};
 use crate::order::Transmit;
 
-/// Turns of others' items, and their bytes, after which a peer without messages of its own sends an ack.
+/// After this many items of others, or this many bytes, a peer without messages of its own sends an ack.
 const UNSAID_MAX: usize = 32;
 const UNSAID_BYTES_MAX: usize = 64 * 1_024;
-/// Items, and bytes, that all were found to have, after which an owner announces that.
+/// An owner announces what all members have, when that has grown by this many items or this many bytes.
 const STABLE_STEP: u64 = 64;
 const STABLE_BYTES_STEP: usize = 64 * 1_024;
 
-/// Encodes items from `first` on, as many as fit one frame, up to `last`; the number of the last one.
+/// Encodes items from `first` to `last`, as many as fit one frame. Returns the number of the last one encoded.
 fn encode_items(stream: &Stream, first: u64, last: u64, out: &mut Vec<u8>) -> u64 {
     let mut number = first;
     while number <= last {
@@ -45,7 +45,7 @@ impl Group<dyn Rule> {
         self.outbox.pop_front()
     }
 
-    /// Queues a frame behind the earlier ones.
+    /// Queues a frame behind this peer's items.
     pub(super) fn push(&mut self, to: PeerId, frame: &Frame<'_>) {
         self.push_items(to);
         self.outbox.push_back(Transmit { to, bytes: frame.to_bytes() });
@@ -119,13 +119,13 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// How far this peer is in the host's stream, for another kind of frame: the number of items that it has.
+    /// An ack of the host's stream for another kind of frame: the number of items that this peer has.
     pub(crate) fn say_count(&mut self) -> u64 {
         self.unsaid = (0, 0);
         self.epoch.streams.first().map_or(0, Stream::received)
     }
 
-    /// A member has acked this peer's stream in another kind of frame.
+    /// Takes an ack of this peer's stream that came in another kind of frame.
     pub(crate) fn hear_count(&mut self, from: PeerId, count: u64) {
         let received = self.own().map_or(0, Stream::received);
         if let Some(mate) = self.mates.get_mut(&from).filter(|_| count <= received) {
@@ -140,7 +140,7 @@ impl Group<dyn Rule> {
         self.mates.values().map(|mate| mate.known).fold(own, u64::min)
     }
 
-    /// A member has more of this peer's stream, or the stream has grown.
+    /// Drops items that all members have now, and finds the safe number anew.
     pub(super) fn update_stable(&mut self) {
         let stable = self.own_stable();
         let Some(at) = self.owner(self.me) else { return };
@@ -157,7 +157,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Sends items of the present or the former epoch to a member that lacks them; whether there were any.
+    /// Sends items of the present or the former epoch to a member that lacks them. Returns whether there were any.
     pub(super) fn fill(&mut self, to: PeerId, epoch: u64, owner: PeerId, numbers: (u64, u64)) -> bool {
         let find = |owners: &[PeerId]| owners.binary_search(&owner).ok();
         let (streams, at) = match &self.past {

@@ -1,4 +1,4 @@
-//! Frames that arrived before a missing one; they follow at once when that arrives.
+//! Frames that arrived before a missing one. They are appended to the log when that arrives.
 
 use samovar_wire::SortedMap;
 use samovar_wire::limits::LOCKSTEP_RUN_MAX;
@@ -24,8 +24,8 @@ impl Ahead {
         self.0.clear();
     }
 
-    /// Takes a run up to the frame `last`, and appends to the log what follows there. Whether the host can have
-    /// decided that.
+    /// Takes a run that ends with the frame `last`, and appends to the log the frames that follow there. Returns
+    /// `false` if a host cannot have decided them.
     pub(super) fn take(&mut self, log: &mut Log, last: u64, frames: Frames) -> bool {
         let Some(before) = last.checked_sub(frames.count() as u64) else { return false };
         let known = log.last();
@@ -60,7 +60,7 @@ impl Ahead {
     }
 }
 
-/// The changes that give all players these inputs, of as many bytes each as before.
+/// The changes that give all players these inputs, each as long as the player's last one.
 fn changes_to(players: &Players, mut inputs: &[u8]) -> FrameChanges {
     let mut changes = FrameChanges::new();
     for (&seat, before) in players.iter() {

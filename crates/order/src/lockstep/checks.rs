@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use samovar_wire::limits::LOCKSTEP_TOLD_MAX;
 
-/// An odd number with its bits well spread: that of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014).
+/// The multiplier of the chain, an odd number with its bits well spread: that of SplitMix64 (G. Steele, D. Lea, C.
+/// Flood, 2014).
 const SPREAD: u64 = 0xbf58_476d_1ce4_e5b9;
 
 /// The checksums of the newest frames that the game has stepped.
@@ -32,7 +33,7 @@ impl Checks {
         self.chain
     }
 
-    /// The game has stepped the next frame.
+    /// Notes the checksum after the next frame, which the game has stepped.
     pub(super) fn push(&mut self, checksum: u64) {
         let mixed = (self.chain.rotate_left(1) ^ checksum).wrapping_mul(SPREAD);
         self.chain = mixed ^ mixed >> 32;

@@ -12,7 +12,7 @@ use super::hosting::{Comparison, Standing};
 use super::{Event, Lockstep, Request, Role};
 
 impl Lockstep {
-    /// A member sends its chain up to a frame.
+    /// Compares a member's chain up to a frame with the host's. If they differ, sends the host's checksums.
     pub(super) fn compare(&mut self, from: PeerId, frame: u64, check: u16) {
         let Role::Host(hosting) = &mut self.role else { return };
         let Some(follower) = hosting.followers.get_mut(&from) else { return };
@@ -32,7 +32,7 @@ impl Lockstep {
         self.say(from, Lane::SESSION, &LockstepMessage::Compare(compare));
     }
 
-    /// The host's checksums: finds the first that differs here.
+    /// Takes the host's checksums, and finds the first that differs here.
     pub(super) fn on_compare(&mut self, compare: &Compare) {
         let theirs = (compare.first..).zip(&compare.checksums);
         let mut differing = theirs
@@ -52,9 +52,8 @@ impl Lockstep {
         self.say(self.host, Lane::SESSION, &LockstepMessage::Fields(fields));
     }
 
-    /// The hashes of the fields of the game's state after `frame`, in an order that is the same at all members; none
-    /// when the game no longer has that state. At most 64, with names of at most 32 bytes: further fields are
-    /// dropped, longer names are cut.
+    /// Takes the hashes of the fields of the game's state after `frame`, in an order that is the same at all members;
+    /// none when the game no longer has that state. At most 64 fields are kept, and 32 bytes of each name.
     pub fn answer_fields(&mut self, now: Time, frame: u64, mut fields: Vec<FieldHash>) {
         fields.truncate(LOCKSTEP_FIELDS_MAX);
         for field in &mut fields {
@@ -70,7 +69,7 @@ impl Lockstep {
         self.act(now);
     }
 
-    /// A member's fields arrive: the host's game is asked for the same.
+    /// Takes a member's fields, and asks the host's game for the same.
     pub(super) fn on_fields(&mut self, from: PeerId, answer: Fields) {
         let Role::Host(hosting) = &mut self.role else { return };
         let Some(follower) = hosting.followers.get_mut(&from) else { return };
@@ -106,7 +105,7 @@ impl Lockstep {
         }
     }
 
-    /// The host names the difference.
+    /// Reports the difference that the host names.
     pub(super) fn on_differs(&mut self, frame: u64, field: Option<String>) {
         self.events.push(Event::Desync { peer: self.me, frame, field });
     }

@@ -14,7 +14,7 @@ pub struct LockstepConfig {
 }
 
 impl LockstepConfig {
-    /// 60 frames a second with inputs of so many bytes, 1 to 64; anything else is taken for the nearest of these.
+    /// A game of 60 frames a second, with inputs of 1 to 64 bytes. Another size is taken for the nearest of these.
     #[must_use]
     pub fn new(input_size: usize) -> Self {
         Self {
@@ -24,16 +24,16 @@ impl LockstepConfig {
         }
     }
 
-    /// How long a frame lasts; 16.667 ms unless set, at least 5 ms. Packets go at the same rate.
+    /// Sets how long a frame lasts; 16.667 ms unless set, at least 5 ms. Packets go at the same rate.
     #[must_use]
     pub fn with_tick(mut self, tick: Duration) -> Self {
         self.tick = tick.max(Duration::from_millis(5));
         self
     }
 
-    /// How long slow or lost players delay a frame at most; 80 ms unless set. With less, a player whose packets are
-    /// late once more often counts as unchanged. A player that uses this up regains it at an eighth of the passing
-    /// time.
+    /// Sets how long slow or lost players may delay a frame; 80 ms unless set. With less, a single late packet
+    /// more often makes a player count as unchanged. A player that uses this up regains it at an eighth of the
+    /// passing time.
     #[must_use]
     pub const fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -52,7 +52,7 @@ impl LockstepConfig {
         self.input_size
     }
 
-    /// How long a player delays a frame at most.
+    /// How long a player may delay a frame.
     #[must_use]
     pub const fn patience(&self) -> Duration {
         self.patience
@@ -64,7 +64,7 @@ impl LockstepConfig {
 pub struct Player {
     /// The member.
     pub peer: PeerId,
-    /// Its seat, by which the game knows it whichever peer sits there.
+    /// The seat, by which the game knows the player whichever peer sits there.
     pub seat: SeatId,
     /// Whether it has inputs; otherwise it watches.
     pub plays: bool,
@@ -88,7 +88,7 @@ pub struct Frame {
     pub number: u64,
     /// The input of each player.
     pub inputs: Players,
-    /// Players from this frame on; their input in it is zeros.
+    /// Seats that play from this frame on. Their input in it is zeros.
     pub joined: Vec<SeatId>,
     /// Seats that no longer play.
     pub left: Vec<SeatId>,
@@ -164,7 +164,8 @@ pub struct Transmit {
     pub to: PeerId,
     /// [`Lane::Unreliable`], [`Lane::SESSION`] or [`Lane::Bulk`].
     pub lane: Lane,
-    /// For its [`super::Lockstep::handle_datagram`] in the first case, [`super::Lockstep::handle_message`] otherwise.
+    /// For the receiver's [`super::Lockstep::handle_datagram`] on the first lane, [`super::Lockstep::handle_message`]
+    /// on the others.
     pub bytes: Vec<u8>,
 }
 

@@ -1,14 +1,14 @@
-//! How often a frame is sent: new ones in a few packets in a row, all unacked ones again when their acks are late.
+//! How often a frame is sent: new frames in a few packets in a row, and all unacked ones again when acks are late.
 
-/// In how many packets in a row a frame goes at least. On a path that loses one in a thousand, two losses in a row
-/// are rare; on one that loses one in twenty, so are four.
+/// The fewest packets in a row that hold a new frame. On a path that loses one packet in a thousand, two losses in a
+/// row are rare. On one that loses one in twenty, four are.
 const COPIES: usize = 2;
 const COPIES_IF_LOSSY: usize = 4;
-/// When this many more frames are unacked than the least of late, some are lost.
+/// When this many more frames are unacked than the least of recent acks, some are taken for lost.
 const LATE: u64 = 2;
 /// Packets from one with all unacked frames to the next.
 const AGAIN: u32 = 3;
-/// The least is taken over this many acks and as many before.
+/// The least is taken over up to this many acks, and as many before.
 const WINDOW: u32 = 90;
 /// Older frames are sent along when they need no more bytes than this: most frames change little.
 pub(super) const CHEAP: usize = 6;
@@ -19,7 +19,8 @@ pub(super) struct Copies {
     /// The last frame of each of the latest packets, the newest first.
     marks: [u64; COPIES_IF_LOSSY],
     is_lossy: bool,
-    /// The fewest unacked frames when an ack came, of late; and the number of these acks.
+    /// The fewest frames that were unacked at an ack, over this window and the one before; and the acks in this
+    /// window.
     least: [u64; 2],
     seen: u32,
     /// Packets since all unacked frames were sent.
@@ -32,7 +33,7 @@ impl Copies {
         Self { marks, is_lossy: true, least, seen: 0, since: 0 }
     }
 
-    /// Another receiver, or the same from another frame on.
+    /// Starts again, for another receiver or from another frame on.
     pub(super) const fn begin_anew(&mut self) {
         *self = Self { is_lossy: self.is_lossy, ..Self::new() };
     }
@@ -41,7 +42,7 @@ impl Copies {
         self.is_lossy = is_lossy;
     }
 
-    /// An ack came, which leaves `open` frames unacked.
+    /// Notes an ack that leaves `open` frames unacked.
     pub(super) fn on_ack(&mut self, open: u64) {
         if self.seen == WINDOW {
             (self.least, self.seen) = ([u64::MAX, self.least[0]], 0);
@@ -73,7 +74,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_frame_is_said_twice_and_again_when_its_ack_is_late() {
+    fn frame_is_sent_twice_and_again_when_its_ack_is_late() {
         let mut copies = Copies::new();
         copies.set_lossy(false);
         assert_eq!(copies.first(4, 10), 5, "before anything was acked");

@@ -10,7 +10,7 @@ use super::{Event, Lockstep, Request, Role, Transmit};
 
 /// The most bytes of frames in a packet.
 const RUN_BYTES: usize = 1_000;
-/// A player on time regains this fraction of the passing time as patience.
+/// A player on time regains one part in this many of the passing time as patience.
 const REGAINED: u64 = 8;
 
 impl Lockstep {
@@ -104,7 +104,7 @@ impl Lockstep {
                 None => Some(own.clone()),
                 Some(follower) => {
                     let input = follower.inputs.pop_front();
-                    // A member with nothing to step yet does not begin to play.
+                    // A member that has nothing to step yet does not begin to play.
                     let is_ready = matches!(follower.standing, Standing::InStep { .. });
                     if !is_ready && !players.contains_key(&player.seat) {
                         continue;
@@ -146,7 +146,7 @@ impl Lockstep {
         for (&to, follower) in hosting.followers.iter_mut() {
             let Standing::InStep { known } = follower.standing else { continue };
             if known < self.log.base() {
-                // It is further behind than the kept frames.
+                // The member is further behind than the kept frames.
                 follower.standing = Standing::NeedsState;
                 continue;
             }
@@ -174,7 +174,7 @@ impl Lockstep {
         }
     }
 
-    /// Inputs of a member.
+    /// Takes inputs of a member.
     pub(super) fn on_inputs(&mut self, from: PeerId, heard: Heard, frames: Vec<FrameChanges>) {
         let last = self.log.last();
         let Role::Host(hosting) = &mut self.role else { return };
@@ -182,7 +182,8 @@ impl Lockstep {
         let Standing::InStep { known } = &mut follower.standing else { return };
         let newest = samovar_wire::link_frame::expand(heard.newest, last);
         let has = newest.saturating_add_signed(-i64::from(heard.ahead));
-        // Packets overtake each other; no member has frames that were not decided, or gives inputs so far ahead.
+        // Ignores a packet that a newer one overtook, and one that no honest member sends: it claims frames that were
+        // not decided, or gives inputs too far ahead.
         let is_far = newest > last + 1 + LOCKSTEP_RUN_MAX as u64;
         if heard.term != self.term || newest < follower.newest || has > last || is_far {
             return;

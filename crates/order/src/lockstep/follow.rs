@@ -6,7 +6,7 @@ use samovar_wire::{CloseCode, DecodeError, Lane, PeerId, Reader, Term, Time, Wri
 use super::decide::Heard;
 use super::{Lockstep, Role, Transmit};
 
-/// Ticks that a late member makes up for at once.
+/// The most ticks that a late member makes up for at once.
 const BEHIND_MAX: u64 = 4;
 
 pub(super) const fn code_of(error: DecodeError) -> CloseCode {
@@ -78,14 +78,14 @@ impl Lockstep {
         }
         let has_answer = *told_at == Time::FAR;
         if *told_at <= now {
-            // The host may not have known yet that it is the host.
+            // The host may not have known yet that it hosts.
             self.say_told(now);
         }
         if !self.has_state || !self.members.contains_key(&self.me) {
             return;
         }
         (0..ticks).for_each(|_| self.pace.tick(self.log.last(), &self.input));
-        // Before, the host does not know whether both have the same frames, and takes no inputs.
+        // Before its answer the host does not know whether both have the same frames, and takes no inputs.
         if has_answer {
             self.send_inputs();
         }
@@ -107,7 +107,7 @@ impl Lockstep {
         self.out.push(Transmit { to: self.host, lane: Lane::Unreliable, bytes });
     }
 
-    /// Frames of the host, which it sends only to members with the same frames.
+    /// Takes frames of the host, which sends them only to members that have the same earlier frames.
     fn on_frames(
         &mut self,
         from: PeerId,

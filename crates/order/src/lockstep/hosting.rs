@@ -11,7 +11,7 @@ use super::{LockstepConfig, Player};
 
 /// How long a new host waits for the members that it hears to tell their frames.
 pub const COLLECTS_FOR: Duration = Duration::from_millis(1_000);
-/// Frames that a late host makes up for at once; beyond them the game's time stands still.
+/// The most frames that a late host makes up for at once. In a longer pause the game's time stands still.
 pub(super) const BEHIND_MAX: u64 = 4;
 /// Ticks without a decision after which a packet goes anyway.
 const SILENT_MAX: u64 = 3;
@@ -58,13 +58,13 @@ pub(super) struct Follower {
     pub(super) early: SortedMap<u64, Vec<u8>>,
     /// The frames in the last packets to it.
     pub(super) copies: Copies,
-    /// Its inputs come too late; no frame waits for them.
+    /// Whether its inputs come too late, so that no frame waits for them.
     pub(super) is_late: bool,
-    /// The present frame waits for it.
+    /// Whether the present frame waits for it.
     pub(super) is_holding: bool,
     /// How long frames may still wait for it.
     pub(super) credit: Duration,
-    /// The last frame after which its state was the same.
+    /// The last frame after which its state was the same as the host's.
     pub(super) agreed: u64,
     pub(super) comparison: Option<Comparison>,
     /// When it may be given a state.
@@ -91,8 +91,8 @@ impl Follower {
         }
     }
 
-    /// Takes inputs up to the frame `newest`, which is not far ahead, but none of decided or known frames. If an
-    /// honest member cannot have sent them, all are ignored.
+    /// Takes inputs up to the frame `newest`, which is not far ahead. Inputs of decided or known frames are skipped.
+    /// If an honest member cannot have sent these inputs, all are ignored.
     pub(super) fn take(&mut self, decided: u64, newest: u64, frames: Vec<FrameChanges>) {
         let first = newest + 1 - (frames.len() as u64).min(newest);
         if frames.is_empty() {
@@ -121,7 +121,7 @@ impl Follower {
             self.inputs.push_back(input);
             last += 1;
         }
-        // Inputs for frames that were decided without it tell how late it is.
+        // A member's inputs for frames that were decided without it tell how late the member is.
         let is_any_here = last > known || newest <= known;
         self.heard = self.heard.max(if is_any_here { last.min(newest) } else { 0 });
     }
@@ -152,15 +152,15 @@ pub(super) struct Hosting {
     pub(super) due: Time,
     /// Since when that frame has waited.
     pub(super) held_since: Option<Time>,
-    /// Something was decided that has not been sent.
+    /// Whether something was decided that has not been sent.
     pub(super) has_news: bool,
     pub(super) sent_at: Time,
-    /// The game was asked for its state.
+    /// Whether the game was asked for its state.
     pub(super) is_saving: bool,
 }
 
 impl Hosting {
-    /// A host that has heard nothing.
+    /// The state of a host that has heard nothing yet.
     pub(super) fn new(now: Time) -> Self {
         let (awaited, asked) = (SortedSet::new(), None);
         let until = now + COLLECTS_FOR;
@@ -175,7 +175,7 @@ impl Hosting {
         }
     }
 
-    /// Waits for all members to say what they have.
+    /// Waits for all members to tell their frames.
     pub(super) fn await_members(&mut self) {
         if let Phase::Collecting { awaited, .. } = &mut self.phase {
             self.followers.keys().for_each(|&peer| {
@@ -198,7 +198,7 @@ impl Hosting {
         }
     }
 
-    /// The link to a member begins anew, so the member tells its frames again.
+    /// Forgets a member's standing because its link began anew. The member tells its frames again.
     pub(super) fn begin_anew(&mut self, peer: PeerId) {
         if let Some(follower) = self.followers.get_mut(&peer) {
             follower.standing = Standing::Silent;
@@ -209,7 +209,7 @@ impl Hosting {
         }
     }
 
-    /// A member is missed.
+    /// Stops waiting for a member that is missed.
     pub(super) fn give_up(&mut self, peer: PeerId) {
         if let Phase::Collecting { awaited, .. } = &mut self.phase {
             awaited.remove(&peer);

@@ -18,7 +18,7 @@ const FNV_PRIME: u64 = 0x0100_0000_01b3;
 /// The players, with their inputs.
 pub type Players = SortedMap<SeatId, Vec<u8>>;
 
-/// Applies the changes of a frame; all of them, or none and returns `false`.
+/// Applies all changes of a frame. If one is impossible, applies none and returns `false`.
 pub(super) fn apply(changes: &[SeatChange], players: &mut Players, input_size: usize) -> bool {
     let is_possible = changes.iter().all(|change| match change.change {
         Change::Joins => !players.contains_key(&change.seat),
@@ -59,12 +59,12 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// No frame yet, and no player.
+    /// A log without frames and players.
     pub(super) const fn new(input_size: usize) -> Self {
         Self::resumed(0, FNV_BASIS, Players::new(), input_size)
     }
 
-    /// The players after `frame`, without the frames before.
+    /// A log that begins behind `frame`, with the players after it.
     pub(super) const fn resumed(frame: u64, digest: u64, players: Players, input_size: usize) -> Self {
         Self {
             base: frame,
@@ -183,7 +183,7 @@ impl Log {
     }
 }
 
-/// The digest after a frame: FNV-1a over its changes, encoded as a run of one frame, and over the length of that.
+/// The digest after a frame: FNV-1a over its changes, encoded as a run of one frame, and over the length of that run.
 fn digest(before: u64, changes: &[SeatChange]) -> u64 {
     let mut run = Run::new();
     run.push(changes, usize::MAX);

@@ -1,9 +1,10 @@
-//! Pacing of a player's own inputs: the frames they are for, early enough for the host and not earlier.
+//! Pacing of a player's own inputs: which frames they are for, so that the host has them in time and not much
+//! earlier.
 //!
 //! Each tick gives one more frame its input. The host reports with each packet the lead: how far a player's inputs
-//! are ahead of the decided frames. The least lead of late is controlled: below one frame the player gives two inputs
-//! in a tick, above it skips ticks. So the delay follows the round trip, its jitter and losses, whatever the clocks
-//! do.
+//! are ahead of the decided frames. The recent least lead is held at one frame: below it the player gives further
+//! inputs in a tick, above it the player skips ticks. So the delay follows the round trip, its jitter and losses,
+//! whatever the clocks do.
 
 use std::collections::VecDeque;
 
@@ -13,9 +14,9 @@ use samovar_wire::lockstep::{Change, Run, SeatChange};
 
 use super::copies::{CHEAP, Copies};
 
-/// The furthest ahead of the last decided frame that an input is given: one datagram can hold all of them.
+/// The most frames by which inputs are ahead of the last decided frame: one datagram can hold all of them.
 const AHEAD_MAX: u64 = LOCKSTEP_RUN_MAX as u64 - 3;
-/// Frames ahead before the host has reported: a round trip of 50 ms at 60 Hz.
+/// How many frames inputs are ahead before the host has reported: a round trip of 50 ms at 60 Hz.
 const AHEAD_FIRST: u64 = 4;
 /// The least lead wanted at the host: one packet may be lost.
 const LEAD: i32 = 1;
@@ -33,10 +34,10 @@ pub(super) struct Pace {
     inputs: VecDeque<Vec<u8>>,
     /// The newest frame of which the host of this term has this player's input.
     heard: u64,
-    /// Frames to be given at the next tick besides one, or ticks to be skipped.
+    /// Frames to be given besides one at the next tick, or ticks to be skipped.
     more: u32,
     skip: u32,
-    /// The least lead of late, and the number of packets it is over.
+    /// The recent least lead, and the number of packets over which it was taken.
     least: i32,
     seen: u32,
     /// Until the host has this frame, its reports are from before the last correction.
@@ -44,7 +45,7 @@ pub(super) struct Pace {
     /// How far ahead inputs were given when the host was heard last.
     usual: u64,
     has_begun: bool,
-    /// The host of this term was sent some inputs.
+    /// Whether the host of this term was sent some inputs.
     is_told: bool,
     /// The frames in the last packets to it.
     pub(super) copies: Copies,
@@ -68,8 +69,8 @@ impl Pace {
         }
     }
 
-    /// A new host has no inputs yet: those for frames after `last` are given anew, as far ahead as usual. No input
-    /// that piled up meanwhile is lost, but each counts for fewer frames.
+    /// Gives the inputs for frames after `last` anew, as far ahead as usual, because a new host has none yet. No
+    /// input that piled up meanwhile is lost, but each counts for fewer frames.
     pub(super) fn begin_anew(&mut self, last: u64) {
         let usual = if self.has_begun { self.usual } else { AHEAD_FIRST };
         let mut inputs = core::mem::take(&mut self.inputs);
@@ -93,8 +94,8 @@ impl Pace {
             Self { newest, inputs, more, settled, usual, has_begun: self.has_begun, copies, ..Self::new() };
     }
 
-    /// The host goes on after `last`, or a state was loaded that does. An input that was sent for a frame is not sent
-    /// again for another one: the first may still be in flight, and would be taken for newer.
+    /// Goes on when the host does so after `last`, or when a state was loaded. An input that was sent for a frame is
+    /// not sent again for another one: the first packet may still be in flight, and would be taken for newer.
     pub(super) fn resume(&mut self, last: u64) {
         if self.is_told {
             self.heard = 0;
@@ -113,7 +114,7 @@ impl Pace {
         self.newest
     }
 
-    /// A tick: one more frame has this input, usually.
+    /// Gives the input of one tick: usually to one more frame.
     pub(super) fn tick(&mut self, last: u64, input: &[u8]) {
         self.has_begun = true;
         if self.newest < last {
@@ -133,7 +134,8 @@ impl Pace {
         self.forget(last);
     }
 
-    /// A host's own input for the next frame, if it gave one before it became the host. As host it gives none ahead.
+    /// A host's own input for the next frame, if it gave one before it became the host. As the host it gives none
+    /// ahead.
     pub(super) fn take(&mut self, frame: u64) -> Option<Vec<u8>> {
         while self.inputs.len() as u64 > (self.newest + 1).saturating_sub(frame) {
             self.inputs.pop_front();
@@ -149,7 +151,7 @@ impl Pace {
         }
     }
 
-    /// The host reports which inputs it has, and their lead over the decided frames.
+    /// Takes the host's report on which inputs it has, and on their lead over the decided frames.
     pub(super) fn on_heard(&mut self, last: u64, heard: u64, lead: i32) {
         self.usual = self.delay(last);
         self.heard = self.heard.max(heard.min(self.newest));
@@ -171,7 +173,7 @@ impl Pace {
         (self.least, self.seen) = (i32::MAX, 0);
     }
 
-    /// The inputs of a seat that the host may not have; the newest frame that has room.
+    /// The inputs of a seat that the host may not have. Returns also the newest frame among them that has room.
     pub(super) fn run(&mut self, seat: SeatId) -> (Run, u64) {
         self.is_told = true;
         let mut run = Run::new();
@@ -208,8 +210,8 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    /// A host that decides a frame per tick and is `way` ticks away; the delay at the end, and the least lead after
-    /// the first 300 ticks.
+    /// Simulates a host that decides a frame per tick and is `way` ticks away. Returns the delay at the end, and the
+    /// least lead after the first 300 ticks.
     fn steer(ticks: u64, way: impl Fn(u64) -> u64) -> (u64, i32) {
         let mut pace = Pace::new();
         let (mut to_host, mut to_player) = (Vec::new(), Vec::new());
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_is_the_round_trip_and_a_frame() {
+    fn input_delay_is_the_round_trip_and_a_frame() {
         for way in 0..15 {
             let (delay, least) = steer(1_000, |_| way);
             assert!(least >= LEAD, "at {way} ticks one way the lead was {least}");
@@ -244,16 +246,16 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_follows_a_way_that_changes() {
+    fn input_delay_follows_a_change_of_the_one_way_delay() {
         assert!(steer(2_000, |now| if now < 600 { 12 } else { 2 }).0 <= 6);
         assert!(steer(2_000, |now| if now < 600 { 2 } else { 12 }).0 >= 24);
     }
 
     #[test]
-    fn inputs_without_a_host_pile_up_and_keep_their_order() {
+    fn inputs_without_a_host_are_kept_in_their_order() {
         let mut pace = Pace::new();
         for tick in 0..40_u8 {
-            // Pressed for a moment, twice.
+            // A button is pressed for a moment, twice.
             pace.tick(10, &[u8::from(tick == 20 || tick == 30)]);
         }
         pace.begin_anew(12);

@@ -25,7 +25,7 @@ impl Lockstep {
         self.say(self.host, Lane::SESSION, &LockstepMessage::Told(told));
     }
 
-    /// A member tells its frames. A host with fewer appends the missing ones, as long as it has decided nothing.
+    /// Takes a member's frames. A host with fewer appends the missing ones, as long as it has decided nothing.
     pub(super) fn on_told(&mut self, now: Time, from: PeerId, told: Told) {
         let Role::Host(hosting) = &mut self.role else { return };
         let Some(follower) = hosting.followers.get_mut(&from) else { return };
@@ -62,7 +62,7 @@ impl Lockstep {
         }
     }
 
-    /// A new host that has heard all members, or has waited long enough, begins to decide.
+    /// Begins to decide, at a new host that has heard all members or has waited long enough.
     pub(super) fn end_collecting(&mut self, now: Time) {
         let term = self.term;
         let Role::Host(hosting) = &mut self.role else { return };
@@ -106,14 +106,14 @@ impl Lockstep {
         followers.into_iter().for_each(|peer| self.judge(now, peer));
     }
 
-    /// A host without a state asks for one.
+    /// Asks the game for its state, because a host without one wants it.
     pub(super) fn on_want(&mut self) {
         if self.has_state && !core::mem::replace(&mut self.is_wanted, true) {
             self.requests.push(Request::Save);
         }
     }
 
-    /// The game's state after the frame that it has stepped last.
+    /// Takes the game's state after the frame that it has stepped last.
     ///
     /// # Errors
     /// See [`StateError`]; then no member gets the state, and the game is asked again when one needs it.
@@ -162,7 +162,7 @@ impl Lockstep {
         give.collect()
     }
 
-    /// A state came: from the host, or to a host from the member it asked.
+    /// Takes a state: from the host, or as a host from the member that was asked.
     pub(super) fn on_loading(&mut self, now: Time, from: PeerId, loading: Loading) {
         let is_due = match &self.role {
             Role::Member { .. } => from == self.host,
@@ -184,7 +184,8 @@ impl Lockstep {
         self.given_players = sorted.clone();
         self.has_state = true;
         self.compared = None;
-        // The loaded state replaces requests that the game has not been given, and answers about older states.
+        // The loaded state replaces requests that the game has not been given. Answers about older states are useless
+        // now.
         self.requests.clear();
         self.requests.push(Request::Load { frame, players: sorted, state });
         if self.is_host() {

@@ -2,7 +2,7 @@
 
 use samovar_wire::{DecodeError, PeerId, Reader, Writer};
 
-/// It waits until the host's backups hold it.
+/// A flag of an entry that waits until the host's backups hold it.
 pub(crate) const STABLE: u8 = 1;
 /// The use of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::entry::{Entry, Purpose, STABLE};
 use crate::group::{Rule, Turn};
 use crate::order::Delivery;
 
-/// Entries have their turns in the order of the log.
+/// The rule by which entries have their turns.
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
     me: PeerId,

@@ -1,8 +1,8 @@
 //! Messages of a member that is gone: some survivors may have received messages that others lack.
 //!
-//! Each survivor tells every other one which it has, as soon as its view drops the member. Until all have told, or
-//! the member would have been late anyway, its last promise still holds back messages. So no member delivers a
-//! message that belongs behind one still to come from another survivor.
+//! As soon as its view drops the member, each survivor tells every other one which messages it has. Until all have
+//! told, or the member would have been late anyway, its last promise still holds back messages. So no member delivers
+//! a message that belongs behind one still to come from another survivor.
 
 use samovar_wire::limits::{TIMED_HELD_MAX, TIMED_MAX};
 use samovar_wire::timed::{Timed, TimedMessage};
@@ -15,7 +15,7 @@ use super::{FORMER_MAX, TimeOrder, Transmit};
 const TOLD_BYTES: usize = 4 * TIMED_MAX;
 
 impl TimeOrder {
-    /// Tells the survivors of a new view about those that it drops.
+    /// Tells the survivors of a new view the messages of the members that the view drops.
     pub(super) fn see_off(&mut self, members: &[PeerId]) {
         let stays = |peer: &PeerId| members.contains(peer);
         let survivors: Vec<_> = self.members().filter(stays).collect();
@@ -42,7 +42,7 @@ impl TimeOrder {
         }
     }
 
-    /// A survivor tells the messages of a gone member; this peer may not know yet that it is gone.
+    /// Takes messages of a gone member from a survivor. This peer may not know yet that the member is gone.
     pub(super) fn on_gone(&mut self, now: Time, from: PeerId, id: PeerId, told: (bool, Vec<Timed>)) {
         let (more, messages) = told;
         let is_member = self.peers.get(&from).is_some_and(|peer| !peer.is_gone());
@@ -78,7 +78,7 @@ impl TimeOrder {
         }
     }
 
-    /// Forgets gone members when none of their messages can come any more, or they would be late.
+    /// Forgets gone members when none of their messages can come any more, or when these would be late.
     pub(super) fn drop_gone(&mut self, now: Time) {
         let (patience, former) = (self.config.patience, &mut self.former);
         self.peers.retain(|&id, peer| {
@@ -95,7 +95,8 @@ impl TimeOrder {
     }
 }
 
-/// This peer's share of another's messages, split into messages of their own; the last one marks the end.
+/// The recent messages of a member that is gone, to be told to survivors: split into several messages, the last of
+/// which marks the end.
 fn chunks(id: PeerId, peer: &Peer) -> Vec<Vec<u8>> {
     let mut chunks = Vec::new();
     let mut messages: Vec<Timed> = Vec::new();

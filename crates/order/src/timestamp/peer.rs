@@ -20,10 +20,10 @@ pub(super) struct Peer {
     pub(super) promising: Promising,
     /// The highest number of its messages that came.
     pub(super) newest: u64,
-    /// It has told where its messages to this peer begin. Before that, nothing of it is taken from others, which have
-    /// older messages.
+    /// Whether it has told where its messages to this peer begin. Before that, none of its messages are taken from
+    /// other peers, which have older ones, too.
     pub(super) has_begun: bool,
-    /// The number of this peer's last message before it came.
+    /// The number of this peer's last message before the member came.
     pub(super) begins_behind: u64,
     /// How many messages it was sent on the present link.
     pub(super) sent: u64,
@@ -33,7 +33,7 @@ pub(super) struct Peer {
     pub(super) passed: Vec<Timed>,
     /// Survivors that have told all its messages that they know.
     pub(super) told: SortedSet<PeerId>,
-    /// It is gone; these survivors have not told everything yet.
+    /// When it is gone: the survivors that have not told everything yet.
     pub(super) awaited: Option<SortedSet<PeerId>>,
     pub(super) was_late: bool,
 }
@@ -60,7 +60,7 @@ impl Peer {
         self.awaited.is_some()
     }
 
-    /// From when on it delays nothing, if nothing else is heard of it.
+    /// The time from which on it delays no message, if nothing more is heard of it.
     pub(super) fn late_at(&self, patience: Duration) -> Time {
         self.promises.bound.max(self.since) + patience
     }

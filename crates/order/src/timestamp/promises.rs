@@ -5,32 +5,32 @@ use std::collections::VecDeque;
 use samovar_wire::Time;
 use samovar_wire::timed::Promise;
 
-/// Promises that wait for messages; beyond this the second to last is replaced, which delays but never breaks the
-/// order.
+/// The most promises that wait for messages. Beyond this the last one is replaced, which delays messages but never
+/// breaks the order.
 const PROMISES_MAX: usize = 32;
 
 /// The promises of one member: each counts once the messages that were sent before it are here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Promises {
-    /// It sends nothing older than this.
+    /// The member sends nothing older than this.
     pub(crate) bound: Time,
     /// Promises that wait for missing messages.
     waiting: VecDeque<Promise>,
-    /// The number of its messages that arrived.
+    /// The number of the member's messages that arrived.
     received: u64,
     /// The most messages that a promise counted.
     counted: Option<u64>,
 }
 
 impl Promises {
-    /// A new link counts messages anew; promises stand.
+    /// Begins to count messages anew, on a new link. Promises that count already stand.
     pub(crate) fn begin_anew(&mut self) {
         self.waiting.clear();
         self.received = 0;
         self.counted = None;
     }
 
-    /// How many messages its promises count by now; `None` before the first.
+    /// How many messages the member's promises count by now; `None` before the first.
     pub(crate) const fn counted(&self) -> Option<u64> {
         self.counted
     }
@@ -50,12 +50,12 @@ impl Promises {
         }
     }
 
-    /// One more of its messages is here.
+    /// Notes that one more of the member's messages arrived.
     pub(crate) fn on_received(&mut self) {
         self.on_received_up_to(self.received + 1);
     }
 
-    /// Its messages are here up to this one.
+    /// Notes that the member's messages arrived up to this one.
     pub(crate) fn on_received_up_to(&mut self, number: u64) {
         self.received = self.received.max(number);
         while let Some(promise) = self.waiting.front().filter(|promise| promise.sent <= self.received) {

@@ -5,7 +5,7 @@ use samovar_wire::{Duration, Time};
 
 /// The longest time between two full statements of a promise: a member that missed one hears the next.
 const STATED_AGAIN: Duration = Duration::from_millis(200);
-/// Packets with a promise and an update whose fate is awaited; more are not needed to know that one arrived.
+/// The most packets with a promise and an update whose fate is awaited. More are not needed to know that one arrived.
 const AWAITED_MAX: usize = 64;
 
 /// The state of the promises to one member.
@@ -13,20 +13,20 @@ const AWAITED_MAX: usize = 64;
 pub(super) struct Promising {
     /// How many messages the last stated promises count.
     sent: u64,
-    /// One of these promises has arrived.
+    /// Whether one of these promises has arrived.
     is_known: bool,
     /// Packets with one of these promises and an update.
     awaited: Vec<u64>,
     stated_at: Time,
-    /// A packet went without a promise and without an update.
+    /// Whether a packet went without a promise and without an update.
     is_owed: bool,
-    /// The next packet states the promise.
+    /// Whether the next packet states the promise.
     is_stated: bool,
 }
 
 impl Promising {
-    /// Whether the next packet has to state a promise that counts `sent` messages; `has_update` says what else it
-    /// has.
+    /// Whether the next packet has to state a promise that counts `sent` messages. `has_update` says whether the
+    /// packet holds an update.
     pub(super) fn states(&mut self, now: Time, sent: u64, has_update: bool) -> bool {
         if self.sent != sent {
             (self.sent, self.is_known) = (sent, false);
@@ -37,7 +37,7 @@ impl Promising {
         self.is_stated
     }
 
-    /// A packet went; `update` is its number if it has an update.
+    /// Notes that a packet went. `update` is its number if it holds an update.
     pub(super) fn on_sent(&mut self, now: Time, update: Option<u64>) {
         if !self.is_stated {
             self.is_owed |= update.is_none();
@@ -49,7 +49,7 @@ impl Promising {
         }
     }
 
-    /// A packet with an update arrived or is lost.
+    /// Takes the fate of a packet with an update.
     pub(super) fn on_fate(&mut self, packet: u64, has_arrived: bool) {
         let before = self.awaited.len();
         self.awaited.retain(|&awaited| awaited != packet);
@@ -67,7 +67,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_promise_is_stated_until_it_arrives_or_an_update_implies_it() {
+    fn promise_is_stated_until_it_arrives_or_an_update_implies_it() {
         let at = |ms: u64| Time::from_micros(ms * 1_000);
         let mut promising = Promising::default();
         for packet in 0..3 {

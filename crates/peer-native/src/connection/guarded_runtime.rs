@@ -84,7 +84,7 @@ mod tests {
     use webrtc::runtime::default_runtime;
 
     #[tokio::test]
-    async fn a_connection_hears_of_a_panic_in_its_stack_s_task() {
+    async fn a_panic_of_the_stacks_task_signals_the_connection() {
         let signals = Arc::new(Signals::default());
         let runtime = GuardedRuntime::new(default_runtime().unwrap(), Arc::clone(&signals));
         runtime.spawn(Box::pin(async { panic!("as hostile SCTP chunks make it") })).detach();

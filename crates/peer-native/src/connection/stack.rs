@@ -29,9 +29,9 @@ use super::guarded_runtime::GuardedRuntime;
 /// Signals that the stack gives from its own task.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
-    /// Every local candidate is known.
+    /// Fires when every local candidate is known.
     pub(super) gathered: Notify,
-    /// The connection will never carry anything again.
+    /// Fires when the connection will never carry anything again.
     pub(super) dead: Notify,
 }
 
@@ -107,7 +107,7 @@ impl Stack {
         }
     }
 
-    /// Aborts the association and stops the stack's task.
+    /// Aborts the SCTP association and stops the stack's task.
     pub(super) async fn close(&self) {
         if let Err(error) = self.connection.close().await {
             tracing::debug!(%error, "closing a connection that was closed already");
@@ -116,7 +116,7 @@ impl Stack {
 }
 
 /// Runs a piece of the stack so that its panic ends only this connection: hostile SCTP chunks are known to make the
-/// stack panic (`TOOLCHAIN.md`). Returns `None` after a panic.
+/// stack panic. Returns `None` after a panic.
 pub(super) async fn contain<T>(step: impl Future<Output = T>) -> Option<T> {
     match AssertUnwindSafe(step).catch_unwind().await {
         Ok(value) => Some(value),
@@ -144,11 +144,13 @@ fn servers(config: &NativeConfig) -> Vec<RTCIceServer> {
 
 fn settings() -> SettingEngine {
     SettingEngineBuilder::new()
-        // A robot does not announce itself to other machines on this network.
+        // Without mDNS, a robot does not announce itself to other machines on this network.
         .with_multicast_dns_mode(MulticastDnsMode::Disabled)
-        // The answerer waits for the handshake, which saves a round trip.
+        // The answerer is the DTLS server: it waits for the handshake instead of starting one, which saves a round
+        // trip.
         .with_answering_dtls_role(RTCDtlsRole::Server)
-        // The stack loses larger messages without a report. With room to spare the connection sees them and ends.
+        // With a limit, the stack would lose larger messages without a report. Without a limit the connection sees
+        // them and ends.
         .with_sctp_max_message_size(SctpMaxMessageSize::Unbounded)
         .build()
 }

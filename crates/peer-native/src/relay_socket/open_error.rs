@@ -57,7 +57,7 @@ impl OpenError {
     pub const fn is_final(&self) -> bool {
         match &self.why {
             Why::Address(_) | Why::Tls(_) => true,
-            // After a while the relay no longer counts too many requests.
+            // Status 429 means too many requests: the relay accepts requests again after a while.
             Why::Answered { status, .. } => *status < 500 && *status != 429,
             Why::Unreachable(_) | Why::Silent | Why::Other(_) => false,
         }
@@ -92,7 +92,7 @@ impl std::error::Error for OpenError {}
 fn of_system(error: &io::Error) -> Why {
     let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) else {
         return match error.kind() {
-            // A server that does not speak TLS hangs up in this way, too.
+            // A server that does not speak TLS closes the connection in this way, too.
             io::ErrorKind::UnexpectedEof => Why::Other("it hangs up".to_owned()),
             _ => Why::Unreachable(error.to_string()),
         };

@@ -71,7 +71,7 @@ async fn open_pair(attempt: u32) -> (End, End) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn both_modes_carry_both_ways() {
+async fn both_channels_carry_messages_both_ways() {
     let (mut offerer, mut answerer) = open_pair(1).await;
     for mode in [Mode::Unreliable, Mode::Reliable] {
         offerer.send(mode, b"to the answerer").unwrap();
@@ -81,9 +81,9 @@ async fn both_modes_carry_both_ways() {
     }
 }
 
-/// A complaint (PROTOCOL §2.1).
+/// An empty unreliable message is a complaint (PROTOCOL §2.1).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_empty_message_on_the_unreliable_channel_arrives_and_holds_nothing_back() {
+async fn an_empty_unreliable_message_arrives_and_blocks_nothing() {
     let (mut offerer, mut answerer) = open_pair(1).await;
     for _ in 0..3 {
         for bytes in [&b""[..], b"behind it"] {
@@ -113,7 +113,7 @@ async fn a_message_sent_at_the_first_moment_arrives() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dropping_one_end_sends_what_is_queued_and_closes_the_other() {
+async fn dropping_one_end_sends_its_queue_and_closes_the_other() {
     let (mut offerer, mut answerer) = open_pair(1).await;
     for number in 0..50u8 {
         offerer.send(Mode::Reliable, &[number; 1_000]).unwrap();
@@ -140,7 +140,7 @@ async fn an_attempt_that_does_not_open_in_time_is_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_offer_or_answer_that_is_none_closes_the_attempt() {
+async fn an_invalid_offer_or_answer_closes_the_attempt() {
     let mut answerer = End::start(1, Role::Answer("v=0\r\nnonsense".to_owned()));
     assert_eq!(answerer.next().await, Some(ConnectionEvent::Closed));
     let mut offerer = End::start(2, Role::Offer);
@@ -150,7 +150,7 @@ async fn an_offer_or_answer_that_is_none_closes_the_attempt() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_to_64_kib_pass_whole_and_larger_ones_close() {
+async fn messages_over_64_kib_close_the_connection() {
     let (offerer, mut answerer) = open_pair(1).await;
     let large: Vec<u8> = (0..65_536u32).map(|i| i as u8).collect();
     offerer.send(Mode::Reliable, &large).unwrap();
@@ -160,7 +160,7 @@ async fn messages_to_64_kib_pass_whole_and_larger_ones_close() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_replaced_attempt_ends_and_the_new_one_carries() {
+async fn dropping_an_old_attempt_leaves_the_new_one_open() {
     let (old_offerer, mut old_answerer) = open_pair(1).await;
     let (new_offerer, mut new_answerer) = open_pair(2).await;
     drop(old_offerer);
@@ -170,9 +170,10 @@ async fn a_replaced_attempt_ends_and_the_new_one_carries() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_that_stalls_bounds_both_queues() {
+async fn a_stalled_reader_ends_the_connection() {
     let (mut offerer, answerer) = open_pair(1).await;
-    // The answerer's owner does not read: the answerer's queue fills, then its stack's, then SCTP's window, then ours.
+    // The answerer's owner does not read. So the answerer's queue fills, then its stack's, then SCTP's window, then
+    // the offerer's queues.
     let mut sent = 0;
     let overflow = loop {
         if offerer.send(Mode::Reliable, &[0; 16_384]).is_err() {

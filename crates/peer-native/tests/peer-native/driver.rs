@@ -116,7 +116,7 @@ async fn two_peers_meet_over_the_relay_and_go_on_without_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relayed_game_survives_a_dropped_handle() {
+async fn a_relayed_game_survives_a_dropped_host_handle() {
     let relay = Relay::start().await;
     let (founder, guest) = two(&relay, PathPolicy::Relayed).await;
     sleep(Duration::from_millis(500)).await;

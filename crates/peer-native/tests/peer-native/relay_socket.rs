@@ -34,7 +34,7 @@ async fn open() -> (RelaySocket, Receiver<(u32, RelayEvent)>, WebSocketStream<Tc
     (socket, events, server)
 }
 
-/// The reason why a socket does not open.
+/// Opens a socket that must not open, and returns the reason.
 async fn why_not(url: String, trust: Trust) -> OpenError {
     let (sender, mut events) = channel(8);
     let _socket = RelaySocket::open(url, trust, 1, sender);
@@ -76,7 +76,7 @@ async fn the_socket_sends_its_queue_before_it_closes() {
 }
 
 #[tokio::test]
-async fn a_relay_that_is_not_there_or_goes_is_reported_closed() {
+async fn an_absent_or_lost_relay_is_reported_closed() {
     let (listener, url) = listener().await;
     drop(listener);
     let error = why_not(url, Trust::default()).await;
@@ -88,7 +88,7 @@ async fn a_relay_that_is_not_there_or_goes_is_reported_closed() {
 }
 
 #[tokio::test]
-async fn an_oversized_message_closes() {
+async fn an_oversized_message_closes_the_socket() {
     let (_socket, mut events, mut server) = open().await;
     server.send(Message::binary(vec![0; 100_000])).await.unwrap();
     assert_eq!(next(&mut events).await, Some((3, RelayEvent::Closed(None))));
@@ -109,7 +109,8 @@ async fn a_relay_that_does_not_read_overflows_the_queue() {
     drop(server);
 }
 
-/// A certificate for this machine, its file in PEM, and a server that shows it.
+/// Makes a certificate for this machine and writes it to a PEM file in `directory`. Returns a listener, the TLS
+/// acceptor that shows the certificate, a trust in it, and the URL.
 async fn tls_listener(directory: &std::path::Path) -> (TcpListener, TlsAcceptor, Trust, String) {
     let own = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
     let file = directory.join("root.pem");
@@ -156,12 +157,12 @@ async fn a_peer_reaches_a_tls_relay_whose_authority_it_trusts() {
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_no_tls_is_reported_as_that() {
+async fn a_server_without_tls_is_reported() {
     let (listener, url) = listener().await;
     let served = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("it connects");
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.expect("answers");
-        // Waits until the other end hangs up, so that it has read the answer.
+        // Waits until the other end closes the connection, so that it has read the answer.
         stream.read_to_end(&mut Vec::new()).await.ok();
     });
     let error = why_not(url.replace("ws:", "wss:"), Trust::default()).await;

@@ -5,7 +5,7 @@ use samovar_wire::{Duration, Time};
 /// The least time between two complaints, and half the time that one counts for.
 pub const COMPLAIN_EVERY: Duration = Duration::from_millis(200);
 
-/// The complaints over one way.
+/// The complaints about one connection, or those over the WebSocket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Complaints {
     /// When the other end last complained.
@@ -24,12 +24,12 @@ impl Complaints {
         self.heard.is_some_and(|last| last + COMPLAIN_EVERY.times(2) > now)
     }
 
-    /// When to complain of a silence that deserves it from `due` on.
+    /// When to complain of a silence that is too long from `due` on.
     pub(super) fn next_of(&self, due: Time) -> Time {
         due.max(self.next)
     }
 
-    /// Whether to complain now, if `at` is the time for it.
+    /// Whether to complain now. `at` is when the complaint is due.
     pub(super) fn make(&mut self, now: Time, at: Time) -> bool {
         let is_due = at <= now;
         if is_due {

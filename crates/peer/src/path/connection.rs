@@ -13,13 +13,13 @@ pub enum AttemptEnd {
     Opened,
     /// The other end did not answer the offer in time.
     Unanswered,
-    /// It was not open in time.
+    /// The connection was not open in time.
     Late,
-    /// The driver says that it failed: no way was found, or the other end closed it.
+    /// The driver reported that the connection failed: no path was found, or the other end closed it.
     Closed,
-    /// It opened, was reported as [`AttemptEnd::Opened`], and nothing was ever heard on it.
+    /// The connection opened, was reported as [`AttemptEnd::Opened`], and nothing was ever heard on it.
     Silent,
-    /// Another attempt took its place: the other end's offer, or one on a network that changed.
+    /// Another attempt took its place: one that the other end offered, or one after a change of the network.
     Superseded,
     /// The other end is no member any more, or this peer is over.
     Gone,
@@ -35,13 +35,13 @@ pub(super) struct Attempt {
     /// The other end's number of the attempt, if this end answers.
     pub(super) answers: Option<u32>,
     pub(super) awaits_answer: bool,
-    /// The other end has offered since; with this offer in hand it would have answered.
+    /// Whether an offer of the other end has arrived since. If the other end already had this offer, it would answer.
     pub(super) is_crossed: bool,
     pub(super) open: Option<Time>,
 }
 
 impl Attempt {
-    /// When it is given up, and why.
+    /// When the attempt is given up, and the reason.
     pub(super) fn ends(&self) -> (Time, AttemptEnd) {
         match self.open {
             Some(open) => (open + PROVE_WITHIN, AttemptEnd::Silent),
@@ -51,7 +51,7 @@ impl Attempt {
         }
     }
 
-    /// Whether the other end can have made an offer that arrives now before it had this one.
+    /// Whether an offer that arrives now may cross this one: the other end may have made it before it had this one.
     pub(super) fn crosses(&self, now: Time) -> bool {
         self.awaits_answer && !self.is_crossed && self.described.is_some_and(|at| at + CROSSING > now)
     }
@@ -66,9 +66,9 @@ pub(super) struct Open {
     rhythm: Rhythm,
     /// When something was last heard; `None` before the first.
     pub(super) proven: Option<Time>,
-    /// Whether the other end owes anything; otherwise silence does not count.
+    /// Whether the other end owes this one a packet; otherwise silence does not count.
     pub(super) expects: bool,
-    /// Whether the other end speaks only when it is asked.
+    /// Whether the other end sends only when it is asked.
     is_asked: bool,
 }
 
@@ -79,7 +79,7 @@ impl Open {
 
     pub(super) fn on_heard(&mut self, now: Time) {
         match self.proven {
-            // The time until the first arrival belongs to no rhythm, unless it answers a request.
+            // The time until the first arrival is not a gap between arrivals, unless this one answers a request.
             None if !self.is_asked => self.rhythm.restart(now),
             _ => self.rhythm.on_heard(now),
         }
@@ -98,7 +98,7 @@ impl Open {
         }
     }
 
-    /// The silence that puts it in doubt: an unusual one if `is_quick`, `most` at the latest.
+    /// How long a silence puts the connection in doubt: an unusual one if `is_quick`, or else `most`.
     pub(super) fn doubt(&self, is_quick: bool, most: Duration) -> Duration {
         if is_quick { self.rhythm.unusual(most) } else { most }
     }

@@ -1,4 +1,4 @@
-//! The arrivals from the other end over all ways together.
+//! The arrivals from the other end over all paths together.
 
 use samovar_wire::{Duration, Time};
 
@@ -6,18 +6,18 @@ use super::Patience;
 use super::complaints::Complaints;
 use super::rhythm::Rhythm;
 
-/// After a longer silence this end stops complaining: the other end then has more wrong with it than one way.
+/// After a longer silence this end stops complaining: then more has failed than one path to the other end.
 const HOPELESS: Duration = Patience::PAIR.renew;
 
-/// The usual rhythm of the other end, and the complaints when it breaks off. More than one way may fail at once:
-/// without UDP the direct path and the channels to the relay are both silent, and only the WebSocket is left. So a
-/// complaint goes over the WebSocket as well, and its receiver answers there.
+/// The usual gap between arrivals from the other end, and the complaints about a longer one. More than one path may
+/// fail at once: without UDP the direct path and the channels to the relay are both silent, and only the WebSocket is
+/// left. So a complaint goes over the WebSocket as well, and its receiver answers there.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Presence {
     rhythm: Option<Rhythm>,
     /// The complaints over the WebSocket.
     pub(super) complaints: Complaints,
-    /// This end has just complained: its next packet goes over the WebSocket, too.
+    /// Whether this end has just complained. Then its next packet goes over the WebSocket, too.
     pub(super) owes: bool,
 }
 
@@ -29,7 +29,7 @@ impl Presence {
         }
     }
 
-    /// Whether the silence is not unusual yet.
+    /// Whether the other end is heard: its silence, if any, is not unusual yet.
     pub(super) fn is_heard(&self, now: Time) -> bool {
         self.rhythm.is_some_and(|rhythm| rhythm.unusual_at(Patience::PAIR.doubt) > now)
     }

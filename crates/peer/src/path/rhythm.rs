@@ -6,10 +6,10 @@ use samovar_wire::{Duration, Time};
 const SHORTEST: Duration = Duration::from_millis(60);
 /// The slack on top of the usual gap and four of its usual deviations (as in TCP's retransmission timer, RFC 6298).
 const SLACK: Duration = Duration::from_millis(20);
-/// A gap counts for one sixteenth of the averages.
+/// A new gap counts for one part in this many of the averages.
 const WEIGHT: u64 = 16;
 
-/// The gaps between arrivals on one way, or on several together.
+/// The gaps between arrivals on one connection, or on several paths together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rhythm {
     heard: Time,
@@ -36,7 +36,7 @@ impl Rhythm {
         self.usual = Some((Duration::from_micros(mean), Duration::from_micros(deviation)));
     }
 
-    /// Silence counts from now.
+    /// Lets silence count from now.
     pub(crate) const fn restart(&mut self, now: Time) {
         self.heard = now;
     }
@@ -53,12 +53,12 @@ impl Rhythm {
         self.heard + patience
     }
 
-    /// When the silence since the last arrival is unusual, `most` at the latest.
+    /// When the silence since the last arrival becomes unusual: after `most` at the latest.
     pub(crate) fn unusual_at(&self, most: Duration) -> Time {
         self.silent_at(self.unusual(most))
     }
 
-    /// The silence that is unusual, `most` at the latest.
+    /// How long an unusual silence is: `most` at the longest.
     pub(crate) fn unusual(&self, most: Duration) -> Duration {
         let usual = self.usual.map_or(most, |(mean, deviation)| mean + deviation.times(4) + SLACK);
         usual.max(SHORTEST).min(most)
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_steadier_the_sooner_a_silence_is_unusual() {
+    fn silence_after_steady_arrivals_is_unusual_sooner() {
         assert_eq!(unusual(&[16, 17]), 60);
         assert!((65..80).contains(&unusual(&[50])));
         assert!((115..130).contains(&unusual(&[100])));
@@ -95,12 +95,12 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_come_together_are_no_rhythm_of_their_own() {
+    fn packets_that_arrive_together_keep_the_usual_gap_long() {
         assert!((90..160).contains(&unusual(&[0, 0, 33])));
     }
 
     #[test]
-    fn one_packet_alone_makes_no_rhythm() {
+    fn one_packet_alone_defines_no_usual_gap() {
         assert_eq!(Rhythm::new(Time::ZERO).unusual(MOST), MOST);
     }
 }

@@ -19,7 +19,7 @@ fn proven(ms: u64) -> PathState {
     path
 }
 
-/// The path hears something every 50 ms from one moment to another.
+/// Lets the path hear something every 50 ms, from `from` ms to `to` ms.
 fn hear(path: &mut PathState, from: u64, to: u64) {
     for ms in (from..=to).step_by(50) {
         assert_eq!(path.expire(at(ms), true), None);
@@ -32,7 +32,7 @@ fn closed(attempt: u32, end: Option<AttemptEnd>, was_last: bool) -> Option<Close
 }
 
 #[test]
-fn a_connection_takes_over_when_proven_is_doubted_soon_and_falls_later() {
+fn a_silent_connection_is_doubted_then_falls_then_closes() {
     let mut path = pair();
     path.on_opening(at(0), 1, None);
     assert!(path.on_opened(at(10), 1));
@@ -61,7 +61,7 @@ fn a_late_path_is_not_doubted_yet() {
 }
 
 #[test]
-fn one_that_was_heard_on_stays_while_no_other_can_be_offered() {
+fn a_proven_connection_stays_while_no_offer_can_replace_it() {
     let mut path = proven(20);
     assert_eq!(path.expire(at(60_000), false), None);
     assert_eq!(path.timeout(None, None), Time::FAR);
@@ -71,7 +71,7 @@ fn one_that_was_heard_on_stays_while_no_other_can_be_offered() {
 }
 
 #[test]
-fn one_of_two_crossing_offers_stands_and_a_lost_one_gives_way() {
+fn of_two_crossing_offers_one_stands_unless_it_is_lost() {
     let offering = |ms: u64| {
         let mut path = pair();
         path.on_opening(at(0), 1, None);
@@ -103,7 +103,7 @@ fn offers_that_follow_each_other_too_closely_are_ignored() {
 }
 
 #[test]
-fn an_offer_that_waits_for_an_answer_is_made_again_when_the_relay_is_back() {
+fn an_unanswered_offer_is_repeated_when_the_relay_is_back() {
     let mut path = pair();
     assert_eq!(path.offer_again(at(0)), None);
     path.on_opening(at(0), 1, None);
@@ -117,7 +117,7 @@ fn an_offer_that_waits_for_an_answer_is_made_again_when_the_relay_is_back() {
 }
 
 #[test]
-fn a_new_network_begins_with_a_short_pause_again() {
+fn a_new_network_resets_the_pause_after_failures() {
     let mut path = pair();
     for n in 0..4 {
         path.on_opening(at(n * 100_000), 1, None);
@@ -130,7 +130,7 @@ fn a_new_network_begins_with_a_short_pause_again() {
 }
 
 #[test]
-fn one_packet_follows_each_complaint_by_the_websocket() {
+fn one_packet_follows_each_complaint_over_the_websocket() {
     let mut path = proven(0);
     (1..200).for_each(|frame| path.on_present(at(frame * 16)));
     let last = 199 * 16;
@@ -142,7 +142,7 @@ fn one_packet_follows_each_complaint_by_the_websocket() {
 }
 
 #[test]
-fn one_that_fell_is_heard_for_a_while_before_it_is_the_way_again() {
+fn a_fallen_path_is_up_again_after_a_second_of_arrivals() {
     let mut path = proven(0);
     assert_eq!(path.expire(at(700), true), None);
     hear(&mut path, 1_000, 1_950);
@@ -152,7 +152,7 @@ fn one_that_fell_is_heard_for_a_while_before_it_is_the_way_again() {
 }
 
 #[test]
-fn a_path_that_flaps_is_trusted_less_and_less_often_and_forgiven_after_a_minute() {
+fn a_flapping_path_waits_longer_for_trust_each_time() {
     let mut path = proven(0);
     let (mut now, mut waits) = (0, Vec::new());
     for _ in 0..6 {
@@ -176,7 +176,7 @@ fn a_path_that_flaps_is_trusted_less_and_less_often_and_forgiven_after_a_minute(
 }
 
 #[test]
-fn gaps_while_a_path_regains_trust_begin_its_probation_anew() {
+fn a_gap_restarts_the_time_to_regain_trust() {
     let mut path = proven(0);
     assert_eq!(path.expire(at(700), true), None);
     hear(&mut path, 1_000, 1_900);
@@ -187,7 +187,7 @@ fn gaps_while_a_path_regains_trust_begin_its_probation_anew() {
 }
 
 #[test]
-fn after_three_seconds_of_silence_another_connection_is_opened_beside_and_replaces_it_when_heard() {
+fn a_silent_connection_is_replaced_by_another_that_is_heard() {
     let mut path = proven(0);
     assert!(!path.wants_offer(at(2_999), true) && path.wants_offer(at(3_000), true));
     assert!(!path.wants_offer(at(3_999), false) && path.wants_offer(at(4_000), false));
@@ -251,7 +251,7 @@ fn events_of_a_replaced_attempt_change_nothing() {
 }
 
 #[test]
-fn failed_attempts_are_repeated_less_and_less_often_until_somebody_hurries() {
+fn pauses_after_failures_grow_until_hurry_ends_them() {
     let mut path = pair();
     let mut waits = Vec::new();
     for attempt in 1..8 {
@@ -266,7 +266,7 @@ fn failed_attempts_are_repeated_less_and_less_often_until_somebody_hurries() {
 }
 
 #[test]
-fn when_the_network_changes_either_end_offers_at_once_and_what_carries_goes_on() {
+fn a_network_change_makes_either_end_offer_at_once() {
     let mut path = proven(0);
     hear(&mut path, 50, 500);
     path.on_opening(at(500), 2, Some(1));
@@ -294,7 +294,7 @@ fn a_complaint_puts_the_path_in_doubt() {
 }
 
 #[test]
-fn silence_is_complained_of_now_and_then() {
+fn silence_draws_a_complaint_every_200_ms() {
     let mut path = proven(0);
     assert_eq!(path.timeout(None, Some(false)), at(250));
     let complaints: Vec<_> = (0..1_000).step_by(10).filter(|&ms| path.complains(at(ms), false)).collect();
@@ -302,7 +302,7 @@ fn silence_is_complained_of_now_and_then() {
 }
 
 #[test]
-fn silence_counts_from_the_first_unanswered_question() {
+fn silence_counts_from_the_first_unanswered_request() {
     let mut path = PathState::new(at(0), Patience::RELAY);
     path.on_opening(at(0), 1, None);
     path.on_opened(at(0), 1);
@@ -319,7 +319,7 @@ fn silence_counts_from_the_first_unanswered_question() {
 }
 
 #[test]
-fn a_connection_that_follows_another_is_not_up_before_it_was_heard_on() {
+fn a_second_connection_is_up_only_after_an_arrival() {
     let mut path = proven(0);
     assert!(path.was_up() && path.on_closed(at(100), 1).is_some());
     path.on_opening(at(200), 2, None);
@@ -329,8 +329,8 @@ fn a_connection_that_follows_another_is_not_up_before_it_was_heard_on() {
     assert!(path.was_up() && path.is_up(at(310)));
 }
 
-/// Two ends whose drivers gather candidates for `gathers` ms, and whose signals take `way` ms: when both are connected,
-/// in ms.
+/// When two ends are both connected, in ms. Their drivers gather candidates for `gathers` ms, and their signals take
+/// `way` ms. `begun` is when each end begins.
 fn both_are_connected_at(gathers: u64, way: u64, may_both_offer: bool, begun: [u64; 2]) -> Option<u64> {
     #[derive(Clone, Copy)]
     enum Signal {
@@ -388,7 +388,7 @@ fn both_are_connected_at(gathers: u64, way: u64, may_both_offer: bool, begun: [u
 }
 
 #[test]
-fn ends_that_offer_at_once_are_connected_soon_however_long_they_gather() {
+fn ends_that_offer_at_the_same_time_connect_within_6_s() {
     let mut late = Vec::new();
     for both in [false, true] {
         for gathers in [50, 500, 900, 950, 1_000] {

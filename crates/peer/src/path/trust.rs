@@ -1,4 +1,4 @@
-//! The time for which a fallen path has to be heard before it is the way again.
+//! The time for which a fallen path has to be heard before packets go by it alone again.
 
 use samovar_wire::{Duration, Time};
 
@@ -8,11 +8,12 @@ use super::Patience;
 pub const TRUST_MIN: Duration = Duration::from_millis(1_000);
 /// The longest time that a path has to be heard before it is trusted again.
 pub const TRUST_MAX: Duration = Duration::from_millis(16_000);
-/// A path that has not fallen for this long is as good as one that never did.
+/// A path that has not fallen for this long counts as one that never fell.
 pub const TRUST_FORGETS: Duration = Duration::from_millis(60_000);
 
 /// The memory of a path's falls, over all its connections. A path that flaps is trusted less and less often, so that
-/// the way of the game changes a few times a minute at most. Until then its packets go two ways.
+/// the reported path changes a few times a minute at most. While it is not trusted, packets go by the next rung as
+/// well.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trust {
     is_up: bool,
@@ -27,12 +28,12 @@ impl Trust {
         self.is_up
     }
 
-    /// Another connection begins.
+    /// Notes that another connection begins.
     pub(super) const fn restart(&mut self, now: Time) {
         self.steady = now;
     }
 
-    /// Something was heard after this silence.
+    /// Notes an arrival after this silence.
     pub(super) fn on_heard(&mut self, now: Time, silence: Duration, patience: Patience) {
         self.tend(now, silence, patience);
         if silence >= patience.doubt {
@@ -43,7 +44,7 @@ impl Trust {
         }
     }
 
-    /// Time passes in silence.
+    /// Marks the path as fallen if the silence has lasted too long.
     pub(super) fn tend(&mut self, now: Time, silence: Duration, patience: Patience) {
         if !self.is_up || silence < patience.fall {
             return;

@@ -1,4 +1,5 @@
-//! Seeds of bad luck: joins, deaths, leaves, reloads, losses, hangs and outages; then the world heals and all agree.
+//! Random faults by seed: joins, deaths, leaves, reloads, losses, hangs and outages. When they end, all members must
+//! agree.
 
 use super::world::{Process, TEAPOT, World, policy};
 use samovar_peer::{Peer, PeerEvent};
@@ -41,13 +42,13 @@ impl Chaos {
         self.world.peers[&process].session().is_some_and(samovar_session::Session::is_member)
     }
 
-    /// The user closes a process whose session has ended.
+    /// Closes the processes whose session has ended, as their users would.
     fn bury_the_over(&mut self) {
         let over: Vec<_> = self.world.peers.iter().filter(|(_, p)| p.is_over()).map(|(&p, _)| p).collect();
         over.into_iter().for_each(|process| self.world.kill(process));
     }
 
-    /// Whether a member is left when this one goes.
+    /// Whether another member is left when this process goes.
     fn can_spare(&self, process: Process) -> bool {
         self.world.peers.keys().filter(|&&p| p != process && self.is_member(p)).count() >= 1
     }
@@ -90,7 +91,7 @@ impl Chaos {
             9 => self.world.udp = !self.world.udp,
             10 if self.can_spare(process) => self.hang(process),
             11 if self.can_spare(process) => {
-                // Two at once: the host, and somebody.
+                // Two die at once: this process, and then the host.
                 self.world.kill(process);
                 let host = self
                     .world

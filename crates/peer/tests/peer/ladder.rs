@@ -1,5 +1,5 @@
-//! The ladder of paths: up when a better one proves itself, down when it is silent. No message is lost or delivered
-//! twice.
+//! The ladder of paths: packets move up when a better path is proven, and down when it is silent. No message is lost or
+//! delivered twice.
 
 use super::world::{Process, TEAPOT, World};
 use samovar_peer::{AttemptEnd, Path, PeerEvent};
@@ -33,7 +33,7 @@ fn told(world: &World, process: Process) -> Vec<u8> {
     world.events[&process].iter().filter_map(number).collect()
 }
 
-/// Both send a number every 20 ms while `at` changes the world; the longest silence in milliseconds.
+/// Lets both send a number every 20 ms while `at` changes the world. Returns the longest silence in milliseconds.
 fn talk(world: &mut World, pair: [Process; 2], mut at: impl FnMut(&mut World, u64)) -> u64 {
     let mut longest = 0;
     for number in 0..200u8 {
@@ -58,7 +58,7 @@ fn talk(world: &mut World, pair: [Process; 2], mut at: impl FnMut(&mut World, u6
 }
 
 #[test]
-fn a_pair_climbs_from_the_websocket_to_the_relays_channels_and_on_to_its_own() {
+fn a_pair_moves_up_each_rung_when_it_can_be_opened() {
     let mut world = World::with_endpoint(1);
     (world.udp, world.endpoint.udp) = (false, false);
     let pair = pair(&mut world);
@@ -86,7 +86,7 @@ fn a_pair_climbs_from_the_websocket_to_the_relays_channels_and_on_to_its_own() {
 }
 
 #[test]
-fn no_step_on_the_ladder_loses_doubles_or_reorders_a_reliable_message_or_leaves_a_hole() {
+fn changes_of_rung_lose_or_repeat_no_reliable_message() {
     let mut world = World::with_endpoint(2);
     let pair = pair(&mut world);
     assert_eq!(paths(&world, pair), [Path::Direct; 2]);
@@ -103,12 +103,12 @@ fn no_step_on_the_ladder_loses_doubles_or_reorders_a_reliable_message_or_leaves_
     });
     seen.dedup();
     assert_eq!(seen[..3], [Path::Direct, Path::RelayedUdp, Path::Relayed]);
-    // This relay has no doubt: it speaks on channels for 700 ms after they fell silent.
+    // The relay of these tests never doubts its channels: it sends on them for 700 ms after they fell silent.
     assert!(longest <= 760, "{longest} ms");
 }
 
 #[test]
-fn a_direct_path_that_is_cut_one_way_costs_its_sender_no_hole_either() {
+fn a_direct_path_cut_one_way_causes_no_long_silence() {
     for way in [[0, 1], [1, 0]] {
         let mut world = World::with_endpoint(3);
         let pair = pair(&mut world);
@@ -122,8 +122,8 @@ fn a_direct_path_that_is_cut_one_way_costs_its_sender_no_hole_either() {
     }
 }
 
-/// The longest silence in several worlds, when the direct path is cut from `deaf[..][0]` to `deaf[..][1]` well after
-/// the numbers began. A trip takes 15 to 20 ms, one by the relay twice that.
+/// The longest silence in six worlds, in ms, when the direct path is cut in the directions of `deaf` 1.5 s after the
+/// numbers began. A trip takes 15 to 20 ms, one over the relay twice that.
 fn hole(world: impl Fn(u8) -> World, deaf: &[[usize; 2]]) -> u64 {
     let of_seed = |seed| {
         let mut world = world(seed);
@@ -146,13 +146,13 @@ fn late_packets_take_the_relays_channels_before_a_complaint() {
 }
 
 #[test]
-fn the_first_packet_behind_a_complaint_by_the_websocket_goes_there_as_well() {
+fn the_packet_after_a_websocket_complaint_goes_there_too() {
     let longest = hole(World::new, &BOTH_WAYS);
     assert!(longest <= 130, "{longest} ms");
 }
 
 #[test]
-fn a_one_way_cut_is_reported_by_the_other_way() {
+fn a_one_way_cut_is_reported_over_the_other_direction() {
     for (way, most) in BOTH_WAYS.into_iter().zip([130, 150]) {
         let longest = hole(World::new, &[way]);
         assert!(longest <= most, "{longest} ms");
@@ -160,10 +160,10 @@ fn a_one_way_cut_is_reported_by_the_other_way() {
 }
 
 #[test]
-fn a_changed_network_is_taken_up_at_once_beside_what_still_carries() {
+fn a_network_change_opens_connections_beside_the_old_ones() {
     let mut world = World::with_endpoint(4);
     let pair = pair(&mut world);
-    // Both the lower and the higher id.
+    // The change may happen at the peer with the lower id, or at the other.
     for process in pair {
         let (from, now) = (world.attempts.len(), world.now);
         let changed = talk_free_of_holes(&mut world, pair, process);
@@ -175,8 +175,8 @@ fn a_changed_network_is_taken_up_at_once_beside_what_still_carries() {
     }
 }
 
-/// Tells one of a pair that its network changed, and runs a second in which both are heard; the number of its attempts
-/// that opened.
+/// Tells one of a pair that its network changed, and checks for a second that both hear each other. Returns the number
+/// of its attempts that opened.
 fn talk_free_of_holes(world: &mut World, pair: [Process; 2], process: Process) -> usize {
     let opened = |world: &World| {
         let ends = world.events[&process].iter();

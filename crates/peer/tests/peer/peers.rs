@@ -46,7 +46,7 @@ fn without_udp_everything_is_relayed() {
 }
 
 #[test]
-fn over_the_relay_only_nothing_is_sent_twice_and_over_a_direct_path_small_messages_are() {
+fn small_messages_are_copied_on_direct_paths_only() {
     for (policy, copies) in [(PathPolicy::Relayed, false), (PathPolicy::Auto, true)] {
         let mut world = World::new(12);
         let code = GameCode::parse("TEA").unwrap();
@@ -68,11 +68,11 @@ fn over_the_relay_only_nothing_is_sent_twice_and_over_a_direct_path_small_messag
 }
 
 #[test]
-fn while_the_drivers_buffer_is_full_nothing_is_sent_but_signs_of_life() {
+fn a_full_driver_buffer_holds_back_messages() {
     let (mut world, processes) = game(World::new(13), 2);
     let (now, other) = (world.now, world.session(processes[1]).me());
     let peer = world.peers.get_mut(&processes[0]).unwrap();
-    // Its packets tell the attempt.
+    // The number of the attempt is known from the peer's packets.
     let attempt = (0..200u64).find_map(|ms| {
         let now = now + Duration::from_millis(ms);
         peer.handle_timeout(now);
@@ -99,7 +99,7 @@ fn while_the_drivers_buffer_is_full_nothing_is_sent_but_signs_of_life() {
 }
 
 #[test]
-fn a_policy_is_kept() {
+fn a_path_policy_is_kept() {
     for (policy, path) in [(PathPolicy::Direct, Path::Direct), (PathPolicy::Relayed, Path::Relayed)] {
         let mut world = World::new(3);
         let code = GameCode::parse("TEA").unwrap();
@@ -116,7 +116,7 @@ fn a_policy_is_kept() {
 }
 
 #[test]
-fn a_direct_path_that_dies_silently_is_replaced_by_the_relay_and_tried_again() {
+fn a_dead_direct_path_is_relayed_and_later_reopened() {
     let (mut world, processes) = game(World::new(4), 2);
     let other = world.session(processes[1]).me();
     world.udp = false;
@@ -152,7 +152,7 @@ fn the_host_dies_and_the_duel_goes_on_under_one_new_host() {
 }
 
 #[test]
-fn host_and_backup_die_together() {
+fn the_game_survives_the_death_of_host_and_backup() {
     let (mut world, processes) = game(World::new(6), 4);
     let backup = world.session(processes[1]).view().backup();
     let backup = *processes.iter().find(|&&p| Some(world.session(p).me()) == backup).unwrap();
@@ -189,7 +189,7 @@ fn a_host_that_hangs_has_its_seat_back_when_it_wakes() {
 }
 
 #[test]
-fn a_direct_duel_survives_the_relay_and_a_newcomer_joins_when_it_is_back() {
+fn a_direct_game_survives_a_restart_of_the_relay() {
     let (mut world, processes) = game(World::new(8), 3);
     world.kill_relay();
     world.run(5_000);
@@ -203,7 +203,7 @@ fn a_direct_duel_survives_the_relay_and_a_newcomer_joins_when_it_is_back() {
     world.assert_converged();
     assert_eq!(world.session(late).view().members().count(), 4);
     assert!(world.events[&processes[1]].contains(&PeerEvent::RelayRestored));
-    // And the witness remembers its terms.
+    // The relay that came back remembers the terms that it granted.
     world.kill(processes[0]);
     world.run(3_000);
     world.assert_converged();
@@ -235,7 +235,7 @@ fn a_stopping_relay_makes_relayed_peers_offer_direct_paths() {
 }
 
 #[test]
-fn a_host_that_only_the_relay_reaches_hands_over_before_it_stops_and_one_that_is_linked_does_not() {
+fn only_a_host_without_direct_paths_yields_to_a_draining_relay() {
     for (paths, hands_over) in [(PathPolicy::Relayed, true), (PathPolicy::Auto, false)] {
         let mut world = World::new(11);
         let founder = world.start(Purpose::Create(GameCode::parse("TEA")), paths, None);
@@ -256,7 +256,7 @@ fn a_host_that_only_the_relay_reaches_hands_over_before_it_stops_and_one_that_is
 }
 
 #[test]
-fn a_reload_takes_the_seat_back_even_from_a_host_that_is_alone_with_one_guest() {
+fn a_reloaded_host_gets_its_seat_back_from_its_only_guest() {
     let (mut world, processes) = game(World::new(9), 2);
     let (seat, ticket) = (world.session(processes[0]).seat().unwrap(), world.session(processes[0]).ticket());
     world.kill(processes[0]);
@@ -269,7 +269,7 @@ fn a_reload_takes_the_seat_back_even_from_a_host_that_is_alone_with_one_guest() 
 }
 
 #[test]
-fn refusals_have_their_reason() {
+fn refusals_give_their_reason() {
     let (mut world, _) = game(World::new(10), 1);
     let unknown = world.join("NOSUCH");
     let taken = world.create("TEA");
@@ -279,7 +279,7 @@ fn refusals_have_their_reason() {
     assert!(world.events[&taken].contains(&PeerEvent::Refused(Refusal::CodeTaken)));
 }
 
-/// Whether a peer answers an offer that comes from `from` by the relay's word.
+/// Whether a peer answers an offer that comes from `from`, as the relay says.
 fn answers(world: &mut World, process: Process, from: PeerId) -> bool {
     let signal = FromRelay::Signal(from, Signal::Offer(1, "an offer".to_owned()));
     world.hear_from_relay(process, &signal);
@@ -299,7 +299,7 @@ fn description(candidates: usize) -> String {
 }
 
 #[test]
-fn descriptions_that_no_browser_makes_reach_none() {
+fn implausible_descriptions_reach_no_browser() {
     let (mut world, all) = game(World::new(13), 1);
     for (text, is_answered) in [(description(33), false), ("x\n".repeat(300), false), (description(32), true)]
     {
@@ -308,7 +308,7 @@ fn descriptions_that_no_browser_makes_reach_none() {
         let peer = world.peers.get_mut(&all[0]).unwrap();
         assert_eq!(peer.poll_request().is_some(), is_answered);
     }
-    // Others accept this peer's own description.
+    // The peer shortens its own description, so that others accept it.
     let peer = world.peers.get_mut(&all[0]).unwrap();
     peer.handle_local_description(world.now, PeerId(10_000), 1, description(40));
     let said = core::iter::from_fn(|| peer.poll_transmit(world.now)).find_map(|transmit| match transmit {
@@ -321,14 +321,14 @@ fn descriptions_that_no_browser_makes_reach_none() {
 }
 
 #[test]
-fn a_host_answers_two_strangers_and_a_member_none() {
+fn a_host_answers_two_strangers_and_a_member_answers_none() {
     let (mut world, all) = game(World::new(12), 3);
     for (process, most) in [(all[0], 2), (all[1], 0), (all[2], 0)] {
         assert!(!answers(&mut world, process, PeerId::RELAY));
         let answered = (10_000..10_100).filter(|&id| answers(&mut world, process, PeerId(id))).count();
         assert_eq!(answered, most);
     }
-    // Nor are they answered later, except a stranger that has become a member.
+    // Members do not answer strangers later either, except a stranger that has become a member.
     world.attempts.clear();
     let newcomer = world.join("TEA");
     world.run(3_000);
@@ -343,12 +343,12 @@ fn a_host_answers_two_strangers_and_a_member_none() {
 }
 
 #[test]
-fn a_barred_member_is_out_by_the_relays_word_alone() {
+fn a_barred_member_ends_even_if_only_the_relay_tells_it() {
     let (mut world, processes) = game(World::new(44), 3);
     let [host, out, other] = processes[..] else { panic!("three processes") };
     let peer = world.session(out).me();
     let session = world.session(host).warrant().session;
-    // The relay is away when the host bars the peer, which hears nothing of its host.
+    // The relay is away when the host bars the peer, and the peer hears nothing from its host.
     world.kill_relay();
     world.run(500);
     world.cut_channels();

@@ -1,4 +1,4 @@
-//! The way back: sockets, networks and the relay go, and every member is reached again before any is removed.
+//! Recovery of paths: sockets, networks and the relay fail, and each member is reached again before it is removed.
 
 use super::world::{Process, World, game};
 use samovar_peer::{Path, PathPolicy, PeerEvent};
@@ -20,7 +20,7 @@ fn pair(seed: u8, paths: PathPolicy) -> (World, [Process; 2]) {
     (world, [host, guest])
 }
 
-/// The milliseconds until something is so.
+/// Runs until `is_so`, and returns the milliseconds that this takes. Panics after `within` ms.
 fn takes(world: &mut World, within: u64, is_so: impl Fn(&World) -> bool) -> u64 {
     for ms in 0..within {
         if is_so(world) {
@@ -79,7 +79,7 @@ fn the_last_of_several_changes_of_network_counts() {
         world.cut_socket(guest);
         change_network(&mut world, guest);
         world.step();
-        // The second socket, opened after the first change, is as dead.
+        // The second socket, opened after the first change, is dead as well.
         world.cut_socket(guest);
         world.run(apart);
         change_network(&mut world, guest);
@@ -90,7 +90,7 @@ fn the_last_of_several_changes_of_network_counts() {
 }
 
 #[test]
-fn a_socket_on_which_nobody_lets_a_member_in_again_is_given_up_before_it_is_removed() {
+fn a_dead_new_socket_is_given_up_before_removal() {
     let (mut world, [_, guest]) = pair(32, PathPolicy::Relayed);
     change_network(&mut world, guest);
     world.cut_socket(guest);
@@ -100,7 +100,7 @@ fn a_socket_on_which_nobody_lets_a_member_in_again_is_given_up_before_it_is_remo
 }
 
 #[test]
-fn a_direct_pair_without_a_relay_goes_on_after_one_has_slept_or_the_network_was_away() {
+fn a_direct_pair_without_a_relay_survives_sleep_and_outages() {
     for ms in [9_000, 12_000, 20_000] {
         let (mut world, all) = game(World::new(6), 2);
         world.kill_relay();
@@ -123,14 +123,15 @@ fn a_direct_pair_without_a_relay_goes_on_after_one_has_slept_or_the_network_was_
     }
 }
 
-/// The lower id's offer is lost with a socket of the other, which has another network and offers as well.
+/// The offer of the lower id is lost with the socket of the other peer. That peer has a new network and offers as well.
 #[test]
-fn an_offer_that_was_lost_does_not_keep_its_sender_from_answering_for_long() {
+fn a_peer_whose_offer_was_lost_soon_answers_an_offer() {
     let mut tried = 0;
     for seed in 60..70 {
         let (mut world, [low, high]) = pair(seed, PathPolicy::Auto);
         let ids = [low, high].map(|process| world.session(process).me());
-        // A host that is away for that long is succeeded, so only low hosts are tested.
+        // A host that is away for so long is succeeded. So the guest is away, and only pairs in which it has the
+        // higher id are tested.
         if ids[0] > ids[1] {
             continue;
         }
@@ -144,7 +145,7 @@ fn an_offer_that_was_lost_does_not_keep_its_sender_from_answering_for_long() {
         world.udp = true;
         world.cut_channels();
         change_network(&mut world, high);
-        // A second of that is probation before the connection is the way again.
+        // For one second of that, the new connection is not trusted yet.
         takes(&mut world, 3_000, |world| is_direct(world, [low, high]));
         assert!(!is_ended(&world, high), "seed {seed}");
     }
@@ -152,7 +153,7 @@ fn an_offer_that_was_lost_does_not_keep_its_sender_from_answering_for_long() {
 }
 
 #[test]
-fn a_relay_that_restarts_while_an_offer_is_under_way_delays_the_path_by_no_more_than_that() {
+fn an_offer_lost_to_a_relay_restart_is_soon_repeated() {
     let mut world = World::new(30);
     let host = world.create("TEA");
     world.run(300);
@@ -203,7 +204,7 @@ fn one_way_channels_cause_few_gaps() {
 }
 
 #[test]
-fn a_relay_that_has_refused_its_members_is_not_waited_for_when_their_host_dies() {
+fn members_refused_by_the_relay_elect_a_host_without_it() {
     let (mut world, all) = game(World::new(3), 4);
     for &process in &all {
         world.hear_from_relay(process, &FromRelay::Refused(Refusal::Misbehaved));
@@ -214,8 +215,8 @@ fn a_relay_that_has_refused_its_members_is_not_waited_for_when_their_host_dies()
     takes(&mut world, 500, |world| world.peers.values().all(|peer| peer.session().unwrap().term() > term));
 }
 
-/// The relay has forgotten the game, and its code is another game's. Returns the members that began, without those that
-/// were killed meanwhile, and the other game's host.
+/// Makes the relay forget a game, and lets another game take its code. Returns the living members of the first game,
+/// and the host of the other.
 fn code_is_taken(kills_host: bool) -> (World, Vec<Process>, Process) {
     let (mut world, mut all) = game(World::new(12), 2);
     world.kill_relay();
@@ -248,7 +249,7 @@ fn members_with_a_host_play_on_though_their_code_is_taken() {
 }
 
 #[test]
-fn two_whose_network_changes_at_once_are_linked_directly_soon_also_where_gathering_takes_a_second() {
+fn pairs_are_soon_direct_again_after_both_networks_change() {
     let mut late = Vec::new();
     for (gathers, seed, apart) in
         [10, 500, 1_000].into_iter().flat_map(|g| [(g, 7, 0), (g, 8, 0), (g, 9, 10), (g, 10, 10), (g, 11, 0)])
@@ -262,7 +263,7 @@ fn two_whose_network_changes_at_once_are_linked_directly_soon_also_where_gatheri
         change_network(&mut world, host);
         world.run(apart);
         change_network(&mut world, guest);
-        // Until then the old one is shown.
+        // Until then the peer reports the old connection.
         world.run(800);
         let mut ms = 800;
         while world.peers[&host].path(world.now, id) != Path::Direct && ms < 60_000 {
@@ -275,7 +276,7 @@ fn two_whose_network_changes_at_once_are_linked_directly_soon_also_where_gatheri
 }
 
 #[test]
-fn members_without_a_relayed_path_find_each_other_where_gathering_takes_a_second() {
+fn direct_only_members_connect_despite_slow_gathering() {
     let mut late = Vec::new();
     for gathers in [10, 500, 1_000] {
         let mut world = World::new(9);
@@ -312,7 +313,7 @@ fn keeps_host(world: &World, all: &[Process], before: (samovar_wire::Term, samov
 }
 
 #[test]
-fn a_change_of_network_that_was_none_costs_a_host_nothing() {
+fn a_false_report_of_a_network_change_costs_a_host_nothing() {
     for seed in 20..24 {
         let (mut world, all) = game(World::new(seed), 3);
         let before = (world.session(all[0]).term(), world.session(all[0]).host());
@@ -329,7 +330,7 @@ fn a_change_of_network_that_was_none_costs_a_host_nothing() {
 }
 
 #[test]
-fn a_host_that_is_heard_outlives_its_socket_to_the_relay() {
+fn a_host_that_members_hear_survives_the_loss_of_its_socket() {
     for seed in 30..40 {
         let (mut world, all) = game(World::new(seed), 4);
         let before = (world.session(all[0]).term(), world.session(all[0]).host());

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::thread::LocalKey;
 
-/// The most results in the cache; then all are dropped.
+/// The most results in the cache. When it is full, all results are dropped.
 const KNOWN_MAX: usize = 4_096;
 
 /// Results by their input bytes.

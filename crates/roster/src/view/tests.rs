@@ -32,7 +32,7 @@ fn view(members: u32) -> (View, Vec<Admission>) {
 }
 
 #[test]
-fn a_view_comes_back_from_its_fields() {
+fn view_survives_its_encoding_as_fields() {
     let (view, _) = view(5);
     let fields = view.to_fields();
     assert_eq!(View::from_fields(fields.iter().map(|f| &f[..])), Ok(view));
@@ -40,7 +40,7 @@ fn a_view_comes_back_from_its_fields() {
 }
 
 #[test]
-fn a_ticket_takes_its_seat_back_once_and_the_old_peer_yields() {
+fn ticket_takes_its_seat_back_once_and_replaces_the_old_peer() {
     let (mut view, admissions) = view(3);
     view.name_backup(PeerId(1), None, |_| true);
     let back = admit(&mut view, 9, Some(ticket(2))).unwrap();
@@ -76,7 +76,7 @@ fn a_seated_peer_keeps_its_seat_with_any_ticket() {
 }
 
 #[test]
-fn nobody_draws_the_ticket_of_another_seat() {
+fn ticket_hash_of_another_seat_is_refused() {
     let (mut view, admissions) = view(3);
     assert!(view.vacate(Time::ZERO, PeerId(2)));
     for peer in [3, 4] {
@@ -87,7 +87,7 @@ fn nobody_draws_the_ticket_of_another_seat() {
 }
 
 #[test]
-fn the_number_of_a_view_may_be_at_its_end() {
+fn number_of_a_view_wraps_at_its_maximum() {
     let (mut view, _) = view(3);
     view.header.number = u64::MAX;
     assert!(view.vacate(Time::ZERO, PeerId(2)));
@@ -95,7 +95,7 @@ fn the_number_of_a_view_may_be_at_its_end() {
 }
 
 #[test]
-fn backups_go_round_the_list() {
+fn backups_are_named_in_turn() {
     let (mut view, _) = view(4);
     assert_eq!(view.name_backup(PeerId(1), None, |_| true), Some(PeerId(2)));
     for expected in [3, 4, 2, 3] {
@@ -108,7 +108,7 @@ fn backups_go_round_the_list() {
 }
 
 #[test]
-fn backups_go_round_the_list_whatever_ids_they_have_and_whoever_has_gone() {
+fn backups_are_named_in_order_of_seats_despite_departures() {
     let mut view = View::founding(8);
     for id in [50, 90, 20, 70] {
         admit(&mut view, id, None).unwrap();
@@ -127,7 +127,7 @@ fn backups_go_round_the_list_whatever_ids_they_have_and_whoever_has_gone() {
 }
 
 #[test]
-fn no_more_come_back_by_tickets_than_a_view_holds() {
+fn tickets_admit_no_more_members_than_a_view_holds() {
     let (mut view, most) = (View::founding(MEMBERS_MAX as u8), MEMBERS_MAX as u32);
     (1..=most).for_each(|peer| _ = admit(&mut view, peer, None).unwrap());
     view.vacate(Time::ZERO, PeerId(most));
@@ -140,7 +140,7 @@ fn no_more_come_back_by_tickets_than_a_view_holds() {
 }
 
 #[test]
-fn the_backup_is_first_in_line_then_visible_pages() {
+fn succession_begins_with_backups_and_then_visible_pages() {
     let (mut view, _) = view(4);
     view.set_standing(PeerId(2), Standing { presence: Presence::Hidden, reach: 3 });
     view.name_backup(PeerId(1), Some(SeatId(3)), |_| true);
@@ -150,7 +150,7 @@ fn the_backup_is_first_in_line_then_visible_pages() {
 }
 
 #[test]
-fn a_member_that_stands_still_comes_last() {
+fn member_whose_game_stands_still_is_last_in_succession() {
     let (mut view, _) = view(4);
     let still = Standing { presence: Presence::Still, reach: 3 };
     view.name_backup(PeerId(1), None, |p| p == PeerId(2));
@@ -180,7 +180,7 @@ fn the_electorate_changes_by_one_known_member_at_a_time() {
 }
 
 #[test]
-fn of_two_who_are_gone_the_electorate_drops_one_after_the_other() {
+fn electorate_drops_members_that_are_gone_one_at_a_time() {
     let (mut view, _) = view(5);
     view.begin_electorate(|_| true);
     view.vacate(Time::ZERO, PeerId(2));
@@ -192,7 +192,7 @@ fn of_two_who_are_gone_the_electorate_drops_one_after_the_other() {
 }
 
 #[test]
-fn a_full_session_admits_no_peer_but_keeps_seats_of_the_away() {
+fn full_session_keeps_the_seats_of_members_that_are_away() {
     let (mut view, admissions) = view(8);
     assert_eq!(admit(&mut view, 99, None), Err(CloseCode::Full));
     assert!(view.vacate(Time::ZERO, PeerId(3)));
@@ -205,7 +205,7 @@ fn a_full_session_admits_no_peer_but_keeps_seats_of_the_away() {
 }
 
 #[test]
-fn the_relays_name_is_the_relays_own_peers() {
+fn only_the_relays_own_peers_have_the_relays_name() {
     let own = PeerId::OWN_FROM.0 + 5;
     let mut view = View::founding(8);
     for (peer, name) in [(1, "Ann"), (own, name::RELAY), (2, "the  RELAY\u{200b}")] {
@@ -214,7 +214,7 @@ fn the_relays_name_is_the_relays_own_peers() {
     }
     let names = |view: &View| view.seats().map(|seat| seat.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&view), ["Ann", name::RELAY, NOT_RELAY]);
-    // Whoever comes by the ticket of such a seat is not the relay either.
+    // A peer that comes by the ticket of such a seat is not the relay either.
     admit(&mut view, 3, Some(ticket(own))).unwrap();
     assert_eq!(names(&view), ["Ann", NOT_RELAY, NOT_RELAY]);
     // A host that lies is not believed.

@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::{at, claims, lives_under, look, misses, roster, view, warrant};
 
 #[test]
-fn a_host_without_relay_and_majority_is_suspended_when_its_lease_ends() {
+fn host_without_relay_or_majority_is_suspended_after_its_lease() {
     let mut host = roster(1);
     host.set_relay(at(0), false);
     look(&mut host, 0, &[2, 3]);
@@ -27,7 +27,7 @@ fn a_host_without_relay_and_majority_is_suspended_when_its_lease_ends() {
 }
 
 #[test]
-fn a_host_whose_relay_does_not_answer_is_suspended_as_if_it_had_none() {
+fn host_with_a_silent_relay_is_suspended_after_its_lease() {
     let mut host = roster(1);
     for ms in [0, 500, 999] {
         look(&mut host, ms, &[2, 3]);
@@ -40,7 +40,7 @@ fn a_host_whose_relay_does_not_answer_is_suspended_as_if_it_had_none() {
 /// The connection is silent for a while before it is lost; the loss tells when the silence was noticed, not when it
 /// began.
 #[test]
-fn a_relay_that_owed_an_answer_when_it_was_lost_has_been_away_since_it_was_asked() {
+fn lost_relay_that_owed_an_answer_counts_as_away_since_asked() {
     let mut host = roster(1);
     look(&mut host, 0, &[2, 3]);
     host.set_relay(at(900), false);
@@ -50,7 +50,7 @@ fn a_relay_that_owed_an_answer_when_it_was_lost_has_been_away_since_it_was_asked
     assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
 }
 
-/// Otherwise its members vote the next time, despite a relay that is there.
+/// If the relay still counted as silent, the members would vote the next time, although the relay is there.
 #[test]
 fn a_relay_that_answered_late_is_not_silent_the_next_time() {
     let mut member = roster(3);
@@ -62,7 +62,7 @@ fn a_relay_that_answered_late_is_not_silent_the_next_time() {
 }
 
 #[test]
-fn a_suspended_host_with_a_relay_again_awaits_its_answer() {
+fn suspended_host_stays_suspended_until_the_relay_answers() {
     let mut host = roster(1);
     host.set_relay(at(0), false);
     for ms in [0, 1_000] {
@@ -130,7 +130,7 @@ fn a_host_that_slept_asks_before_it_acts() {
 }
 
 #[test]
-fn a_host_that_slept_does_not_take_what_was_granted_before_for_the_answer() {
+fn host_that_slept_does_not_act_on_an_older_grant() {
     let mut host = roster(1);
     assert_eq!(claims(&look(&mut host, 0, &[2, 3])), [(512, 1)]);
     host.handle_wake(at(5_000));
@@ -146,7 +146,7 @@ fn a_host_that_slept_does_not_take_what_was_granted_before_for_the_answer() {
 }
 
 #[test]
-fn a_member_that_slept_asks_before_it_acts_on_what_made_it_host_meanwhile() {
+fn member_made_host_while_asleep_asks_before_it_acts() {
     let mut heir = roster(2);
     heir.handle_wake(at(0));
     assert_eq!(heir.suspension(at(0)), None, "a member decides nothing");

@@ -10,7 +10,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::{at, claims, lives_under, look, misses, roster, warrant};
 
 #[test]
-fn all_claim_at_once_and_for_the_same() {
+fn all_members_claim_at_once_for_the_same_candidate() {
     for me in 2..=4 {
         assert_eq!(claims(&look(&mut roster(me), 0, &[1])), [(512, 2)]);
         assert_eq!(claims(&look(&mut roster(me), 0, &[])), []);
@@ -63,7 +63,7 @@ fn a_host_that_goes_names_its_heir() {
 }
 
 #[test]
-fn only_the_relays_word_makes_a_host() {
+fn only_a_warrant_of_the_relay_makes_a_host() {
     let mut roster = roster(2);
     assert_eq!(roster.handle_warrant(&Warrant { host: PeerId(3), ..warrant(2, 2) }), Verdict::Forged);
     assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Newer);
@@ -75,7 +75,7 @@ fn only_the_relays_word_makes_a_host() {
 }
 
 #[test]
-fn what_the_relay_says_of_a_term_that_has_begun_is_about_a_former_host() {
+fn denial_of_a_term_that_has_begun_is_ignored() {
     let mut member = roster(2);
     assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
     member.exclude();
@@ -109,7 +109,7 @@ fn a_host_whose_heir_the_relay_does_not_reach_names_another() {
 }
 
 #[test]
-fn who_is_alone_with_a_host_that_was_no_member_asks_to_go_on() {
+fn excluded_member_without_links_claims_the_next_term() {
     // 9 was made host just when it left, and 1, 3 and 4 left as well.
     let all = [1, 3, 4, 9];
     let excluded = |mut member: Roster| {
@@ -120,7 +120,7 @@ fn who_is_alone_with_a_host_that_was_no_member_asks_to_go_on() {
     let mut left = roster(2);
     assert!(left.handle_gone(at(0), PeerId(9)));
     assert_eq!(claims(&look(&mut excluded(left), 0, &all)), [(768, 2)]);
-    // A peer that said farewell does not come back, whatever the relay reports of it, and in either order.
+    // A peer that said farewell does not come back, whatever the relay reports of it, before or after.
     for is_first in [false, true] {
         let mut farewell = roster(2);
         if is_first {
@@ -138,13 +138,13 @@ fn who_is_alone_with_a_host_that_was_no_member_asks_to_go_on() {
     back.handle_gone(at(0), PeerId(9));
     back.set_relay(at(0), false);
     back.set_relay(at(0), true);
-    // It was told again after its own reconnect: that does not show that 9 left only now.
+    // After its own reconnect, the member is told again that 9 is gone. This does not show that 9 left only now.
     let mut told = excluded(back.clone());
     assert!(!told.handle_gone(at(500), PeerId(9)));
     assert!(told.handle_gone(at(500), PeerId(3)), "the relay does not report the state of others");
     assert_eq!(claims(&look(&mut told.clone(), 500, &all)), [(768, 2)]);
     assert!(told.handle_gone(at(501), PeerId(9)));
-    // A member without links asks all the same: the relay knows whether 9 lives.
+    // A member without links asks nevertheless: the relay knows whether 9 lives.
     for member in [roster(2), back] {
         let mut member = excluded(member);
         assert_eq!(claims(&look(&mut member, 500, &all)), [(768, 2)]);
@@ -155,12 +155,12 @@ fn who_is_alone_with_a_host_that_was_no_member_asks_to_go_on() {
 }
 
 #[test]
-fn those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then() {
+fn excluded_member_waits_for_the_relay_and_then_asks_it() {
     let mut member = roster(2);
     assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
     member.exclude();
     member.set_relay(at(0), false);
-    // The others may have heard of another host: being with 9 does not show that 9 lives.
+    // The others may have heard of another host. That a member lives under 9 does not show that 9 lives.
     let opinions = [misses(Term(512), 9), lives_under(Term(512), 9)];
     for opinion in opinions {
         member.handle_opinion(PeerId(3), opinion);
@@ -186,7 +186,7 @@ fn those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then() {
 }
 
 #[test]
-fn a_member_unknown_to_the_relay_was_removed() {
+fn member_unknown_to_the_relay_ends_its_session() {
     let mut member = roster(2);
     look(&mut member, 0, &[1]);
     while member.poll_act().is_some() {}
@@ -214,7 +214,7 @@ fn a_warrant_in_reserve_begins_when_the_host_is_missed() {
     assert!(claims(&look(&mut roster, 100, &[1])).is_empty());
     assert_eq!((roster.term(), roster.host()), (Term(2 << 8), PeerId(3)));
     assert_eq!(roster.warrant(), &warrant(2, 3));
-    // Its host is missed, too: it was the last warrant given.
+    // The host of that warrant is missed, too: it was the last warrant given.
     assert_eq!(claims(&look(&mut roster, 200, &[1, 3])), [(3 << 8, 2)]);
 }
 
@@ -236,7 +236,7 @@ fn the_highest_valid_warrant_in_reserve_counts() {
 }
 
 #[test]
-fn only_the_relays_word_is_kept_in_reserve() {
+fn only_warrants_of_the_relay_are_kept_in_reserve() {
     let mut roster = roster(2);
     roster.keep_in_reserve(Warrant { host: PeerId(3), ..warrant(2, 2) });
     roster.keep_in_reserve(Warrant { session: SessionId(2), ..warrant(2, 3) });

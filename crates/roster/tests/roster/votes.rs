@@ -18,7 +18,7 @@ fn a_majority_elects_without_the_relay_and_a_minority_does_not() {
 }
 
 #[test]
-fn nobody_votes_while_a_member_that_lives_reaches_the_relay() {
+fn member_does_not_vote_while_a_live_one_reaches_the_relay() {
     let mut roster = roster(2);
     roster.set_relay(at(0), false);
     for (peer, relay) in [(3, false), (4, true)] {
@@ -38,7 +38,7 @@ fn a_member_that_misses_the_host_votes_only_with_a_majority() {
 }
 
 #[test]
-fn who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term() {
+fn voter_ignores_the_old_host_and_votes_once_per_term() {
     let mut roster = roster(2);
     roster.set_relay(at(0), false);
     for peer in [3, 4] {
@@ -50,8 +50,8 @@ fn who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term() {
     assert_eq!(votes(&look(&mut roster, 1_000, &[])), [(258, 2)]);
 }
 
-/// The host and the first candidate of five die together: 3, 4 and 5 elect the dead one, and 3 counts to the end
-/// first.
+/// The host and the first candidate of five die together. Members 3, 4 and 5 elect the dead candidate, and 3 counts
+/// to the end first.
 #[test]
 fn opinion_about_a_term_counts_once_the_term_begins() {
     let view = view_of(5);
@@ -61,7 +61,7 @@ fn opinion_about_a_term_counts_once_the_term_begins() {
         roster.handle_opinion(PeerId(peer), misses(Term::FIRST, 1));
     }
     assert_eq!(votes(&look_in(&view, &mut roster, 0, &[1])), [(257, 2)]);
-    // 3 lives under 2 now, and misses it, too.
+    // Member 3 lives under 2 now, and misses it, too.
     roster.handle_opinion(PeerId(3), misses(VOTED, 2));
     assert_eq!(votes(&look_in(&view, &mut roster, 1, &[1, 2])), []);
     let vote = Vote { term: VOTED, candidate: PeerId(2), electorate: view.electorate().number };
@@ -107,7 +107,7 @@ fn who_votes_on_while_others_win(host: u32) -> Roster {
 }
 
 #[test]
-fn who_voted_in_a_later_term_than_the_one_that_is_won_does_not_vote_in_it_again() {
+fn voter_does_not_vote_twice_in_a_term_above_the_won_one() {
     let mut roster = who_votes_on_while_others_win(2);
     assert!(!look(&mut roster, 1_001, &[1]).contains(&Act::Yield), "it voted for the same host");
     assert_eq!((roster.term(), roster.host()), (VOTED, PeerId(2)));
@@ -118,10 +118,10 @@ fn who_voted_in_a_later_term_than_the_one_that_is_won_does_not_vote_in_it_again(
 }
 
 #[test]
-fn whose_later_vote_may_make_another_host_acknowledges_nothing_of_the_one_that_won() {
+fn voter_whose_later_vote_names_another_host_yields() {
     let mut roster = who_votes_on_while_others_win(3);
     assert!(look(&mut roster, 1_001, &[1]).contains(&Act::Yield));
-    // The same when the last vote was for the winner.
+    // The voter also yields when its last vote was for the winner.
     let mut roster = self::roster(4);
     roster.set_relay(at(0), false);
     for peer in [2, 3] {
@@ -138,7 +138,7 @@ fn whose_later_vote_may_make_another_host_acknowledges_nothing_of_the_one_that_w
 }
 
 #[test]
-fn who_voted_listens_to_a_host_that_resigned_and_counts_its_vote() {
+fn voter_counts_the_vote_of_a_host_that_hands_over() {
     // Two are left of an electorate of three, and one of them is the host.
     let mut heir = roster(2);
     heir.set_relay(at(0), false);
@@ -156,7 +156,7 @@ fn who_voted_listens_to_a_host_that_resigned_and_counts_its_vote() {
 }
 
 #[test]
-fn who_has_not_read_the_electorate_of_a_witnessed_term_neither_votes_nor_counts_votes() {
+fn member_without_the_electorate_neither_votes_nor_counts() {
     let mut voter = roster(4);
     assert_eq!(voter.handle_warrant(&warrant(2, 2)), Verdict::Newer);
     voter.set_relay(at(0), false);
@@ -178,7 +178,7 @@ fn who_has_not_read_the_electorate_of_a_witnessed_term_neither_votes_nor_counts_
 }
 
 #[test]
-fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
+fn voting_side_yields_when_the_relay_knows_a_live_host() {
     let mut voter = roster(2);
     voter.set_relay(at(0), false);
     for peer in [3, 4] {
@@ -189,7 +189,7 @@ fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
     assert_eq!((voter.term(), voter.host()), (VOTED, PeerId(2)));
     voter.set_relay(at(0), true);
     assert_eq!(claims(&look(&mut voter, 0, &[])), [(512, 2)]);
-    // That host may still hear of it, and hand over.
+    // That host may still learn of the election, and hand over.
     voter.handle_denial(at(10), Term(512), Denial::HostIsAlive);
     assert_eq!(voter.poll_act(), None);
     let mut followed = voter.clone();
@@ -203,7 +203,7 @@ fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
 }
 
 #[test]
-fn a_voter_without_result_gives_way_to_the_relays_answer() {
+fn voter_without_a_result_yields_to_the_relays_denial() {
     let voter = || {
         let mut voter = roster(2);
         voter.set_relay(at(0), false);
@@ -270,7 +270,7 @@ fn with_forks_the_voting_side_gives_way_to_the_relays_side() {
 }
 
 #[test]
-fn where_sides_go_on_most_of_all_need_not_wait() {
+fn with_forks_a_majority_elects_without_waiting() {
     let mut roster = roster(2).with_forks(true);
     roster.set_relay(at(0), false);
     for peer in [3, 4] {
@@ -281,7 +281,7 @@ fn where_sides_go_on_most_of_all_need_not_wait() {
 }
 
 #[test]
-fn newcomer_that_no_electorate_knows_goes_on_as_well() {
+fn with_forks_a_newcomer_outside_the_electorate_goes_on() {
     let mut roster = roster(2).with_forks(true);
     roster.set_relay(at(0), false);
     let mut view = view();

@@ -1,8 +1,8 @@
 //! The events that wait for the game, and how much of the queue each peer may fill.
 //!
-//! Each event counts for the peer whose packet caused it, be it a message, an object or an input. A peer that has
-//! filled its share is not heard until the game has taken what waits. Its packets are not acknowledged meanwhile, so
-//! its reliable messages are not lost. Other peers are heard all the same.
+//! Each event counts for the peer whose packet caused it, be it a message, an object or an input. Once a peer has
+//! filled its share, this peer reads nothing more of it until the game has taken the waiting events. Meanwhile the
+//! packets of that peer are not acknowledged, so its reliable messages are not lost. Other peers are read as before.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,14 @@ use samovar_wire::{Lane, PeerId, SortedMap};
 
 use crate::{Delivery, Event};
 
-/// How many events of one peer may wait, unreliable messages apart.
+/// How many events of one peer may wait, not counting unreliable and sequenced messages.
 const STEADY_MAX: usize = 1_024;
-/// How many bytes of one peer's messages may wait, unreliable ones apart.
+/// How many bytes of one peer's messages may wait, not counting unreliable and sequenced ones.
 const STEADY_BYTES_MAX: usize = 1_024 * 1_024;
-/// How many unreliable and sequenced messages of one peer may wait. Above that the oldest of that peer is dropped.
+/// How many unreliable and sequenced messages of one peer may wait. Beyond that, the oldest one of that peer is
+/// dropped.
 const LOSSY_MAX: usize = 256;
-/// How many events may wait that no peer caused, but time or the game itself. Above that the oldest is dropped.
+/// How many events may wait that time or the game itself caused, and no peer. Beyond that, the oldest one is dropped.
 const OWN_MAX: usize = 4_096;
 
 /// See the module's documentation.
@@ -24,11 +25,11 @@ const OWN_MAX: usize = 4_096;
 pub(crate) struct Events {
     queue: VecDeque<Waiting>,
     shares: SortedMap<PeerId, Share>,
-    /// How many of the waiting events no peer caused.
+    /// The number of waiting events that no peer caused.
     own: usize,
-    /// The peer that is heard now.
+    /// The peer whose packets are being handled.
     speaker: Option<PeerId>,
-    /// Peers that are not heard, in the order in which they filled their shares.
+    /// Peers whose packets wait, in the order in which they filled their shares.
     stalled: Vec<PeerId>,
 }
 
@@ -38,7 +39,7 @@ struct Waiting {
     event: Event,
 }
 
-/// How much waits of one peer.
+/// The number and size of one peer's waiting events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Share {
     lossy: usize,
@@ -47,7 +48,7 @@ struct Share {
 }
 
 impl Events {
-    /// Sets the peer that causes the events from now on, if one does. Returns the one before.
+    /// Sets the peer that causes the events from now on, if one does. Returns the previous one.
     pub(crate) const fn set_speaker(&mut self, speaker: Option<PeerId>) -> Option<PeerId> {
         core::mem::replace(&mut self.speaker, speaker)
     }
@@ -65,7 +66,7 @@ impl Events {
         self.queue.push_back(waiting);
     }
 
-    /// Whether a peer may cause more events. If not, it is heard again once [`Events::take_stalled`] names it.
+    /// Whether a peer may cause more events. If not, its packets wait until [`Events::take_stalled`] names it.
     pub(crate) fn has_room(&mut self, peer: PeerId) -> bool {
         let share = self.share(peer);
         let has_room = share.steady < STEADY_MAX && share.steady_bytes < STEADY_BYTES_MAX;
@@ -79,12 +80,12 @@ impl Events {
         self.stalled.contains(&peer)
     }
 
-    /// Whether there is room for events that no peer causes. Without room, those that can wait do.
+    /// Whether there is room for events that no peer causes. Without room, such events wait if they can.
     pub(crate) const fn has_room_for_own(&self) -> bool {
         self.own < OWN_MAX / 2
     }
 
-    /// The peers that are heard again, since the game has taken all that waited.
+    /// Takes the peers whose packets may be handled again, since the game has taken all waiting events.
     pub(crate) fn take_stalled(&mut self) -> Vec<PeerId> {
         core::mem::take(&mut self.stalled)
     }
@@ -106,7 +107,7 @@ impl Events {
         }
     }
 
-    /// An event came, or is gone.
+    /// Counts an event that came in (`came`), or that was taken out.
     fn count(&mut self, waiting: &Waiting, came: bool) {
         let change = |count: &mut usize, by: usize| *count = if came { *count + by } else { *count - by };
         let Some(by) = waiting.by else { return change(&mut self.own, 1) };

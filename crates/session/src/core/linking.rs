@@ -11,7 +11,8 @@ const HOST_PACE_MIN: Duration = Duration::from_millis(20);
 const CLAIM_AGAIN: Duration = Duration::from_millis(1_000);
 
 impl Core {
-    /// Makes sure that there is a link to a peer. This peer's messages up to `before` had reached it before the link.
+    /// Makes sure that there is a link to a peer. `before` is the time up to which this peer's messages had reached
+    /// that peer before this link.
     pub(crate) fn open_link(&mut self, now: Time, peer: PeerId, before: Time) {
         if !self.net.is_linked(peer) {
             self.net.begin(now, peer, before);
@@ -32,18 +33,19 @@ impl Core {
         }
     }
 
-    /// Within what time a member that lives gives a sign of life.
+    /// The time within which a live member gives its next sign of life.
     pub(crate) fn pace_of(&self, peer: PeerId) -> Duration {
         if peer == self.host() { self.host_pace() } else { LinkConfig::default().keep_alive }
     }
 
-    /// One and a half times the update interval, so that a host whose objects change needs no extra packet for it.
+    /// One and a half times the update interval. So a host whose objects change needs no extra packets as signs of
+    /// life.
     fn host_pace(&self) -> Duration {
         self.net.update_interval.times(3).half().clamp(HOST_PACE_MIN, LinkConfig::default().keep_alive)
     }
 
-    /// Members that have no link: new ones, and those that closed one by a view other than this peer's. A member that
-    /// broke the rules is not linked again until the view drops it.
+    /// Members that have no link: new ones, and members that closed their link because they had read another view
+    /// than this peer has. A member that broke the rules is not linked again until the view drops it.
     pub(crate) fn unlinked_members(&self) -> Vec<PeerId> {
         let is_unlinked = |peer: &PeerId| {
             *peer != self.me() && self.net.closed_to(*peer).is_none() && !self.net.is_admitted(*peer)
@@ -59,7 +61,8 @@ impl Core {
             && self.net.may_restart(now, peer)
     }
 
-    /// Claims the term when no host has admitted this peer for long. There may be no member left; the relay knows.
+    /// Claims the term when no host has admitted this peer for long. There may be no members left; only the relay
+    /// knows.
     pub(crate) fn claim_if_abandoned(&mut self, now: Time) {
         if self.phase == Phase::Joining && self.members.abandoned_at <= now {
             self.members.abandoned_at = now + CLAIM_AGAIN;

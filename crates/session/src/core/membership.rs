@@ -7,7 +7,7 @@ use samovar_wire::{CloseCode, ObjectId, PeerId, SeatId, SortedMap, Stamp, Term, 
 use super::tickets::Tickets;
 use crate::{Delivery, Kept, MemberInfo};
 
-/// How many messages of one member's game, and bytes of them, may wait until this peer is a member itself.
+/// How many messages of one member's game, and how many bytes of them, may wait until this peer is a member itself.
 const EARLY_MAX: usize = 1_024;
 const EARLY_BYTES_MAX: usize = 1_024 * 1_024;
 
@@ -27,17 +27,17 @@ pub(crate) struct Membership {
     pub(crate) view_revision: Option<(Stamp, u64)>,
     /// The seats and time that the session begins with, if this peer founds it.
     pub(crate) kept: Option<Kept>,
-    /// The session time at which the session object was last sampled by its host, as this peer read it.
+    /// The session time at which the host last sampled the session object, as far as this peer has read it.
     pub(crate) heard: Time,
     /// The members that the game knows of.
     pub(crate) members: SortedMap<PeerId, MemberInfo>,
-    /// The seats of the view before, taken or not, to tell a member that comes back from a new one.
+    /// The seats of the previous view, taken or not. They tell a member that comes back from a new one.
     pub(crate) seats: Vec<SeatId>,
     pub(crate) backup: Option<PeerId>,
     pub(crate) tickets: Tickets,
     /// The term in which this peer asked for a ticket last.
     pub(crate) asked: Option<Term>,
-    /// When the host that this peer asks for admission is taken for gone.
+    /// When this peer gives up the host that it asks for admission.
     pub(crate) abandoned_at: Time,
     /// Messages of the game that came before this peer was a member.
     early: Vec<Early>,
@@ -78,7 +78,7 @@ impl Membership {
         core::mem::take(&mut self.early)
     }
 
-    /// This peer wrote the session object itself.
+    /// Notes the revision of the session object, which this peer wrote itself.
     pub(crate) fn note_view(&mut self, objects: &Objects) {
         let object = objects.get(ObjectId::SESSION);
         self.view_revision = object.map(|object| (object.stamp(), object.revision()));

@@ -1,4 +1,4 @@
-//! The links to all other peers, of which each peer may have several in succession, and the messages that go to them.
+//! The links to all other peers, and the messages that go by them. A peer may have several links in succession.
 
 use samovar_objects::Objects;
 use samovar_wire::object::MessageKind;
@@ -7,14 +7,14 @@ use samovar_wire::{CloseCode, Duration, Generation, Lane, PeerId, Receipt, Sorte
 use super::peer_link::{Idle, PeerLink};
 use crate::SendError;
 
-/// How many peers are remembered as not to be linked again.
+/// How many peers this peer remembers as not to be linked again.
 const CLOSED_MAX: usize = 128;
 /// How many peers' generations are remembered: more than a peer can have links to.
 const REMEMBERED_MAX: usize = 256;
-/// How soon after one link to a peer the next may begin at that peer's wish, since each new link tells it everything
+/// The least time between two links to a peer that the peer itself asks for. Each new link sends that peer everything
 /// anew.
 const RESTART_INTERVAL: Duration = Duration::from_millis(500);
-/// How often at most a stranger is told that it is no member.
+/// The least time between two packets that tell a stranger that it is no member.
 const REBUFF_INTERVAL: Duration = Duration::from_millis(100);
 /// How many CLOSE packets may wait to be sent.
 const FAREWELLS_MAX: usize = 64;
@@ -24,9 +24,9 @@ const UPDATE_INTERVAL: Duration = Duration::from_micros(33_333);
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Net {
-    /// Boxed, since they are looked up all the time and large.
+    /// Boxed, since links are large and are looked up all the time.
     links: SortedMap<PeerId, Box<PeerLink>>,
-    /// The newest link to a peer: its generation, and when it began.
+    /// For each peer: the generation of its newest link, and when that link began.
     associations: SortedMap<PeerId, (Generation, Time)>,
     /// Peers that were members, or broke the rules. They are not linked again, and are told why when they speak.
     closed: Vec<(PeerId, CloseCode)>,
@@ -39,9 +39,9 @@ pub(crate) struct Net {
     /// The peer that [`crate::Session::poll_transmit`] served last.
     serving: Option<PeerId>,
     pub(crate) update_interval: Duration,
-    /// Until then this peer sends updates more often: it has just become the host, or is about to hand over.
+    /// Until this time, this peer sends updates more often: it has just become the host, or is about to hand over.
     pub(crate) hurries_until: Time,
-    /// When the game changed something last.
+    /// When the game last changed something.
     pub(crate) wrote: Time,
 }
 
@@ -101,7 +101,8 @@ impl Net {
         self.links().filter(|(_, link)| link.admitted).map(|(peer, _)| peer).collect()
     }
 
-    /// Begins a link; this peer's messages up to `before` had reached the other already.
+    /// Begins a link. `before` is the time up to which this peer's messages had reached the other peer before this
+    /// link.
     pub(super) fn begin(&mut self, now: Time, peer: PeerId, before: Time) {
         let generation = self.next_generation(now, peer);
         self.links.insert(peer, Box::new(PeerLink::new(now, generation, before)));
@@ -120,18 +121,18 @@ impl Net {
         generation
     }
 
-    /// Whether a peer may have another link at its own wish.
+    /// Whether a peer that asks for another link may have one already.
     pub(crate) fn may_restart(&self, now: Time, peer: PeerId) -> bool {
         self.associations.get(&peer).is_none_or(|&(_, began)| began + RESTART_INTERVAL <= now)
     }
 
-    /// Takes the state of a link out.
+    /// Removes a link and returns its state.
     pub(crate) fn take(&mut self, peer: PeerId) -> Option<PeerLink> {
         self.links.remove(&peer).map(|link| *link)
     }
 
-    /// Notes that a peer is not to be linked again, and why. A peer that has dropped off the list is told nothing,
-    /// which costs it a time-out.
+    /// Notes that a peer is not to be linked again, and why. A peer that drops off the full list gets no answer when
+    /// it speaks, so it waits for a time-out.
     pub(crate) fn close_to(&mut self, peer: PeerId, code: CloseCode) {
         if self.closed_to(peer).is_some() {
             return;
@@ -147,12 +148,12 @@ impl Net {
         self.closed.iter().find(|closed| closed.0 == peer).map(|closed| closed.1)
     }
 
-    /// Lets such peers be linked again.
+    /// Lets the peers that `whom` selects be linked again.
     pub(crate) fn reopen_to(&mut self, whom: impl Fn(PeerId) -> bool) {
         self.closed.retain(|&(peer, _)| !whom(peer));
     }
 
-    /// Tells a peer that is not to be linked again why, now and then.
+    /// Sends a CLOSE with the reason to a peer that is not to be linked again, unless such a packet was just sent.
     pub(crate) fn rebuff(&mut self, now: Time, peer: PeerId, code: CloseCode) {
         if self.last_rebuff + REBUFF_INTERVAL <= now {
             self.last_rebuff = now;
@@ -161,7 +162,8 @@ impl Net {
     }
 
     pub(crate) fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {
-        // The latest matter most. A peer that misses one notices this peer's silence.
+        // Drops the oldest packet, since the latest matter most. A peer that misses its packet notices this peer's
+        // silence.
         if self.farewells.len() >= FAREWELLS_MAX {
             self.farewells.remove(0);
         }
@@ -172,7 +174,7 @@ impl Net {
         (!self.farewells.is_empty()).then(|| self.farewells.remove(0))
     }
 
-    /// Notes that a peer broke the rules. Its link ends after the work that is being done.
+    /// Notes that a peer broke the rules. Its link ends when the current work is done.
     pub(crate) fn accuse(&mut self, peer: PeerId, code: CloseCode) {
         self.accused.push((peer, code));
     }
@@ -181,7 +183,7 @@ impl Net {
         (!self.accused.is_empty()).then(|| self.accused.remove(0))
     }
 
-    /// There may be something to tell to any peer.
+    /// Marks every link as one that may have something to send.
     pub(super) fn wake(&mut self) {
         self.links.values_mut().for_each(|link| (link.is_told, link.idle) = (false, None));
     }
@@ -217,7 +219,7 @@ impl Net {
         self.send(to, Lane::SESSION, kind, encode).is_ok()
     }
 
-    /// For how long there is nothing to send to a peer that is told everything.
+    /// For how long there is nothing to send to a peer that has been told everything.
     pub(crate) fn idle_to(&self, peer: PeerId, link: &PeerLink, objects: &Objects) -> Idle {
         link.idle_to(peer, objects, self.update_interval, self.wrote)
     }
@@ -227,7 +229,7 @@ impl Net {
         self.serving
     }
 
-    /// Turns to the next peer.
+    /// Goes on to the next peer; to none after the last.
     pub(crate) fn serve_next(&mut self) {
         let next = match self.serving {
             Some(peer) => self.links.next_after(&peer),

@@ -13,11 +13,11 @@ pub(crate) struct Outbox {
     pub(crate) events: Events,
     /// The term that this peer claims, and the candidate for it.
     pub(crate) claim: Option<(Term, PeerId)>,
-    /// The relay is to ask the host whether it lives.
+    /// Whether the driver is to have the relay probe the host.
     pub(crate) doubt: bool,
-    /// Peers that this host has barred, and that the relay is to be told of.
+    /// Peers that this host has barred, and that the driver is to report to the relay.
     pub(crate) bars: VecDeque<PeerId>,
-    /// A change of host; the game is told of it when the new host's session object is here.
+    /// A change of host. The game is told of it when the new host's session object has arrived.
     pub(crate) migration: Option<Migration>,
 }
 

@@ -1,4 +1,4 @@
-//! The link to one peer, and what is known of that peer besides.
+//! The link to one peer, and what else this peer knows of that peer.
 
 use std::collections::VecDeque;
 
@@ -6,10 +6,10 @@ use samovar_link::{Dues, Link, LinkConfig, LinkEvent};
 use samovar_objects::Objects;
 use samovar_wire::{Duration, Generation, PeerId, Term, Time};
 
-/// The time that counts as two round trips on a link that has measured none yet.
+/// Stands for two round trips on a link that has not measured any round trip yet.
 pub(super) const FIRST_TRIP: Duration = Duration::from_millis(1_000);
 /// Packets that a peer sent before its connection closed may arrive for a round trip after the hint, and for at least
-/// so long.
+/// this long.
 const UNDER_WAY_MIN: Duration = Duration::from_millis(50);
 /// A state that changed is sent within this time.
 const UPDATED_WITHIN: Duration = Duration::from_millis(50);
@@ -18,48 +18,49 @@ const UPDATED_WITHIN: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct PeerLink {
     pub(crate) transport: Link,
-    /// The peer is in the view; only then it takes part.
+    /// Whether the peer is in the view. Only then does it take part.
     pub(crate) admitted: bool,
     pub(crate) opened: Time,
-    /// When this peer heard that a connection of the other closed.
+    /// When this peer learned that a connection of the other peer had closed.
     pub(crate) hint: Option<Time>,
-    /// From when on the other's silence counts. Until then it does not, since this peer heard it through a relay that
-    /// it has lost.
+    /// The time from which the other peer's silence counts. It lies ahead if this peer heard the other through the
+    /// relay and has lost its own connection to the relay.
     pub(crate) judged_from: Time,
-    /// The member that carries the packets between the two, if any, and since when that is so.
+    /// The member that carries the packets between the two peers, if any, and the time of the last change.
     pub(crate) carrier: (Option<PeerId>, Time),
-    /// Only the relay brings the packets of the other.
+    /// Whether the other peer's packets come through the relay only.
     pub(crate) is_relayed: bool,
     /// When the peer was last heard after an unusual silence.
     pub(crate) resumed: Time,
-    /// The peer said that it leaves.
+    /// Whether the peer has said that it leaves.
     pub(crate) left: bool,
-    /// The peer asked for admission on this link.
+    /// Whether the peer has asked for admission on this link.
     pub(crate) greeted: bool,
-    /// The host has admitted the peer on this link: a ticket is on its way, or was.
+    /// Whether this host has admitted the peer on this link, so that its WELCOME was sent or is about to be.
     pub(crate) welcomed: bool,
     pub(crate) next_update: Time,
     /// How long the next update waits for the game's next frame.
     pub(crate) patience: Duration,
     /// The time up to which this peer's messages had reached the other before this link.
     before: Time,
-    /// All that this peer has to tell the other now is in the link, or waits for room there.
+    /// Whether the link has taken all that this peer has to tell the other, except what waits for room there.
     pub(crate) is_told: bool,
-    /// For how long the link has nothing to send; `None` when something has happened since that was found out.
+    /// For how long the link has nothing to send; `None` when something has happened since this was computed.
     pub(crate) idle: Option<Idle>,
-    /// The term and the host that the other lives under, if this peer does not, or not yet; and up to when this peer's
-    /// messages had reached the other before.
+    /// The other peer's term and host, if this peer does not live under them, or not yet. With them, the time up to
+    /// which this peer's messages had reached the other before.
     pub(crate) ahead: Option<((Term, PeerId), Time)>,
-    /// Messages of the other under that term and host, which wait.
+    /// Messages that the other peer sent under the term and host in `ahead`. They wait until this peer lives under
+    /// these, too.
     pub(crate) held: VecDeque<LinkEvent>,
 }
 
 /// For how long there is nothing to send to a peer unless something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Idle {
-    /// When something will have to be sent.
+    /// When the link will have something to send.
     pub(crate) until: Time,
-    /// When it may be sent, or a timer of the link is due.
+    /// When the link may send it, or when a timer of the link is due.
     pub(crate) due: Time,
 }
 
@@ -87,15 +88,15 @@ impl PeerLink {
         }
     }
 
-    /// Whether a connection of the peer closed, and only packets that were under way then have come since. A hint never
-    /// outweighs that the peer is heard.
+    /// Whether a connection of the peer closed, and only packets that were already under way have come since. Any
+    /// later packet refutes the hint.
     pub(crate) fn is_hinted(&self) -> bool {
         let under_way = self.transport.round_trip().unwrap_or(FIRST_TRIP).max(UNDER_WAY_MIN);
         self.hint.is_some_and(|since| self.transport.heard_at() <= since + under_way)
     }
 
-    /// Notes the term and host that the other lives under, if this peer does not. Messages that reach it then do not
-    /// count.
+    /// Notes the term and host that the other peer lives under, if this peer does not. From then on this peer's
+    /// messages do not count as having reached the other.
     pub(crate) fn note_ahead(&mut self, ahead: Option<(Term, PeerId)>) {
         let reached = self.reached();
         self.ahead = ahead.map(|reign| (reign, reached));
@@ -116,8 +117,8 @@ impl PeerLink {
         }
     }
 
-    /// The same for object states. States that were lost shortly before may not have been sent again yet, or wait to be
-    /// sent.
+    /// The same time for object states. It is earlier, since states that were lost or changed shortly before may
+    /// still wait to be sent.
     pub(crate) fn shared(&self) -> Time {
         self.reached() - self.transport.round_trip().unwrap_or_default().times(2) - UPDATED_WITHIN
     }
@@ -128,8 +129,8 @@ impl PeerLink {
     }
 
     /// When to send the next update; never to a peer that is not a member, or that lacks nothing. An update that only
-    /// repeats states waits longer, so that a new one comes first. Otherwise the changes of a game whose frames are as
-    /// long as the interval would go out a frame later.
+    /// repeats states waits longer, so that new changes go first. Otherwise a game whose frames are as long as the
+    /// interval would see its changes sent a frame late.
     pub(crate) fn update_at(&self, peer: PeerId, objects: &Objects, interval: Duration) -> Time {
         if !self.admitted || !objects.wants_datagram(peer) {
             Time::FAR
@@ -140,8 +141,8 @@ impl PeerLink {
         }
     }
 
-    /// For how long there is nothing to send to a peer that is told everything; `wrote` is when the game changed
-    /// something last.
+    /// For how long there is nothing to send to a peer that has been told everything. `wrote` is when the game last
+    /// changed something.
     pub(super) fn idle_to(&self, peer: PeerId, objects: &Objects, interval: Duration, wrote: Time) -> Idle {
         let update = self.update_at(peer, objects, interval);
         let Dues { wanted, allowed, timeout } = self.transport.dues();

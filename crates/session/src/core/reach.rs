@@ -5,13 +5,13 @@
 
 use samovar_wire::{Duration, Time};
 
-/// A peer that has heard no member for so long is alone.
+/// A peer that has heard no member for this long is alone.
 const ALONE_AFTER: Duration = Duration::from_millis(1_000);
 
 /// Whether this peer hears others.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
-    /// When any other member was heard last; zero before.
+    /// When this peer last heard any other member; zero before the first time.
     heard: Time,
     is_cut_off: bool,
 }
@@ -21,7 +21,7 @@ impl Reach {
         self.is_cut_off
     }
 
-    /// `heard` is when any of the members with a link was last heard.
+    /// Decides whether this peer is cut off. `heard` is when any of the members with a link was last heard.
     pub(super) fn review(&mut self, now: Time, heard: Time, reaches_relay: bool, is_relay_silent: bool) {
         self.heard = self.heard.max(heard);
         if reaches_relay || self.heard + ALONE_AFTER > now {

@@ -3,9 +3,9 @@
 use samovar_wire::limits::RESUME_MAX;
 use samovar_wire::{Entropy, SessionId, ShownTicket, Ticket, TicketHash};
 
-/// A host that is asked for admission may be lost before it answers. Then this peer does not know whether its seat has
-/// another ticket by now. So it shows the next host all tickets that may open the seat, and sends it the hash of a new
-/// one.
+/// This peer's tickets for a session. A host may be lost before it answers a join request. Then this peer does not
+/// know whether its seat has another ticket by now. So it shows the next host all tickets that may open the seat, and
+/// sends the hash of a new ticket.
 #[derive(Debug)]
 pub(crate) struct Tickets {
     session: SessionId,
@@ -25,7 +25,7 @@ impl Tickets {
         tickets
     }
 
-    /// Draws another ticket, since the one before is shown or will be.
+    /// Draws a new ticket, since this peer has shown the one before to a host, or will.
     pub(crate) fn draw(&mut self, entropy: &mut Entropy) {
         self.earlier = self.candidates();
         self.forget_some();
@@ -45,25 +45,25 @@ impl Tickets {
         self.drawn.hash()
     }
 
-    /// The tickets that are shown to a host that is asked for admission.
+    /// The tickets that this peer shows to a host when it asks for admission.
     pub(crate) fn shown(&self) -> [Option<ShownTicket>; RESUME_MAX] {
         std::array::from_fn(|index| Some(self.earlier.get(index)?.shown_to(self.session)))
     }
 
-    /// The host says that the ticket with this hash opens the seat; `false` when that ticket was drawn for another
-    /// host.
+    /// Takes the host's word that the ticket with this hash opens the seat. Returns `false` when that ticket was
+    /// drawn for another host.
     pub(crate) fn confirm(&mut self, hash: TicketHash) -> bool {
         let is_last = hash == self.hash();
         self.is_good |= is_last;
         is_last
     }
 
-    /// The ticket that opens the seat; `None` until the host has said so.
+    /// The ticket that opens the seat; `None` until the host has confirmed it.
     pub(crate) fn good(&self) -> Option<Ticket> {
         self.is_good.then_some(self.drawn)
     }
 
-    /// The tickets of which one opens the seat, whatever the hosts did with this peer's requests.
+    /// The tickets that may open the seat. One of them does, whatever the hosts did with this peer's requests.
     pub(crate) fn candidates(&self) -> Vec<Ticket> {
         let earlier = self.earlier.iter().filter(|_| !self.is_good);
         earlier.chain([&self.drawn]).copied().collect()

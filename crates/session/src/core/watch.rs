@@ -10,22 +10,25 @@ use super::{Core, Phase};
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 /// The least time between two checks.
 const WATCH_PAUSE: Duration = Duration::from_millis(5);
-/// A peer whose silence is this suspicious is missed. One lost sign of life in a hundred raises a false alarm, and a
-/// false alarm has no consequences by itself (PROTOCOL §4.10).
+/// A peer is missed when the suspicion of its silence reaches this level. At this level one lost sign of life in a
+/// hundred raises a false alarm, which has no consequences by itself (PROTOCOL §4.10).
 const MISSED: f64 = 2.0;
-/// A peer is missed after this silence at the latest, however bad its path was: a lone host would act on for as long.
+/// A peer is missed after this silence at the latest, however bad its path was. A lone host keeps acting for just as
+/// long.
 const PATIENCE_MAX: Duration = Duration::from_millis(3_000);
-/// A member that was heard through the relay is not judged before this peer's own connection to the relay has been back
-/// for so long.
+/// A member that was heard through the relay is not judged until this peer's own connection to the relay has been
+/// back for this long.
 const RELAY_SETTLES: Duration = Duration::from_millis(1_000);
-/// If a member was missed only so shortly before this peer lost the relay, both have the same cause: a fault that
-/// breaks one connection breaks others, one after another.
+/// If this peer loses the relay within this time after it began to miss a member, both losses have the same cause: a
+/// fault that breaks one connection breaks others, one after another.
 const RELAY_BREAKS_WITHIN: Duration = Duration::from_millis(100);
-/// If the connection to the relay does not come back, such a member is judged after so long.
+/// If the connection to the relay does not come back, a member that was heard through the relay is judged after this
+/// time.
 const RELAY_RETURNS: Duration = Duration::from_millis(3_000);
-/// A member that was heard through a carrier only is missed at the earliest so long after the carrier is.
+/// A member that was heard through a carrier only is missed at least this much later than the carrier.
 const CARRIER_EXCUSES: Duration = Duration::from_millis(1_000);
-/// A peer whose driver has not called it for so long was away itself, and listens to the others before it judges them.
+/// A peer whose driver has not called it for this long was away itself. It listens to the others before it judges
+/// them.
 pub(crate) const AWAY: Duration = Duration::from_millis(100);
 
 /// When the members are checked.
@@ -34,11 +37,11 @@ pub(crate) struct Watch {
     /// When they were checked last; `None` to check at once.
     watched: Option<Time>,
     no_watch_before: Time,
-    /// From when on silence counts: this peer was away until shortly before.
+    /// The time from which silence counts: shortly after this peer was last away.
     judges_from: Time,
     /// When the host was last heard before this peer doubted it.
     pub(crate) doubted: Time,
-    /// This peer last told all members that it misses its host.
+    /// Whether the last word of this peer to all members was that it misses its host.
     pub(crate) says_missed: bool,
     pub(crate) reach: Reach,
 }
@@ -55,12 +58,12 @@ impl Watch {
         }
     }
 
-    /// There is news for the next check, which is due as soon as the pause allows.
+    /// Makes the next check due as soon as the pause allows, since there is news for it.
     pub(crate) const fn soon(&mut self) {
         self.watched = None;
     }
 
-    /// A check happens now.
+    /// Notes that a check happens now.
     pub(crate) fn begin(&mut self, now: Time) {
         self.watched = Some(now);
         self.no_watch_before = now + WATCH_PAUSE;
@@ -72,7 +75,7 @@ impl Watch {
     }
 
     /// Notes that `gap` has passed since the last call, at `last`. A peer that is away again and again, in a hidden
-    /// tab, judges every other time.
+    /// tab, judges the others at every second call.
     pub(crate) fn pass(&mut self, now: Time, last: Time, gap: Duration) {
         if gap >= AWAY && self.judges_from <= last {
             self.judges_from = now + WATCH_INTERVAL.half();
@@ -102,7 +105,7 @@ impl Core {
     /// When a peer begins to be missed, if it stays silent.
     fn missed_at(&self, peer: PeerId, link: &PeerLink) -> Time {
         let transport = &link.transport;
-        // Data that a stream loses comes again after more than a round trip, and holds back all behind it. A new link
+        // A stream sends lost data again after more than a round trip, and holds back all data behind it. A new link
         // does not know its round trip yet.
         let again = match transport.round_trip() {
             None => FIRST_TRIP,
@@ -111,14 +114,15 @@ impl Core {
         };
         let silent = transport.suspect_at(MISSED).max(transport.heard_at() + again);
         let silent = silent.min(transport.heard_at() + PATIENCE_MAX);
-        // A connection of the peer has closed, too, so the silence of one and a half signs of life is enough.
+        // A connection of the peer has closed as well, so a silence of one and a half intervals between signs of life
+        // is enough.
         let hinted = transport.heard_at() + self.pace_of(peer).times(3).half();
         let missed_at = if link.is_hinted() { silent.min(hinted) } else { silent };
         let missed_at = self.missed_beyond_carrier(missed_at, link);
         let missed_at =
             if link.is_relayed { self.missed_beyond_relay(missed_at, peer, link) } else { missed_at };
-        // A host has no such excuse: its lease goes on by the members that it hears, whatever keeps it from hearing
-        // them.
+        // A host excuses no silence: its lease lasts by the members that it hears, whatever keeps it from hearing the
+        // others.
         if self.is_host() { missed_at } else { missed_at.max(link.judged_from) }
     }
 
@@ -140,9 +144,9 @@ impl Core {
         missed_at.max(self.missed_at(peer, carrier) + CARRIER_EXCUSES)
     }
 
-    /// A member that the relay brings is missed a little later while the relay has brought nothing from any member
-    /// since that one fell silent. The fault may have broken this peer's own connection, and the driver is about to say
-    /// so.
+    /// A member that is heard through the relay is missed a little later if the relay has brought nothing from any
+    /// member since that one fell silent. The fault may have broken this peer's own connection to the relay, and the
+    /// driver may be about to report it.
     fn missed_beyond_relay(&self, missed_at: Time, peer: PeerId, link: &PeerLink) -> Time {
         let others = self.net.links().filter(|&(other, link)| other != peer && link.is_relayed);
         let brought = others.map(|(_, link)| link.transport.heard_at()).max().unwrap_or_default();
@@ -196,15 +200,15 @@ impl Core {
         if missed {
             self.watch.doubted = heard;
         } else if said {
-            // The relay, too, is told when the host is heard again (PROTOCOL §5.5). A host that is only waited for
-            // longer, since its packets take another path, has not been heard again.
+            // The relay is also told when the host is heard again (PROTOCOL §5.5). A host that is only given more
+            // time, since its packets now take another path, has not been heard again.
             self.out.doubt |= self.watch.doubted != heard;
         }
     }
 
-    /// This peer has lost its own connection to the relay, through which it heard a member. The member's silence does
-    /// not count until the connection has been back for a second, or away for three. A member that was missed long
-    /// before stays missed.
+    /// Excuses the silence of a member that this peer heard through the relay, since this peer has lost its own
+    /// connection to the relay. The silence does not count until the connection has been back for a second, or away
+    /// for three. A member that was missed long before stays missed.
     pub(crate) fn excuse(&mut self, now: Time, peer: PeerId) {
         let Some(link) = self.net.link(peer) else { return };
         if self.missed_at(peer, link) + RELAY_BREAKS_WITHIN > now
@@ -214,14 +218,14 @@ impl Core {
         }
     }
 
-    /// The connection to the relay is back.
+    /// Ends these excuses soon, since the connection to the relay is back.
     pub(crate) fn end_excuses(&mut self, now: Time) {
         for (_, link) in self.net.links_mut() {
             link.judged_from = link.judged_from.min(now + RELAY_SETTLES);
         }
     }
 
-    /// Drops hints that were refuted.
+    /// Drops the hints of closed connections that later packets have refuted.
     pub(crate) fn drop_hints(&mut self) {
         for (_, link) in self.net.links_mut() {
             let is_hinted = link.is_hinted();

@@ -9,7 +9,7 @@ use crate::{
     Call, CallError, CallId, CallKey, CallOutcome, IncomingCall, Procedure, Reply, ReplyError, Session,
 };
 
-/// The calls between this peer's game and others', by [`crate::Session::calls`].
+/// The calls between this peer's game and the games of other peers, from [`crate::Session::calls`].
 #[derive(Debug)]
 pub struct Calls<'a> {
     pub(super) core: &'a mut Core,
@@ -61,7 +61,7 @@ impl Calls<'_> {
         self.state.poll()
     }
 
-    /// Whether a call of another peer still waits for an answer: it may have been cancelled.
+    /// Whether a call of another peer still waits for an answer. The caller may have cancelled it.
     #[must_use]
     pub fn is_waiting(&self, key: CallKey) -> bool {
         self.state.is_open(key)

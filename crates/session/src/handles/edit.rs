@@ -10,7 +10,8 @@ use crate::core::Core;
 use crate::divergence::Divergence;
 use crate::ownership::OwnershipState;
 
-/// Changes of objects, by [`crate::Session::edit`]. The session tells them to the other members by itself.
+/// Changes objects; [`crate::Session::edit`] returns it. The session sends the changes to the other members by
+/// itself.
 #[derive(Debug)]
 pub struct Edit<'a> {
     pub(super) core: &'a mut Core,
@@ -32,7 +33,7 @@ impl Edit<'_> {
     }
 
     /// Creates an object with this value that this peer owns. It is of the type's kind, whatever kind `traits` name.
-    /// The type's schema belongs into the session's: `Schemas::new().with(T::schema())`.
+    /// The session's schemas must include the schema of the type: `Schemas::new().with(T::schema())`.
     ///
     /// # Errors
     /// See [`CreateError`].
@@ -121,7 +122,7 @@ impl Edit<'_> {
     }
 
     /// As the host, gives an object to a member. Nothing changes until that member announces itself as the owner. A
-    /// frozen object is frozen no longer.
+    /// frozen object is no longer frozen then.
     ///
     /// # Errors
     /// See [`ObjectError`].

@@ -22,12 +22,12 @@ impl Session {
 }
 
 impl Interest<'_> {
-    /// Sets which objects this peer wants to be kept up to date about: those within a ball, or all, which is the
-    /// default. Changes of objects without a place, and reliable changes, are always told.
+    /// Sets the objects about which this peer wants to be kept up to date: those within a ball, or all, which is the
+    /// default. Changes of objects without a place, and reliable changes, are always sent to this peer.
     ///
-    /// The members are told when the focus has moved by an eighth of its radius, so a game may call this with every
-    /// frame. [`Event::ObjectEntered`](crate::Event::ObjectEntered) and `ObjectLeft` follow. The creation, the owner
-    /// and the end of every object are always told, since any member may have to take it over.
+    /// This peer tells the other members when the focus has moved by an eighth of its radius, so a game may call this
+    /// with every frame. [`Event::ObjectEntered`](crate::Event::ObjectEntered) and `ObjectLeft` follow. The creation,
+    /// the owner and the end of every object are always told, since any member may have to take it over.
     ///
     /// A focus with a value that is no number, or with a negative radius, changes nothing.
     pub fn set_focus(&mut self, focus: Option<Focus>) {

@@ -21,8 +21,9 @@ impl Session {
 }
 
 impl Ownership<'_> {
-    /// Asks the host for an object. From now on this peer may change it as if it were its own; until it is, no other
-    /// peer sees the changes. [`crate::Event::Ownership`] tells the outcome. Asking for an own object does nothing.
+    /// Asks the host for an object. From now on this peer may change the object as if it were its own; until it owns
+    /// the object, no other peer sees the changes. [`crate::Event::Ownership`] tells the outcome. Asking for an own
+    /// object does nothing.
     ///
     /// Unless the host's game decides, [`samovar_wire::object::Access`] says which members may ask, and when.
     ///
@@ -55,9 +56,9 @@ impl Ownership<'_> {
         self.wish(id, Wish::Transfer(to))
     }
 
-    /// As [`Ownership::request`], for an object that this peer touches. Of all members that touch it at about the same
-    /// time, the first by session time gets it, and the object does not move again at once. A game may call this for as
-    /// long as the touch lasts.
+    /// Asks as [`Ownership::request`] does, for an object that this peer touches. Of all members that touch it at
+    /// about the same time, the first by session time gets it, and the object does not move again at once. A game may
+    /// call this for as long as the touch lasts.
     ///
     /// # Errors
     /// See [`WishError`].
@@ -84,7 +85,7 @@ impl Ownership<'_> {
         self.session.ownership.poll_request()
     }
 
-    /// Decides an ownership request. It does nothing when the request was settled otherwise: its sender or its object
+    /// Decides an ownership request. It does nothing when the request has ended otherwise: its sender or its object
     /// is gone, or this peer no longer hosts.
     pub fn answer(&mut self, asked: &OwnershipRequest, is_granted: bool) {
         let Session { core, objects, ownership, .. } = &mut *self.session;

@@ -12,7 +12,7 @@ pub struct PathTo<'a> {
 }
 
 impl PathTo<'_> {
-    /// The path changed: packets under way on the old one may be lost.
+    /// Notes that the path changed, so that packets under way on the old one may be lost.
     pub fn handle_changed(&mut self) {
         if let Some(link) = &mut self.link {
             link.idle = None;
@@ -20,15 +20,15 @@ impl PathTo<'_> {
         }
     }
 
-    /// A connection to the peer closed. That is a hint that the peer is gone, not a proof, and no hint once the peer is
-    /// heard again.
+    /// Notes that a connection to the peer closed. This is a hint, and no proof, that the peer is gone. The hint is
+    /// void once the peer is heard again.
     pub fn handle_closed(&mut self) {
         if let Some(link) = &mut self.link {
             link.hint = Some(self.now);
         }
     }
 
-    /// Bytes that the path still holds; see [`samovar_link::Link::handle_backlog`].
+    /// Takes the number of bytes that the path still holds; see [`samovar_link::Link::handle_backlog`].
     pub fn handle_backlog(&mut self, bytes: u64) {
         if let Some(link) = &mut self.link {
             link.idle = None;
@@ -36,8 +36,8 @@ impl PathTo<'_> {
         }
     }
 
-    /// Sets the carrier, the member that forwards the packets between this peer and the other; `None` when they have a
-    /// path of their own, or the relay's.
+    /// Sets the carrier: the member that forwards the packets between this peer and the other. It is `None` when
+    /// their packets take a path of their own, or the relay's.
     pub fn set_carrier(&mut self, carrier: Option<PeerId>) {
         if let Some(link) = self.link.as_mut().filter(|link| link.carrier.0 != carrier) {
             link.carrier = (carrier, self.now);
@@ -51,7 +51,7 @@ impl PathTo<'_> {
         }
     }
 
-    /// Whether the path keeps order and loses nothing; see [`samovar_link::Link::set_lossless`].
+    /// Sets whether the path keeps order and loses nothing; see [`samovar_link::Link::set_lossless`].
     pub fn set_lossless(&mut self, lossless: bool) {
         if let Some(link) = self.link.as_mut().filter(|link| link.transport.is_lossless() != lossless) {
             link.idle = None;

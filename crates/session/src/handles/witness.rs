@@ -8,8 +8,8 @@ use crate::core::Phase;
 use crate::term::Former;
 use crate::{EndReason, Session};
 
-/// The witness of the session, by [`crate::Session::witness`]: the relay, which grants terms. The methods named
-/// `handle` take its messages; those named `poll` give the messages for it.
+/// The witness of the session, from [`crate::Session::witness`]: the relay, which grants terms. Methods named
+/// `handle` take the relay's messages. Methods named `poll` return messages for the relay.
 #[derive(Debug)]
 pub struct Witness<'a> {
     pub(super) session: &'a mut Session,
@@ -17,7 +17,7 @@ pub struct Witness<'a> {
 }
 
 impl Witness<'_> {
-    /// Takes a warrant from the relay or a member, and begins its term when that is newer.
+    /// Takes a warrant from the relay or a member, and begins the warrant's term if that is a newer one.
     pub fn handle_warrant(&mut self, warrant: &Warrant) -> Verdict {
         let Self { session, now } = self;
         session.pass(*now);
@@ -31,8 +31,8 @@ impl Witness<'_> {
         verdict
     }
 
-    /// The relay has lost the host, and gives a warrant of a later term. The session begins that term if this peer
-    /// misses the host, too.
+    /// Takes a warrant of a later term, which the relay gives since it has lost the host. The session begins that
+    /// term if this peer misses the host, too.
     pub fn handle_successor(&mut self, warrant: Warrant) {
         let Self { session, now } = self;
         session.pass(*now);
@@ -43,15 +43,15 @@ impl Witness<'_> {
         }
     }
 
-    /// The relay did not grant the term that was claimed.
+    /// Handles that the relay did not grant the term that this peer claimed.
     pub fn handle_denial(&mut self, term: Term, denial: Denial) {
         self.session.core.stir();
         self.session.core.roster.handle_denial(self.now, term, denial);
         self.session.act(self.now);
     }
 
-    /// The relay says that a peer's connection to it closed. That is a hint that the peer is gone, and the relay cannot
-    /// make it host.
+    /// Takes the relay's word that a peer's connection to the relay closed. This hints that the peer is gone, and the
+    /// relay cannot make that peer the host.
     pub fn handle_gone(&mut self, peer: PeerId) {
         // When this peer has just come back to the relay, the news may be old: one fault may have closed both
         // connections.
@@ -60,15 +60,15 @@ impl Witness<'_> {
         }
     }
 
-    /// The session has lost its witness for good. Ends this peer's session, as for a removed member. Its ticket takes
-    /// the seat back when the session is founded anew.
+    /// Handles that the session has lost its witness for good. This peer's session ends, as for a removed member. Its
+    /// ticket takes the seat back when the session is founded anew.
     pub fn handle_lost(&mut self) {
         self.session.core.stir();
         self.session.end(EndReason::Removed);
     }
 
-    /// The relay says that this peer is barred from the game. Its session ends, even if it has not heard so from its
-    /// host.
+    /// Takes the relay's word that this peer is barred from the game. This peer's session ends, even if its host has
+    /// not told it yet.
     pub fn handle_barred(&mut self) {
         self.session.core.stir();
         self.session.end(EndReason::Refused(CloseCode::PutOut));
@@ -87,16 +87,16 @@ impl Witness<'_> {
         session.watch(*now);
     }
 
-    /// This peer has lost its own connection to the relay, through which it heard a member. The member's silence does
-    /// not count until the connection has been back for a second, or away for three. A member that was missed long
-    /// before stays missed.
+    /// Excuses the silence of a member that this peer heard through the relay, since this peer has lost its own
+    /// connection to the relay. The silence does not count until the connection has been back for a second, or away
+    /// for three. A member that was missed long before stays missed.
     pub fn excuse(&mut self, peer: PeerId) {
         self.session.core.excuse(self.now, peer);
     }
 
-    /// Whether the driver should send DOUBT to the relay, which then asks the host whether it lives. It goes before a
-    /// claim. `true` once for each silence: when the host is silent for longer than usual, and when it is heard again
-    /// after it was missed.
+    /// Whether the driver should send DOUBT to the relay, which then probes the host. DOUBT goes before a claim. This
+    /// returns `true` once when the host is silent for longer than usual, and once when the host is heard again after
+    /// it was missed.
     pub const fn poll_doubt(&mut self) -> bool {
         core::mem::replace(&mut self.session.core.out.doubt, false)
     }

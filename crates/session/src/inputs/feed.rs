@@ -1,4 +1,4 @@
-//! Feeds: the inputs that go to each holder, and what it says about them.
+//! Feeds: the inputs that go to each holder, and what the holder says about them.
 
 use std::collections::VecDeque;
 
@@ -22,12 +22,12 @@ pub(super) struct Feed {
     sent: u64,
     /// The last of this peer's inputs that the holder says it holds.
     pub(super) held: u64,
-    /// The number of the holder's view when it said so.
+    /// The number of the holder's view when it last said what it holds.
     pub(super) view: u64,
     /// Inputs of others that are still to be passed to the holder.
     to_pass: VecDeque<(SeatId, u64)>,
     passed: Option<Receipt>,
-    /// The holder was told that these were all.
+    /// Whether this peer has told the holder that no more inputs are to come from earlier terms.
     is_told: bool,
     in_flight: VecDeque<Receipt>,
 }
@@ -39,7 +39,7 @@ impl Feed {
         self.view = held.view;
     }
 
-    /// Inputs of others have to be passed to the holder, too.
+    /// Sets the inputs of others that are also to be passed to the holder.
     pub(super) fn pass(&mut self, keys: impl Iterator<Item = (SeatId, u64)>) {
         self.to_pass.clear();
         self.to_pass.extend(keys);
@@ -58,7 +58,8 @@ struct Portion {
 }
 
 impl Inputs {
-    /// Sends a member the inputs that it lacks, and says which of its own this peer holds, as far as there is room.
+    /// Sends a member the inputs that it lacks, and says which of the member's own inputs this peer holds, as far as
+    /// there is room.
     pub(crate) fn pump(&mut self, core: &mut Core, objects: &Objects, now: Time, to: PeerId) {
         if core.phase != Phase::Member || !core.net.is_admitted(to) {
             return;
@@ -138,7 +139,7 @@ impl Inputs {
         }
     }
 
-    /// Writes the next message of inputs to a holder; one without inputs when there are none.
+    /// Writes the next message of inputs to a holder. The message has no inputs when none are left to send.
     #[expect(clippy::too_many_arguments, reason = "whose inputs, to whom, where to")]
     fn compose(
         &self,

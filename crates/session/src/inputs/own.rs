@@ -15,7 +15,7 @@ pub(super) struct OwnInput {
 }
 
 impl OwnInput {
-    /// For how many milliseconds the receiver has to keep it.
+    /// For how many milliseconds the receiver has to keep this input.
     pub(super) fn left(&self, now: Time) -> u16 {
         let age = self.accepted.map_or(0, |at| now.since(at).as_micros());
         // At most 10,000, so it fits.
@@ -29,14 +29,14 @@ impl OwnInput {
 pub(super) struct OwnInputs {
     inputs: VecDeque<OwnInput>,
     bytes: usize,
-    /// The number of the last one.
+    /// The number of the last input.
     pub(super) last: u64,
-    /// The number of the last one that was accepted.
+    /// The number of the last input that was accepted.
     pub(super) accepted: u64,
 }
 
 impl OwnInputs {
-    /// Whether there is room for another.
+    /// Whether there is room for another input.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.inputs.len() < INPUTS_MAX && self.bytes + bytes <= INPUTS_BYTES_MAX
     }
@@ -47,7 +47,7 @@ impl OwnInputs {
         self.inputs.push_back(OwnInput { number, bytes: bytes.to_vec(), accepted: None });
     }
 
-    /// The inputs behind a number.
+    /// The inputs with higher numbers than `number`.
     pub(super) fn behind(&self, number: u64) -> impl Iterator<Item = &OwnInput> {
         let start = self.inputs.partition_point(|input| input.number <= number);
         self.inputs.range(start..)
@@ -66,8 +66,8 @@ impl OwnInputs {
         .collect()
     }
 
-    /// The number of the last input that was accepted and is still kept; zero for none. No peer has to hold an input
-    /// that is not kept any more.
+    /// The number of the last input that was accepted and is still kept; zero for none. Once this peer no longer
+    /// keeps an input, no other peer has to hold it.
     pub(super) fn last_kept(&self) -> u64 {
         self.inputs.iter().rev().find(|input| input.accepted.is_some()).map_or(0, |input| input.number)
     }

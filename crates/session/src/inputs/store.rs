@@ -1,12 +1,12 @@
-//! The inputs that a peer holds for the session, by seat and number, and which of them the host's game has still to
-//! see.
+//! The inputs that a peer holds for the session, by seat and number, and which of them the host's game has not seen
+//! yet.
 
 use std::collections::VecDeque;
 
 use samovar_wire::limits::{INPUTS_BYTES_PER_SEAT_MAX, INPUTS_PER_SEAT_MAX};
 use samovar_wire::{SeatId, SortedMap, Time};
 
-/// More inputs of a seat than any honest member can have with this peer.
+/// The error for a seat that would have more inputs here than any honest member can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Full;
 
@@ -14,7 +14,7 @@ pub(super) struct Full;
 struct Kept {
     bytes: Vec<u8>,
     until: Time,
-    /// The game has still to see it.
+    /// Whether the game still has to see this input.
     is_due: bool,
 }
 
@@ -23,7 +23,7 @@ struct Kept {
 struct Shelf {
     inputs: SortedMap<u64, Kept>,
     bytes: usize,
-    /// The number of the last input that the host's game was given in this reign, or will be when it polls.
+    /// The number of the last input that the host's game was given in this reign, or gets when it polls.
     given: u64,
 }
 
@@ -70,7 +70,7 @@ impl Store {
         self.shelves.iter().flat_map(|(&seat, shelf)| shelf.inputs.keys().map(move |&number| (seat, number)))
     }
 
-    /// A reign begins, of this peer or another. The game of the new host has seen none of these inputs.
+    /// Begins a reign, of this peer or another. The game of the new host has seen none of these inputs.
     pub(super) fn begin_reign(&mut self) {
         self.due.clear();
         for shelf in self.shelves.values_mut() {
@@ -79,8 +79,8 @@ impl Store {
         }
     }
 
-    /// Makes the inputs behind the last that the game was given of each seat due for the game. An input that comes
-    /// late, with a lower number, never is: the game has gone on.
+    /// Makes inputs due for the game: in each seat, those after the last one that the game was given. An input that
+    /// comes late, with a lower number, never becomes due, since the game has gone on.
     pub(super) fn give(&mut self) {
         for (&seat, shelf) in self.shelves.iter_mut() {
             let Some(&last) = shelf.inputs.keys().next_back().filter(|&&last| last > shelf.given) else {
@@ -104,7 +104,7 @@ impl Store {
     }
 
     /// Drops inputs that were kept for long enough, and empty shelves of seats that are gone. A host keeps the inputs
-    /// that its game has still to see, since it gives its game none while it is suspended.
+    /// that its game has not seen yet, since a suspended host gives its game none.
     pub(super) fn expire(&mut self, now: Time, is_host: bool, is_seat: impl Fn(SeatId) -> bool) {
         self.shelves.retain(|&seat, shelf| {
             let bytes = &mut shelf.bytes;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_game_sees_each_input_of_a_seat_once_a_reign_and_in_order() {
+    fn game_sees_each_input_of_a_seat_once_per_reign_in_order() {
         let mut store = Store::default();
         for number in [7, 4, 5, 7] {
             store.keep((SEAT, number), b"x", SOON).unwrap();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seat_has_room_for_so_many_inputs_and_bytes() {
+    fn inputs_and_bytes_of_a_seat_are_limited() {
         let mut store = Store::default();
         for number in 1..=INPUTS_PER_SEAT_MAX as u64 {
             store.keep((SEAT, number), b"x", SOON).unwrap();

@@ -1,5 +1,5 @@
-//! Stands in for ownership where the feature `ownership` is off. This peer asks for no objects, and ownership requests
-//! from members are faults. The host's game can grant objects all the same.
+//! Stands in for ownership where the feature `ownership` is off. This peer asks for no objects, and ownership
+//! requests from members are faults. The host's game can still grant objects.
 
 use samovar_objects::{Focus, Object, ObjectEvent, Objects};
 use samovar_wire::claim::Denial;

@@ -1,5 +1,6 @@
-//! Keeps what members send in time-stamp order before this peer knows session time. The order is told all of it when it
-//! begins, in the order in which it came. So each item counts on the link by which it came, and on no other.
+//! Keeps the messages and promises that members send in time-stamp order before this peer knows session time. When
+//! the order begins, it gets all of them in the sequence in which they came. So each item counts on the link by which
+//! it came, and on no other.
 
 use samovar_order::timestamp::TimeOrder;
 use samovar_wire::limits::TIMED_HELD_BYTES_MAX;
@@ -11,14 +12,14 @@ use samovar_wire::{CloseCode, PeerId, Time};
 enum Told {
     /// A message by the reliable lane.
     Message(Vec<u8>),
-    /// A new link: promises from now on do not count the messages from before.
+    /// A new link. Promises that come after it do not count the messages from before.
     Link,
-    /// The most messages that a promise counted on the present link. The time of that promise has passed when the order
-    /// begins.
+    /// The highest number of messages that a promise counted on the present link. The time of that promise has passed
+    /// when the order begins.
     Counted(u64),
 }
 
-/// All that came, bounded for each member.
+/// All kept items, bounded for each member.
 #[derive(Debug, Default)]
 pub(crate) struct Early(Vec<(PeerId, Told)>);
 
@@ -39,7 +40,7 @@ impl Early {
         Ok(())
     }
 
-    /// The link to a member begins anew.
+    /// Notes that the link to a member begins anew.
     pub(super) fn on_link(&mut self, peer: PeerId) {
         self.0.retain(|(by, told)| *by != peer || !matches!(told, Told::Counted(_)));
         // Two new links with nothing in between count as one.
@@ -48,7 +49,7 @@ impl Early {
         }
     }
 
-    /// A member promises something.
+    /// Notes a promise of a member.
     pub(super) fn on_promise(&mut self, from: PeerId, promise: Promise) {
         let counted = self.0.iter_mut().find_map(|(by, told)| match told {
             Told::Counted(sent) if *by == from => Some(sent),
@@ -64,7 +65,7 @@ impl Early {
         self.0.iter().rev().find(|(by, _)| *by == peer).map(|(_, told)| told)
     }
 
-    /// Tells all of it to the order, which has begun. Returns the members that broke its rules, and how.
+    /// Passes all kept items to the order, which has begun. Returns the members that broke its rules, and how.
     pub(super) fn tell(self, now: Time, order: &mut TimeOrder) -> Vec<(PeerId, CloseCode)> {
         let mut broke = Vec::new();
         for (peer, told) in self.0 {
@@ -116,7 +117,7 @@ mod tests {
         let first = say(&mut speaker);
         first.iter().for_each(|body| early.on_message(OTHER, body).unwrap());
         early.on_promise(OTHER, speaker.promise(at(120), ME).unwrap());
-        // No member may wait for these any more, so they are not sent again.
+        // These messages are so old that no member may wait for them any more. So they are not sent again.
         early.on_link(OTHER);
         speaker.handle_linked(at(2_000), ME);
         speaker.send(at(2_000), at(2_000), b"by the next link").unwrap();
@@ -147,14 +148,14 @@ mod tests {
         early.on_promise(OTHER, speaker.promise(at(110), ME).unwrap());
         let mut order = order_of(ME);
         assert_eq!(early.tell(at(120), &mut order), []);
-        // The older promise was overtaken by the newer one, which the sender knows to be heard.
+        // The newer promise overtook the older one. The sender knows that the newer one was heard.
         order.handle_promise(at(130), OTHER, before);
         order.handle_update(at(140), OTHER, at(120));
         assert_eq!(order.handle_message(at(150), OTHER, &messages[1]), Ok(()), "it is honest");
     }
 
     #[test]
-    fn early_messages_kept_of_a_member_are_bounded() {
+    fn early_messages_of_a_member_are_bounded() {
         let mut early = Early::default();
         let until =
             |early: &mut Early, body: &[u8]| (0..10_000).find(|_| early.on_message(OTHER, body).is_err());

@@ -3,7 +3,7 @@
 use samovar_order::lockstep::{self, FieldHash, Request, StateError, Stats, WrongSize};
 use samovar_wire::Time;
 
-/// A game's part in lockstep, by [`crate::Session::lockstep`]; see [`samovar_order::lockstep`].
+/// A game's part in lockstep, from [`crate::Session::lockstep`]; see [`samovar_order::lockstep`].
 ///
 /// When all packets that came have been handed to the session, a game calls [`Lockstep::poll_request`] until that
 /// returns `None`. It carries out each request before it polls the next, and answers [`Request::Step`] by
@@ -32,7 +32,7 @@ impl<'a> Lockstep<'a> {
         self.machine.poll_request()
     }
 
-    /// The game has stepped this frame, and its state has this checksum now.
+    /// Tells lockstep that the game has stepped this frame, and that its state now has this checksum.
     pub fn stepped(&mut self, frame: u64, checksum: u64) {
         self.machine.stepped(frame, checksum);
     }
@@ -60,7 +60,7 @@ impl<'a> Lockstep<'a> {
         self.machine.poll_event()
     }
 
-    /// The last frame that is known here.
+    /// The last frame that this peer knows.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.machine.last()

@@ -1,4 +1,4 @@
-//! The orders that the rules of a session name, driven in one way.
+//! The orders that the rules of a session name, behind one interface.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use super::early::Early;
 use super::part::{InLockstep, InOrders};
 use crate::{Causality, Orders, SendError, SessionConfig};
 
-/// A host that acts checks for stalling members at shorter intervals than this.
+/// An active host checks for stalling members at shorter intervals than this.
 const LOOKS_WITHIN: Duration = Duration::from_millis(2_000);
 
 /// How a message is delivered: in which order with others, and whether it may be lost. Lanes are always there. An order
@@ -25,8 +25,8 @@ pub enum Delivery {
     /// By a lane of each link: [`Lane::Unreliable`], sequenced, reliable and in the order of its sender (FIFO), or in
     /// bulk.
     Lane(Lane),
-    /// After all messages in this order that its sender had sent, or been delivered, before. The sender itself does not
-    /// get it.
+    /// After all messages in this order that its sender had sent or received before. The sender itself does not get
+    /// it.
     Causal,
     /// In the same order at all members, which is causal, too. The sender gets it as well.
     Total,
@@ -72,7 +72,7 @@ impl Causal {
 /// Takes a message that an order has to send: the receiver, the kind, the lane and the body.
 type Put<'a> = dyn FnMut(PeerId, MessageKind, Lane, &[u8]) + 'a;
 
-/// The local time and the session's.
+/// The local time and the session time.
 type Times = (Time, Time);
 
 /// The time that an update states: nothing in it is newer.
@@ -98,7 +98,7 @@ pub(crate) struct Machines {
     looked: Time,
     /// A buffer for what goes beside an update to a member, reused to save allocations.
     pub(super) piggyback: Vec<u8>,
-    /// An order was told something since it was last asked what it has to send.
+    /// Whether an order got anything since the orders were last asked what they have to send.
     pub(super) is_touched: bool,
 }
 
@@ -174,40 +174,40 @@ impl Machines {
         self.early.is_none() || self.timed.is_none()
     }
 
-    /// Takes what waited until session time is known; `None` afterwards. It is for [`Machines::tell_early`], once the
-    /// members are known.
+    /// Takes the items that wait for session time; `None` after the first call. They are for
+    /// [`Machines::tell_early`], once the members are known.
     pub(super) const fn take_early(&mut self) -> Option<Early> {
         self.early.take()
     }
 
-    /// Tells the order what waited. Returns the members that broke its rules by that, and how.
+    /// Passes the early items to the time-stamp order. Returns the members that broke its rules with them, and how.
     pub(super) fn tell_early(&mut self, time: Time, early: Early) -> Vec<(PeerId, CloseCode)> {
         self.is_touched = true;
         self.timed.as_mut().map(|timed| early.tell(time, timed)).unwrap_or_default()
     }
 
-    /// The promise for a packet to a member. `None` if the member hears no promises, or if an update in the packet says
-    /// as much.
+    /// The promise for a packet to a member. `None` if the member hears no promises, or if an update in the packet
+    /// promises as much.
     pub(super) fn promise(&mut self, time: Time, to: PeerId, has_update: bool) -> Option<Promise> {
         self.timed.as_mut()?.promise_beside(time, to, has_update)
     }
 
-    /// A packet went to a member. If there was an update in it, `update` is the packet's number, and the time that it
-    /// states.
+    /// Notes that a packet went to a member. If there was an update in it, `update` is the packet's number, and the
+    /// time that the update states.
     pub(crate) fn on_sent(&mut self, time: Time, to: PeerId, update: Option<(u64, Time)>) {
         if let Some(timed) = &mut self.timed {
             timed.on_sent(time, to, update);
         }
     }
 
-    /// The fate of a packet with an update.
+    /// Takes the fate of a packet with an update.
     pub(crate) fn on_fate(&mut self, to: PeerId, packet: u64, has_arrived: bool) {
         if let Some(timed) = &mut self.timed {
             timed.on_fate(to, packet, has_arrived);
         }
     }
 
-    /// Takes the time that an update states: its sender, a member, sends nothing older after it. Returns whether that
+    /// Takes the time that a member's update states: the member sends nothing older afterwards. Returns whether this
     /// was a promise.
     pub(crate) fn handle_update(&mut self, time: Time, from: PeerId, body: &[u8]) -> bool {
         let Some(timed) = &mut self.timed else { return false };
@@ -277,8 +277,8 @@ impl Machines {
         }
     }
 
-    /// Takes what the orders have to send to members with a link. Other members are told all of it again when they have
-    /// one.
+    /// Takes the messages that the orders have to send to members with a link. The orders send them again to other
+    /// members as soon as these have a link.
     pub(super) fn collect(&mut self, has_link: impl Fn(PeerId) -> bool) {
         if !core::mem::take(&mut self.is_touched) {
             return;
@@ -328,8 +328,8 @@ impl Machines {
                 Event::View(_) => {}
             }
         }
-        // A newcomer delivers nothing before it knows session time: its clock may be ahead of the time that it begins
-        // with.
+        // A newcomer delivers nothing before it knows session time, since its clock may be ahead of session time
+        // until then.
         if !self.knows_time() {
             return None;
         }
@@ -343,13 +343,13 @@ impl Machines {
         })
     }
 
-    /// At the host: the members that have held up the others for longer than its `patience` with them.
+    /// The members that have held up the others for longer than `patience` allows. Only a host asks for them.
     pub(super) fn stalling(&mut self, now: Time, patience: impl Fn(PeerId) -> Duration) -> Vec<PeerId> {
         let causal = self.causal.as_mut().map(|causal| causal.order().awaited());
         let total = self.total.as_ref().map(|total| total.awaited());
         let mut before = core::mem::take(&mut self.awaited);
         if core::mem::replace(&mut self.looked, now) + LOOKS_WITHIN <= now {
-            // No member was waited for while this peer slept, was suspended, or did not host.
+            // While this peer slept, was suspended, or did not host, no member held up the others.
             before.clear();
         }
         let mut stalling = Vec::new();

@@ -22,7 +22,7 @@ pub(super) type InLockstep<T> = Present<T>;
 #[cfg(not(feature = "lockstep"))]
 pub(super) type InLockstep<T> = Absent<T>;
 
-/// A part that is there.
+/// A part that this build has.
 #[derive(Debug)]
 pub(super) struct Present<T>(T);
 
@@ -46,7 +46,7 @@ impl<T> DerefMut for Present<T> {
     }
 }
 
-/// A part that is left out.
+/// A part that this build leaves out.
 #[derive(Debug)]
 pub(super) struct Absent<T>(Infallible, PhantomData<T>);
 

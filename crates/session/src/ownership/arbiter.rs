@@ -1,7 +1,7 @@
 //! The arbiter, the host's side of ownership: it grants and denies ownership requests, or puts them to the host's game.
 //!
-//! This state ends with the host's reign, except for what each member sees for itself: which frozen objects wait for
-//! which seat. Members with open requests ask a new host again.
+//! The arbiter's state ends with the host's reign, except for the frozen objects and the seats that they wait for:
+//! each member sees these for itself. Members with open requests ask a new host again.
 
 use samovar_objects::{Focus, Object, ObjectError, ObjectEvent, Objects};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
@@ -21,11 +21,12 @@ const WISHES_PER_SECOND: u64 = 32;
 const TOUCH_WINDOW: Duration = Duration::from_millis(100);
 /// In microseconds: a touch counts as at most this old, whatever its sender says.
 const TOUCH_AGE_MAX: i64 = 250_000;
-/// An object that moved does not move again for so long.
+/// An object that moved does not move again within this time.
 const HELD_FOR: Duration = Duration::from_millis(500);
-/// If the host hears of a former owner's end within this time, the object came to it by that end, and not by release.
+/// If the host learns within this time that the former owner of an object has ended, the object came to the host by
+/// that end, and not by a release.
 const INHERITED_FOR: Duration = Duration::from_millis(2_000);
-/// A grant that is not taken up for so long is void.
+/// A grant that is not taken up within this time is void.
 const TAKEN_WITHIN: Duration = Duration::from_millis(5_000);
 
 /// No seat has this id.
@@ -72,7 +73,7 @@ struct Contest {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arbiter {
     pub(super) policy: OwnershipPolicy,
-    /// Requests that the game has not seen yet, and those that it has not answered.
+    /// Requests that the game has not polled yet. `asked` holds all requests that it has not answered.
     pub(super) queue: Vec<OwnershipRequest>,
     asked: SortedMap<(PeerId, ObjectId), Request>,
     contests: SortedMap<ObjectId, Contest>,
@@ -273,7 +274,7 @@ impl OwnershipState {
         }
     }
 
-    /// The host gives an object to a member.
+    /// As the host, gives an object to a member.
     pub(super) fn give(
         &mut self,
         ctx: &mut Context<'_>,
@@ -288,7 +289,8 @@ impl OwnershipState {
         if to != ctx.core.me() {
             self.arbiter.promised.insert(id, (to, ctx.now + TAKEN_WITHIN));
         }
-        // A member that was granted the object before may not have heard so. It is told that it lost the object.
+        // A member that was granted the object before may not know of that grant. This peer tells it that it lost the
+        // object.
         for wish in [Wish::Request, Wish::Touch] {
             if let Some(former) = former {
                 let answer = Answer { id, wish: wish.number(), denial: Denial::LostTo(to) };
@@ -298,7 +300,7 @@ impl OwnershipState {
         Ok(News::OBJECTS)
     }
 
-    /// The host's game, or the arbiter, granted an object.
+    /// Notes that the host's game, or the arbiter, granted an object.
     pub(crate) fn note_grant(&mut self, core: &Core, id: ObjectId, to: PeerId) {
         self.arbiter.frozen.remove(&id);
         self.arbiter.promised.remove(&id);
@@ -334,14 +336,14 @@ impl OwnershipState {
         }
     }
 
-    /// An object is gone.
+    /// Forgets an object that is gone.
     pub(crate) fn forget_object(&mut self, id: ObjectId) {
         self.arbiter.forget(id);
         self.balance.pool.remove(&id);
     }
 
-    /// The host took over an object of a peer that is gone. The object stays frozen, or goes to the nearest member, if
-    /// its traits say so.
+    /// Places an object that the host took over from a peer that is gone. The object stays frozen, or goes to the
+    /// nearest member, if its traits say so.
     fn place_orphan(&mut self, ctx: &mut Context<'_>, focus: Option<Focus>, id: ObjectId) {
         if has_orphan(ctx.objects, id, Orphan::Freeze) {
             // If the former owner's seat is not known here, the object waits for no seat.
@@ -360,7 +362,8 @@ impl OwnershipState {
         }
     }
 
-    /// A member is gone from its seat: its objects that freeze wait for the next member on that seat.
+    /// Handles that a member is gone from its seat. Those of its objects that freeze wait for the next member on that
+    /// seat.
     pub(crate) fn freeze_for(&mut self, objects: &Objects, peer: PeerId, seat: SeatId) {
         let is_left = |object: &&Object| {
             let inherited = self.arbiter.inherited.get(&object.id()).is_some_and(|&(from, _)| from == peer);
@@ -376,7 +379,7 @@ impl OwnershipState {
         self.arbiter.asked.retain(|&(from, _), _| from != peer);
     }
 
-    /// A member sits on a seat: it gets the objects that waited for that seat.
+    /// Gives the member on a seat the objects that waited for that seat.
     pub(crate) fn unfreeze_for(&mut self, ctx: &mut Context<'_>, peer: PeerId, seat: SeatId) -> News {
         let mut news = News::NONE;
         let waiting = self.arbiter.frozen.iter().filter(|&(_, &of)| of == seat);

@@ -14,7 +14,7 @@ use crate::settle::News;
 
 /// The time between two moves.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// A member that was silent for so long is given nothing.
+/// A member that was silent for this long is given nothing.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
 
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Ownership requests, on the side of the member that makes them (PROTOCOL §4.7).
 //!
-//! A request is open until the host answers: by GRANT, which the objects handle, or by ANSWER. A host that does not
-//! answer is asked again, and so is each new host. A member that asks for an object acts on it at once, for itself
-//! alone. The event that ends the request tells what came of that.
+//! A request is open until the host answers: by GRANT, which the objects handle, or by ANSWER. A member repeats its
+//! request to a host that does not answer, and to each new host. A member that asks for an object may change it at
+//! once, but only for itself. The event that ends the request tells whether the changes count.
 
 use samovar_objects::{Object, ObjectEvent};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
@@ -17,9 +17,9 @@ use crate::{Event, Outcome};
 
 /// How many ownership requests of this peer may be open at a time.
 pub const WISHES_MAX: usize = 64;
-/// A host that has not answered for so long is asked again.
+/// A host that has not answered within this time is asked again.
 const ASKED_AGAIN_AFTER: Duration = Duration::from_millis(1_500);
-/// How often a request is sent at most.
+/// How many times a request is sent at most.
 const TRIES_MAX: u8 = 4;
 
 /// Why an ownership request was not sent to the host. The caller is at fault, unless another member was faster.
@@ -131,7 +131,7 @@ impl OwnershipState {
         Ok(News::NONE)
     }
 
-    /// A request of this peer was in vain.
+    /// Ends a request of this peer that was in vain.
     pub(crate) fn deny_wish(&mut self, ctx: &mut Context<'_>, id: ObjectId, denial: Denial) {
         let outcome = match denial {
             Denial::LostTo(peer) => Outcome::LostTo(peer),
@@ -146,7 +146,7 @@ impl OwnershipState {
         ctx.core.push_event(Event::Ownership { id, wish: open.request.wish, outcome, last });
     }
 
-    /// Ends a request whose object changed as it asked, or is gone.
+    /// Ends a request whose object is gone, or has changed as the request asked.
     pub(super) fn settle_wishes(&mut self, ctx: &mut Context<'_>, event: &ObjectEvent) {
         match *event {
             ObjectEvent::OwnerChanged { id, from, to } => {
@@ -170,7 +170,7 @@ impl OwnershipState {
         self.repeat_wishes(ctx, due)
     }
 
-    /// There is another host: repeats all open requests to it.
+    /// Repeats all open requests to a new host.
     pub(crate) fn renew_wishes(&mut self, ctx: &mut Context<'_>) -> News {
         let all = self.wishes.0.keys().copied().collect();
         self.repeat_wishes(ctx, all)

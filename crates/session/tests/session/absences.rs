@@ -1,5 +1,5 @@
-//! A peer that was away for a moment, or slept, and then gets other news before the others' packets. It judges no
-//! member by a silence that its own absence caused (PROTOCOL §4.10).
+//! Peers that were away for a moment, or slept, and then get other news before the packets of other peers. Such a
+//! peer judges no member by a silence that its own absence caused (PROTOCOL §4.10).
 
 use crate::world::{World, part, world_of};
 use samovar_session::{EndReason, Event, Rules};
@@ -8,7 +8,7 @@ use samovar_wire::{Duration, PeerId, SeatId, Term, Ticket};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
-fn sleeper_that_hears_first_of_a_lost_relay_does_not_fork() {
+fn sleeper_that_learns_of_a_lost_relay_first_does_not_fork() {
     for forks in [false, true] {
         let mut world = World::with_rules(90, 0, Rules { forks, ..Rules::default() });
         let host = *world.peers.keys().next().unwrap();
@@ -51,7 +51,7 @@ fn short_absence_does_not_count_as_hearing_the_host() {
 }
 
 #[test]
-fn sleeper_made_host_does_not_act_at_once() {
+fn sleeper_that_is_made_host_does_not_act_at_once() {
     let (mut world, host, others) = world_of(95, 0, 4);
     let sleeper = others[0];
     world.kill(host);
@@ -103,7 +103,7 @@ fn knock(seed: u8, members: usize, with_ticket: bool) -> Knock {
 }
 
 #[test]
-fn join_request_at_a_host_that_was_away_costs_no_backup() {
+fn host_that_was_away_keeps_its_backup_at_a_join_request() {
     let Knock { mut world, host, back, .. } = knock(92, 3, false);
     world.run(3);
     let backups = world.peers[&host].view().backups();
@@ -111,7 +111,7 @@ fn join_request_at_a_host_that_was_away_costs_no_backup() {
 }
 
 #[test]
-fn ticket_used_at_a_succeeded_host_costs_no_seat() {
+fn ticket_shown_to_a_replaced_host_still_opens_its_seat() {
     let Knock { mut world, host, seat, ticket, back } = knock(96, 4, true);
     let heir = world.peers[&host].view().backup().unwrap();
     // Meanwhile the relay has given the next term to the backup; the newcomer hears of that later.

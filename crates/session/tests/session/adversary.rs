@@ -27,7 +27,7 @@ use samovar_wire::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// How many packets and segments the liar has sent to one peer, so that its next ones are taken.
+/// How many packets and segments the liar has sent to one peer, so that the next ones have the expected numbers.
 #[derive(Default)]
 struct Said {
     packets: u16,
@@ -113,7 +113,7 @@ impl Liar {
         Stamp { term: Term(term), counter: self.small(0) }
     }
 
-    /// An object's id: of the liar's, of no object, or of the given ones.
+    /// An object's id: of an object of the liar, of no object, or of one of the given objects.
     fn id(&mut self, honest: &[ObjectId]) -> ObjectId {
         match self.roll(4) {
             0 if !honest.is_empty() => honest[self.roll(honest.len() as u64) as usize],
@@ -363,7 +363,7 @@ fn a_member_that_lies_about_everything_harms_nobody() {
     }
 }
 
-/// A session that joins a liar, which is host.
+/// A session that joins a host that lies.
 fn victim(relay: &Signatory, liar: PeerId, seed: u8) -> Session {
     let config = SessionConfig {
         rules: samovar_session::Rules::default(),
@@ -381,7 +381,7 @@ fn victim(relay: &Signatory, liar: PeerId, seed: u8) -> Session {
     Session::new(Time::from_micros(5), config).unwrap()
 }
 
-/// Drains a session; the packets that it sends with a ping.
+/// Takes all packets that a session has to send. Returns the numbers of those with a ping.
 fn drain(session: &mut Session, now: Time) -> Vec<u16> {
     let mut pings = Vec::new();
     for round in 0.. {

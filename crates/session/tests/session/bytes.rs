@@ -1,5 +1,5 @@
-//! If a game uses no feature, the packets of its members do not depend on the features of their builds. `cargo xtask
-//! prove --only features` runs this with no feature and with all, and compares what it prints.
+//! If a game uses no feature, the packets of its members do not depend on the features of their builds.
+//! `cargo xtask prove --only features` runs this test with no feature and with all, and compares the output.
 
 use crate::world::{relay_goes, world_of};
 use samovar_wire::Kind;
@@ -8,7 +8,7 @@ use samovar_wire::object::Traits;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
-fn a_game_that_uses_no_feature_says_the_same_without_any() {
+fn features_that_a_game_does_not_use_change_no_packet() {
     let (mut world, host, others) = world_of(11, 3, 4);
     let all = [host, others[0], others[1], others[2]];
     let things = all.map(|peer| (peer, world.create(peer, Traits::of(Kind(3)), &[&[0; 4]])));

@@ -50,7 +50,7 @@ fn serve(world: &mut World, peer: PeerId) -> Vec<CallKey> {
 }
 
 #[test]
-fn calls_are_answered_by_every_lane() {
+fn calls_by_every_lane_are_answered() {
     for lane in [Lane::SESSION, Lane::GAME, Lane::Unreliable, Lane::Sequenced(1), Lane::Bulk] {
         let (mut world, host, a) = two(1, 0);
         let id = call(&mut world, a, host, lane, &[1, 2]).unwrap();
@@ -86,7 +86,7 @@ fn each_of_many_calls_ends_once_under_loss() {
 }
 
 #[test]
-fn call_ends_by_refusal_time_cancelling_or_loss_of_the_peer() {
+fn call_ends_by_refusal_timeout_cancel_or_loss_of_the_peer() {
     let (mut world, host, a) = two(3, 0);
     let refused = call(&mut world, a, host, Lane::GAME, &[0]).unwrap();
     let (now, timeout) = (world.now, Duration::from_millis(100));
@@ -143,7 +143,7 @@ fn open_calls_are_bounded_on_both_sides() {
 }
 
 #[test]
-fn nobody_answers_for_another() {
+fn calls_with_equal_numbers_get_their_own_answers() {
     let (mut world, host, a) = two(5, 0);
     let b = world.join(None);
     world.run(1_500);
@@ -166,7 +166,7 @@ impl Procedure for Brew {
 }
 
 #[test]
-fn a_procedure_has_types() {
+fn procedure_carries_a_typed_request_and_reply() {
     let (mut world, host, a) = two(6, 0);
     let (now, timeout) = (world.now, Duration::from_millis(500));
     let how = Call { target: Target::Host, lane: Lane::GAME, method: 0, bytes: &[], timeout };

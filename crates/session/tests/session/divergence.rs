@@ -6,7 +6,7 @@ use samovar_wire::{Duration, Lane, ObjectId, PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// The objects that a peer was told to have diverged, before its session ended.
+/// The objects that a peer's report of divergence named, just before the peer's session ended.
 fn diverged(world: &World, peer: PeerId) -> &[ObjectId] {
     let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] = &world.events[&peer][..]
     else {
@@ -15,7 +15,7 @@ fn diverged(world: &World, peer: PeerId) -> &[ObjectId] {
     objects
 }
 
-/// A state of an object waits to be sent, and messages that its owner sent later have arrived.
+/// Leaves a state of an object unsent, while messages that its owner sent later arrive.
 fn change_unsent(world: &mut World, owner: PeerId, changed: ObjectId) {
     world.peer(owner).set_update_interval(Duration::from_millis(60_000));
     // The first change goes at once, and the second has to wait.
@@ -30,8 +30,8 @@ fn change_unsent(world: &mut World, owner: PeerId, changed: ObjectId) {
     }
 }
 
-/// A member is cut off from the host and the heir, all hear that the heir hosts, and the heir has removed the member by
-/// the time that the paths are mended.
+/// Cuts a member off from the host and the heir. Then all peers learn that the heir hosts, and the heir removes the
+/// member before the paths are mended.
 fn leave_behind(world: &mut World, member: PeerId, host: PeerId, heir: PeerId) {
     part(world, &[member], &[host, heir]);
     world.grant(Term::FIRST.next_witnessed(), heir);
@@ -41,7 +41,7 @@ fn leave_behind(world: &mut World, member: PeerId, host: PeerId, heir: PeerId) {
 }
 
 #[test]
-fn replaced_host_reports_changes_from_before_it_noticed() {
+fn replaced_host_reports_changes_made_before_it_noticed() {
     for seed in 0..10 {
         let (mut world, host, others) = world_of(80 + seed, 0, 2 + usize::from(seed % 3));
         let before = world.create(host, TEAPOT, &[b"before"]);
@@ -74,7 +74,7 @@ fn replaced_host_reports_changes_from_before_it_noticed() {
 }
 
 #[test]
-fn many_moving_objects_hide_no_end_from_the_report() {
+fn report_lists_ended_objects_despite_many_moving_ones() {
     let (mut world, host, others) = world_of(95, 0, 4);
     let ended = world.create(host, TEAPOT, &[b"ended alone"]);
     let taken = world.create(others[0], TEAPOT, &[b"taken alone"]);
@@ -116,7 +116,7 @@ fn divergence_is_reported_across_a_step_of_session_time() {
 }
 
 #[test]
-fn changes_while_all_were_reached_are_not_reported() {
+fn changes_that_reached_all_members_are_not_reported() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(120 + seed, 0, 3);
         part(&mut world, &[others[1]], &[host]);
@@ -206,13 +206,14 @@ fn unsent_state_is_reported_despite_later_acked_messages() {
 }
 
 #[test]
-fn objects_without_room_in_the_lane_are_reported() {
+fn objects_that_found_no_room_in_the_lane_are_reported() {
     let (mut world, host, others) = world_of(89, 0, 3);
     let member = others[1];
     world.run(1_000);
     let large = [[7; 250].as_slice(); 32];
     let created: Vec<_> = (0..400).map(|_| world.create(member, TEAPOT, &large)).collect();
-    // By then all that the lane took at first has arrived, and the last messages are not in the lane yet.
+    // When this object has arrived, all that the lane took at first has arrived, too, and the last messages are not
+    // in the lane yet.
     while world.peers[&host].object(created[300]).is_none() {
         world.run(100);
     }
@@ -223,7 +224,7 @@ fn objects_without_room_in_the_lane_are_reported() {
     assert!(lacked.len() > 10 && lacked.iter().all(|id| objects.contains(id)), "{lacked:?}");
 }
 
-/// A state is lost on the way to a host, again and again, until there is another host, which is told everything anew.
+/// A state waits unsent, so the former host lacks it, while the next host removes the member that owns the object.
 #[test]
 fn state_that_the_former_host_lacked_is_reported() {
     let (mut world, host, others) = world_of(90, 0, 3);

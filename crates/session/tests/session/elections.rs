@@ -16,7 +16,7 @@ fn changes(world: &World, peer: PeerId) -> Vec<Cause> {
 }
 
 #[test]
-fn majority_goes_on_without_the_relay_that_confirms_later() {
+fn majority_elects_a_host_that_the_relay_confirms_later() {
     for seed in 0..8 {
         let (mut world, host, others) = world_of(seed, u64::from(seed) * 3, 4);
         let pot = world.create(host, TEAPOT, &[b"score 7"]);
@@ -58,7 +58,7 @@ fn hosts_that_die_in_turn_are_succeeded_without_the_relay() {
 }
 
 #[test]
-fn a_minority_is_suspended_and_says_why() {
+fn minority_is_suspended_for_lack_of_a_majority() {
     let (mut world, host, others) = world_of(5, 0, 5);
     relay_goes(&mut world);
     let (few, many) = ([host, others[0]], [others[1], others[2], others[3]]);
@@ -113,7 +113,7 @@ fn a_partition_that_heals_leaves_one_host() {
 }
 
 #[test]
-fn a_link_that_begins_anew_behind_an_election_says_who_won_it() {
+fn link_begun_after_an_election_tells_which_peer_won() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(60 + seed, 0, 5);
         relay_goes(&mut world);
@@ -124,7 +124,7 @@ fn a_link_that_begins_anew_behind_an_election_says_who_won_it() {
         let heir = world.peers[&voters[0]].host();
         assert!(heir != host && voters.iter().all(|peer| world.peers[peer].host() == heir), "seed {seed}");
         assert_eq!(world.peers[late].host(), host, "seed {seed}");
-        // The votes for it to hear were sent on links that have ended at its side.
+        // The voters sent their votes to this member on links that have ended on the member's side.
         let (now, farewell) = (world.now, samovar_link::close_packet(CloseCode::NotAMember));
         for &voter in voters {
             world.peer(*late).handle_packet(now, voter, Mode::Unreliable, &farewell);
@@ -137,7 +137,7 @@ fn a_link_that_begins_anew_behind_an_election_says_who_won_it() {
 }
 
 #[test]
-fn a_host_that_hands_over_stays_and_nobody_waits() {
+fn hand_over_leaves_no_moment_without_a_host() {
     for seed in 0..40 {
         let (mut world, host, others) = world_of(40 + seed, u64::from(seed % 4) * 5, 3);
         let backup = world.peers[&host].view().backup().unwrap();
@@ -217,7 +217,7 @@ fn member_that_a_former_host_would_drop_is_linked_again() {
 }
 
 #[test]
-fn a_host_hands_over_without_the_relay_too() {
+fn host_hands_over_without_the_relay() {
     let (mut world, host, others) = world_of(50, 3, 3);
     relay_goes(&mut world);
     let now = world.now;
@@ -299,7 +299,7 @@ fn removed_peer_that_is_made_host_takes_no_member_with_it() {
 }
 
 #[test]
-fn member_excluded_without_the_relay_waits_for_it() {
+fn excluded_member_without_the_relay_waits_for_the_relay() {
     let (mut world, _, others) = world_of(166, 0, 3);
     relay_goes(&mut world);
     let by_stranger = world.sign(Term(512), PeerId(9_999));
@@ -325,7 +325,7 @@ fn member_excluded_without_the_relay_waits_for_it() {
 }
 
 #[test]
-fn member_dropped_long_ago_ends_by_the_relays_word() {
+fn member_dropped_long_ago_ends_when_the_relay_answers() {
     let (mut world, host, others) = world_of(168, 0, 3);
     let (member, dropped) = (others[0], others[1]);
     part(&mut world, &[dropped], &[host, member]);
@@ -382,7 +382,7 @@ fn old_news_of_a_closed_connection_hurries_no_election() {
 }
 
 #[test]
-fn dead_member_is_removed_in_time_by_a_host_back_at_the_relay() {
+fn host_back_at_the_relay_removes_a_dead_member_in_time() {
     let removed_after = |is_back: bool| {
         let (mut world, host, others) = world_of(172, 0, 3);
         for reached in [false, true].into_iter().filter(|_| is_back) {
@@ -404,7 +404,7 @@ fn dead_member_is_removed_in_time_by_a_host_back_at_the_relay() {
 }
 
 #[test]
-fn live_host_that_is_no_member_is_not_blamed() {
+fn peer_ends_as_removed_when_its_live_host_is_no_member() {
     let (mut world, host, others) = world_of(167, 0, 2);
     relay_goes(&mut world);
     let now = world.now;
@@ -484,7 +484,7 @@ fn lost_host_without_migration_ends_the_session_for_all() {
 }
 
 #[test]
-fn host_that_is_heard_again_is_doubted_and_not_claimed_against() {
+fn host_that_is_heard_again_is_doubted_to_end_the_claim() {
     let (mut world, host, others) = world_of(7, 0, 3);
     let member = others[0];
     world.cuts.push((host, member));

@@ -1,4 +1,5 @@
-//! A member claims an object that it was not granted. Others believe a new owner only when the host tells of the grant.
+//! False owners: a member claims an object that it was not granted. The other members believe in a new owner only
+//! when the host tells them of the grant.
 
 use crate::liars::{Liar, world_with_a_liar};
 use crate::world::{TEAPOT, World, world_of};
@@ -11,7 +12,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 const SHARED: Traits = Traits { access: Access::Shared, ..TEAPOT };
 const RELIABLE: Traits = Traits { reliable: true, ..SHARED };
 
-/// A stamp of the present term above that which a peer knows.
+/// A stamp of the present term that is above the stamp that a peer knows.
 fn above(world: &World, at: PeerId, id: ObjectId, more: u32) -> Stamp {
     let known = world.peers[&at].object(id).unwrap().stamp();
     Stamp { term: world.peers[&at].term(), counter: known.counter + more }
@@ -29,7 +30,7 @@ fn owner(world: &World, at: PeerId, id: ObjectId) -> Option<PeerId> {
 }
 
 #[test]
-fn a_false_owner_is_believed_by_nobody() {
+fn false_owner_is_not_believed() {
     for more in [1, 3, 1_000] {
         let (mut world, host, [_, honest, other], mut liar) = world_with_a_liar();
         let cup = world.create(honest, SHARED, &[b"1"]);
@@ -56,7 +57,7 @@ fn a_false_owner_is_believed_by_nobody() {
 }
 
 #[test]
-fn an_end_by_a_false_owner_is_believed_by_nobody() {
+fn object_end_from_a_false_owner_is_ignored() {
     let (mut world, _, [_, honest, other], mut liar) = world_with_a_liar();
     let cup = world.create(honest, SHARED, &[b"1"]);
     world.run(300);
@@ -69,8 +70,8 @@ fn an_end_by_a_false_owner_is_believed_by_nobody() {
     assert_eq!(owner(&world, other, cup), Some(honest));
 }
 
-/// The host grants an object to a member while a third one hears all of the new owner, but nothing of the host.
-/// `backup` is the next host's place among giver, taker and third.
+/// The host grants an object to a member. A third member hears everything from the new owner, but nothing from the
+/// host. `backup` is the next host's place among giver, taker and third.
 fn granted_unheard(traits: Traits, changes: &[u8], backup: usize) -> (World, [PeerId; 4], ObjectId) {
     let (mut world, host, mut others) = world_of(7, 0, 4);
     let first = world.peers[&host].view().backup().unwrap();
@@ -93,7 +94,7 @@ fn granted_unheard(traits: Traits, changes: &[u8], backup: usize) -> (World, [Pe
 }
 
 #[test]
-fn updates_before_the_hosts_word_are_kept() {
+fn updates_that_arrive_before_the_grant_are_kept() {
     for traits in [SHARED, RELIABLE] {
         let (mut world, [_, giver, taker, third], cup) = granted_unheard(traits, b"123", 1);
         assert_eq!(owner(&world, third, cup), Some(giver));
@@ -106,7 +107,7 @@ fn updates_before_the_hosts_word_are_kept() {
 }
 
 #[test]
-fn an_end_before_the_hosts_word_counts_with_it() {
+fn object_end_that_arrives_before_the_grant_counts_later() {
     let (mut world, [host, giver, taker, third], cup) = granted_unheard(SHARED, b"1", 1);
     world.edit(taker).destroy(cup).unwrap();
     world.run(100);
@@ -118,7 +119,7 @@ fn an_end_before_the_hosts_word_counts_with_it() {
 }
 
 #[test]
-fn a_new_host_gives_its_word_for_former_grants() {
+fn new_host_confirms_the_grants_of_the_former_host() {
     for (traits, backup) in [(SHARED, 0), (RELIABLE, 0), (SHARED, 1), (SHARED, 2), (RELIABLE, 2)] {
         let (mut world, [host, giver, taker, third], cup) = granted_unheard(traits, b"12", backup);
         assert_eq!(owner(&world, third, cup), Some(giver));
@@ -134,7 +135,7 @@ fn a_new_host_gives_its_word_for_former_grants() {
 }
 
 #[test]
-fn a_newcomer_hears_of_all_grants() {
+fn newcomer_learns_of_all_grants() {
     let (mut world, host, others) = world_of(8, 10, 3);
     let cups: Vec<_> = (0..100).map(|_| world.create(host, SHARED, &[b"0"])).collect();
     world.run(1_000);

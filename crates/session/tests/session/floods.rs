@@ -1,4 +1,4 @@
-//! One peer that sends too much costs no event of another peer, however seldom the game polls events.
+//! Floods: a peer that sends too much costs no event of another peer, however seldom the game polls events.
 
 use crate::world::{CUBE, World, world_of};
 use samovar_session::{Delivery, Event, SendError, Target};
@@ -18,7 +18,7 @@ fn heard(world: &World, at: PeerId, from: PeerId, lane: Lane) -> Vec<u32> {
     events.filter_map(number).collect()
 }
 
-/// A step in which one peer sends a few numbers to another, as long as there is room.
+/// Sends the next `count` numbers from one peer to another, or as many as there is room for.
 fn say(world: &mut World, (from, to): (PeerId, PeerId), lane: Lane, next: &mut u32, count: u32) {
     let until = *next + count;
     while *next < until {
@@ -30,14 +30,14 @@ fn say(world: &mut World, (from, to): (PeerId, PeerId), lane: Lane, next: &mut u
     }
 }
 
-/// All numbers below `count` are there, once each and in order.
+/// Asserts that all numbers below `count` were heard, once each and in order.
 fn assert_whole(heard: &[u32], count: u32, what: &str) {
     let first_wrong = heard.iter().zip(0..).find(|(number, index)| **number != *index);
     assert_eq!((first_wrong, heard.len() as u32), (None, count), "{what}");
 }
 
 #[test]
-fn a_flood_of_unreliable_messages_takes_no_other_event() {
+fn flood_of_unreliable_messages_drops_no_other_event() {
     let (mut world, host, others) = world_of(1, 0, 3);
     let (flooder, victim) = (others[0], others[1]);
     world.still.push(victim);
@@ -87,7 +87,7 @@ fn a_flood_of_reliable_messages_waits_at_its_sender() {
 }
 
 #[test]
-fn a_flood_of_objects_takes_no_other_event() {
+fn flood_of_objects_drops_no_other_event() {
     let (mut world, host, others) = world_of(3, 0, 3);
     let (flooder, victim) = (others[0], others[1]);
     world.still.push(victim);

@@ -7,7 +7,7 @@ use samovar_wire::PeerId;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
-fn where_sides_may_fork_both_go_on_and_one_is_kept() {
+fn with_forks_both_sides_play_on_and_one_is_kept() {
     let mut world = World::new(90, 0);
     world.rules = Rules { forks: true, ..world.rules };
     world.peers.clear();
@@ -41,7 +41,7 @@ fn forking(seed: u8, members: usize) -> (World, PeerId, Vec<PeerId>) {
 }
 
 #[test]
-fn survivor_of_two_goes_on_without_the_relay() {
+fn survivor_of_two_hosts_without_the_relay_only_with_forks() {
     for forks in [true, false] {
         let (mut world, host, others) = if forks { forking(91, 2) } else { world_of(91, 0, 2) };
         relay_goes(&mut world);
@@ -86,7 +86,7 @@ fn one_of_five_goes_on_alone_and_comes_back_by_its_ticket() {
 }
 
 #[test]
-fn network_that_blinks_parts_nobody_where_sides_may_fork() {
+fn short_outage_does_not_split_a_session_with_forks() {
     let (mut world, host, others) = forking(93, 2);
     relay_goes(&mut world);
     part(&mut world, &[host], &others);

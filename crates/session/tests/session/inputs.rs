@@ -25,11 +25,11 @@ struct Life {
     /// The peer that submitted the last input of each seat.
     submitters: BTreeMap<SeatId, PeerId>,
     seats: BTreeMap<PeerId, SeatId>,
-    /// One in how many milliseconds a player submits something; never at zero.
+    /// A player submits an input in one of this many milliseconds on average; never if this is zero.
     rarity: u64,
 }
 
-/// As many inputs as a list has room for.
+/// How many inputs a list has room for.
 const LIST_MAX: usize = 120;
 
 impl Life {
@@ -143,7 +143,7 @@ impl Life {
                         let seat = self.seats[&peer];
                         self.accepted.entry(seat).or_default().push(number);
                     }
-                    // No peer hears of an input that is carried out when the session is over already.
+                    // Skip inputs after the end of the session: no other peer would learn of their effect.
                     Event::Input { seat, number, bytes } if self.world.peers[&peer].is_member() => {
                         self.carry_out(peer, seat, number, &bytes);
                     }
@@ -202,7 +202,7 @@ impl Life {
         (0..count).map(|_| victim()).collect()
     }
 
-    /// For a while some peers hear nothing of some others. Those that will die are often unheard before.
+    /// Cuts some paths between peers. Peers that are about to die are often not heard before.
     fn disturb(&mut self, victims: &[PeerId]) {
         let odds = self.roll(4) * 15;
         let is_mute = self.roll(2) == 0;
@@ -216,7 +216,7 @@ impl Life {
         }
     }
 
-    /// A peer dies silently, and half of the time its closed connection is no hint either.
+    /// Kills a peer. Half of the time, not even its closed connection is a hint.
     fn kill(&mut self, peer: PeerId) {
         if self.roll(2) == 0 {
             self.world.kill(peer);
@@ -225,7 +225,7 @@ impl Life {
         }
     }
 
-    /// Each accepted input has had its effect once, in order, and nothing else had an effect.
+    /// Asserts that each accepted input has had its effect once, in order, and that nothing else had an effect.
     fn check(&mut self) {
         self.rarity = 0;
         self.settle();
@@ -254,7 +254,7 @@ impl Life {
     }
 }
 
-/// Kills the host, backups and others, so many at once, and lets some come back to their seats.
+/// Kills the host, backups and others, as many at once as there are backups, and lets some come back to their seats.
 fn live(seed: u64, backups: u8) {
     let mut life = Life::new(seed, 3 + (seed % 4) as usize, backups);
     life.rarity = 20 + life.roll(60);
@@ -391,7 +391,7 @@ fn backup_passes_its_inputs_to_a_host_that_was_no_backup() {
 }
 
 #[test]
-fn a_new_backup_is_passed_what_those_submitted_who_are_gone() {
+fn new_backup_gets_the_inputs_of_members_that_are_gone() {
     let (mut world, peers) = world_of(4, 5);
     let host = peers[0];
     let backup = world.peers[&host].view().backup().unwrap();
@@ -457,7 +457,7 @@ fn new_host_passes_collected_inputs_to_its_backup() {
     let number = submit(&mut world, host, b"last will");
     world.run(200);
     assert_eq!(accepted(&world, host), [number]);
-    // The second backup is gone, and the backup that takes its place hears that, and no more.
+    // The second backup is gone. The backup that takes its place learns this from the host, and nothing more.
     world.kill(second);
     let newest =
         |world: &World| world.peers[&host].view().backups().iter().copied().find(|b| !backups.contains(b));
@@ -488,7 +488,7 @@ fn new_host_passes_collected_inputs_to_its_backup() {
 }
 
 #[test]
-fn held_of_a_former_term_does_not_count_under_the_next() {
+fn held_message_of_a_former_term_does_not_count() {
     let (mut world, peers) = world_of(10, 4);
     let host = peers[0];
     let backup = world.peers[&host].view().backup().unwrap();
@@ -509,7 +509,7 @@ fn held_of_a_former_term_does_not_count_under_the_next() {
 }
 
 #[test]
-fn a_suspended_host_accepts_nothing() {
+fn suspended_host_accepts_no_input() {
     let (mut world, peers) = world_of(5, 5);
     let host = peers[0];
     let backup = world.peers[&host].view().backup().unwrap();
@@ -535,7 +535,7 @@ fn a_suspended_host_accepts_nothing() {
 }
 
 #[test]
-fn a_player_that_submits_more_than_others_hold_is_told_to_wait() {
+fn submit_beyond_what_others_can_hold_would_block() {
     let (mut world, peers) = world_of(6, 3);
     let (host, player) = (peers[0], peers[2]);
     let now = world.now;
@@ -563,7 +563,7 @@ fn a_player_that_submits_more_than_others_hold_is_told_to_wait() {
 }
 
 #[test]
-fn player_back_on_its_seat_goes_on_with_its_numbers() {
+fn player_back_on_its_seat_continues_its_input_numbers() {
     let (mut world, peers) = world_of(7, 3);
     let player = peers[2];
     let (seat, ticket) = (world.peers[&player].seat().unwrap(), world.peers[&player].ticket().unwrap());

@@ -52,7 +52,7 @@ fn far_object_stays_as_it_was_until_it_comes_near() {
         assert!((40.0..=70.0).contains(&seen), "{seen}");
         assert!(!world.peers[&a].object(craft).unwrap().is_current());
         assert_eq!(x(&world, b, craft), 200.0, "b wants to see everything");
-        // The craft moves out of sight, and then a looks there.
+        // The craft has moved out of sight. Then `a` looks there.
         world.run(500);
         world.peer(a).interest().set_focus(at(190.0, 50.0));
         world.run(1_000);
@@ -86,7 +86,7 @@ fn unseen_object_keeps_no_link_busy() {
 }
 
 #[test]
-fn an_object_at_the_edge_does_not_come_and_go() {
+fn object_at_the_edge_of_a_focus_does_not_enter_and_leave() {
     let (mut world, host, a, _) = three(6, 0);
     let now = world.now;
     let craft = world.peer(host).edit(now).create_as(CRAFT, &Craft::at(0.0)).unwrap();

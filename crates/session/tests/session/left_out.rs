@@ -13,7 +13,7 @@ use samovar_wire::{CloseCode, Generations, Kind, Mode, PROTOCOL_VERSION, PeerId,
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
-fn rules_that_name_what_is_left_out_found_no_session() {
+fn rules_that_need_a_left_out_feature_are_refused() {
     let mut world = World::new(1, 0);
     let config = world.config(Vec::new());
     let result = |orders: Orders| {
@@ -31,7 +31,7 @@ fn rules_that_name_what_is_left_out_found_no_session() {
 }
 
 #[test]
-fn an_object_that_needs_the_arbiter_is_not_created() {
+fn object_that_needs_a_left_out_arbiter_is_not_created() {
     let (mut world, host, _) = world_of(2, 0, 2);
     for orphan in [Orphan::Freeze, Orphan::ToNearest] {
         let created = world.edit(host).create(Traits { orphan, ..Traits::of(Kind(9)) }, &[b"x"]);
@@ -40,7 +40,7 @@ fn an_object_that_needs_the_arbiter_is_not_created() {
     }
 }
 
-/// Writes packets by hand.
+/// Sends a packet that is written by hand.
 fn tell(world: &mut World, (from, to): (PeerId, PeerId), number: u16, message: &[u8]) {
     let header = PacketHeader { generations: Generations::FIRST, number, ack: None };
     let mut bytes = Vec::new();
@@ -84,7 +84,7 @@ fn answer_to(message: &[u8]) -> Option<CloseCode> {
 }
 
 #[test]
-fn a_message_of_what_is_left_out_is_unexpected() {
+fn message_for_a_left_out_feature_is_unexpected() {
     use MessageKind::{
         Answer, Call, Cancel, Causal, Focus, Held, Input, Lockstep, Reply, Request, Timed, Total,
     };
@@ -102,7 +102,7 @@ fn a_message_of_what_is_left_out_is_unexpected() {
 
 /// A member whose build has inputs sends TOLD to each host, whether its game uses inputs or not.
 #[test]
-fn told_is_taken_in_every_build() {
+fn told_message_is_accepted_in_every_build() {
     let mut bytes = vec![MessageKind::Told as u8];
     Told { term: Term::FIRST }.encode(&mut Writer::new(&mut bytes));
     assert_eq!(answer_to(&bytes), None);

@@ -1,5 +1,5 @@
-//! A member that lies in messages of the orders: about its epoch, about other members' messages, and about which member
-//! has which.
+//! A member that lies in messages of the orders: about its epoch, about other members' messages, and about which
+//! member has which of them.
 
 use crate::world::World;
 use samovar_session::{Causality, Delivery, EndReason, Event, Orders, Rules, Target};
@@ -15,7 +15,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 /// Writes packets by hand.
 pub(crate) struct Liar {
     pub(crate) me: PeerId,
-    /// Packets and segments to each.
+    /// How many packets and segments each peer was sent.
     said: std::collections::BTreeMap<PeerId, (u16, u64)>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn world_with_a_liar() -> (World, PeerId, [PeerId; 3], Liar) {
 
 fn claim(epoch: u64) -> (World, [PeerId; 3]) {
     let (mut world, host, honest, mut liar) = world_with_a_liar();
-    // A newcomer joins, so there is another view: all members say how far they are, the liar, too.
+    // A newcomer joins, so there is another view. All members report how far they are, and so does the liar.
     let roll = world.peers[&host].view().roll();
     world.join(None);
     while world.peers[&host].view().roll() == roll {
@@ -91,7 +91,7 @@ fn claim(epoch: u64) -> (World, [PeerId; 3]) {
 }
 
 #[test]
-fn a_member_that_claims_the_last_epoch_ends_nobodys_session() {
+fn member_that_claims_the_last_epoch_ends_no_session() {
     let (world, honest) = claim((1 << 56) - 1);
     for peer in honest {
         let events = &world.events[&peer];
@@ -105,7 +105,7 @@ fn a_member_that_claims_the_last_epoch_ends_nobodys_session() {
 }
 
 #[test]
-fn a_member_that_claims_an_epoch_leaves_nobody_behind() {
+fn member_that_claims_a_later_epoch_leaves_no_peer_behind() {
     let (world, honest) = claim(1_000);
     for peer in honest {
         let is_behind = |event: &Event| matches!(event, Event::Behind(_));
@@ -119,7 +119,7 @@ fn forge(epoch: u64) -> Vec<PeerId> {
     let (mut world, host, honest, mut liar) = world_with_a_liar();
     world.peer(host).send(Target::All, Delivery::Total, b"true").unwrap();
     world.run(300);
-    // The host is there all the time.
+    // The former host stays a member all the time.
     let now = world.now;
     assert!(world.peer(host).hand_over(now));
     for _ in 0..1_000 {
@@ -148,14 +148,14 @@ fn forge(epoch: u64) -> Vec<PeerId> {
 }
 
 #[test]
-fn member_forges_no_entry_in_the_log_of_a_host() {
+fn member_cannot_forge_an_entry_in_the_log_of_a_host() {
     for epoch in 1..10 {
         assert_eq!(forge(epoch), [], "in epoch {epoch}");
     }
 }
 
-/// The liar sends one honest member an item that, as it claims, all have, and is gone. Returns the honest members that
-/// the host removes.
+/// The liar sends one honest member an item, claims that all members have it, and goes. Returns the honest members
+/// that the host removes.
 fn removed_with_a_liar(epoch: u64) -> Vec<(PeerId, Event)> {
     let (mut world, host, honest, mut liar) = world_with_a_liar();
     let item = [3_u8, 0, 0, 9];

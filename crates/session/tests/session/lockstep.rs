@@ -83,8 +83,8 @@ impl Steps {
         }
     }
 
-    /// Checks that all games that have a frame are in the same state after it. Returns the frame of the game that is
-    /// furthest behind.
+    /// Checks that all games that stepped the same frame have the same state after it. Returns the frame of the game
+    /// that is furthest behind.
     fn check(&self) -> u64 {
         let alive = self.world.peers.keys().map(|peer| &self.games[peer]);
         let mut states = BTreeMap::new();
@@ -142,7 +142,7 @@ fn lockstep_survives_dead_hosts_and_takes_late_joiners() {
 
 /// After hand-overs and short partitions all members step the same frames.
 #[test]
-fn lockstep_goes_on_behind_hand_overs_and_short_partitions() {
+fn lockstep_goes_on_after_hand_overs_and_short_partitions() {
     for seed in 0..if cfg!(target_arch = "wasm32") { 2_u64 } else { 12 } {
         let mut steps = Steps::new(seed as u8, seed % 8, 5);
         let all: Vec<_> = steps.world.peers.keys().copied().collect();

@@ -11,7 +11,7 @@ use samovar_wire::{Duration, Entropy, PeerId, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// The sender of a message, and which of its messages it is.
+/// The sender of a message, and the message's number.
 type Said = (PeerId, u16);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +79,7 @@ impl Talk {
         are_members.map(|(&peer, _)| peer).collect()
     }
 
-    /// Some member sends a message once in `rarity` milliseconds; none does when it is zero.
+    /// Each member sends a message once in `rarity` milliseconds on average; no member does when `rarity` is zero.
     fn run(&mut self, ms: u64, rarity: u64) {
         for _ in 0..ms {
             self.world.step();
@@ -188,7 +188,7 @@ impl Talk {
         for said in entries.iter().rev() {
             known.insert(*said);
             let Some(before) = self.before.get(said) else { continue };
-            // No message that comes after it here was before it at its sender.
+            // No message that was delivered after this one here came before it at its sender.
             let late: Vec<_> = before.intersection(&known).collect();
             assert!(late.is_empty(), "{}: at {peer} {said:?} comes before {late:?}", self.name);
         }
@@ -307,7 +307,7 @@ fn a_session_sends_only_in_the_orders_that_its_rules_name() {
 }
 
 #[test]
-fn a_message_in_an_order_is_for_whom_it_names() {
+fn ordered_message_reaches_only_the_games_that_it_names() {
     let mut talk = Talk::new(9, 3);
     let [a, b, c] = talk.members()[..] else { panic!("three members") };
     talk.run(1_000, 0);
@@ -330,7 +330,7 @@ fn a_message_in_an_order_is_for_whom_it_names() {
 }
 
 #[test]
-fn member_far_from_its_host_speaks_and_hears_by_time_stamp() {
+fn far_member_sends_and_gets_messages_by_time_stamp() {
     let mut talk = Talk::new(14, 2);
     let [host, near] = talk.members()[..] else { panic!("two members") };
     let world = &mut talk.world;
@@ -339,7 +339,7 @@ fn member_far_from_its_host_speaks_and_hears_by_time_stamp() {
         world.delays.insert(way, Duration::from_millis(570));
     }
     world.join(None);
-    // Messages of others wait meanwhile until the far member knows session time.
+    // Meanwhile the messages of others wait until the far member knows session time.
     let mut said = 0;
     for _ in 0..100 {
         talk.world.run(100);
@@ -366,7 +366,7 @@ fn member_far_from_its_host_speaks_and_hears_by_time_stamp() {
 }
 
 #[test]
-fn for_a_member_that_takes_nothing_not_everything_is_kept() {
+fn link_to_a_member_that_takes_no_messages_is_closed() {
     let mut talk = Talk::new(12, 3);
     let [_, speaker, deaf] = talk.members()[..] else { panic!("three members") };
     let world = &mut talk.world;
@@ -412,7 +412,7 @@ fn newcomer_that_waited_for_long_is_not_late_when_it_joins() {
     }
 }
 
-/// Hand-overs, one-way silences, and partitions that are too short to remove a member.
+/// Disturbs the members by hand-overs, one-way silences, and partitions that are too short to remove a member.
 #[test]
 fn orders_hold_through_hand_overs_and_short_partitions() {
     for seed in 0..if cfg!(target_arch = "wasm32") { 2 } else { 12 } {

@@ -20,7 +20,7 @@ fn three(seed: u8, loss: u64) -> (World, PeerId, PeerId, PeerId) {
     (world, host, a, b)
 }
 
-/// The outcomes of a peer's requests for an object, and its own state of the object when a request was in vain.
+/// The outcomes of a peer's requests for an object, and its own state of the object for each request that failed.
 fn outcomes(world: &World, peer: PeerId, object: ObjectId) -> Vec<(Wish, Outcome, Option<Vec<u8>>)> {
     let outcome = |event: &Event| match event {
         Event::Ownership { id, wish, outcome, last } if *id == object => {
@@ -58,7 +58,7 @@ fn changes_before_the_grant_count_once_it_is_given() {
 }
 
 #[test]
-fn one_of_two_requests_is_granted_and_the_other_told_to_whom() {
+fn one_of_two_requests_wins_and_the_other_learns_the_owner() {
     let (mut world, host, a, b) = three(1, 0);
     let cup = world.create(host, FREE, &[b"full"]);
     world.run(500);
@@ -78,7 +78,7 @@ fn one_of_two_requests_is_granted_and_the_other_told_to_whom() {
 }
 
 #[test]
-fn nobody_gets_what_its_traits_keep() {
+fn objects_are_not_granted_against_their_traits() {
     let (mut world, host, a, b) = three(2, 0);
     let board = world.create(host, TEAPOT, &[b"score"]);
     let cup = world.create(b, FREE, &[b"of b"]);
@@ -101,7 +101,7 @@ fn nobody_gets_what_its_traits_keep() {
 }
 
 #[test]
-fn an_owner_gives_away_what_it_owns() {
+fn owner_can_release_and_transfer_its_objects() {
     let (mut world, host, a, b) = three(3, 10);
     let cup = world.create(a, FREE, &[b"of a"]);
     let pot = world.create(a, TEAPOT, &[b"of a"]);
@@ -121,7 +121,7 @@ fn an_owner_gives_away_what_it_owns() {
 }
 
 #[test]
-fn a_new_host_is_asked_again() {
+fn request_is_repeated_to_a_new_host() {
     for seed in 0..8u8 {
         let (mut world, host, a, b) = three(seed, 0);
         let cup = world.create(host, FREE, &[b"full"]);
@@ -141,7 +141,7 @@ fn a_new_host_is_asked_again() {
 }
 
 #[test]
-fn a_host_that_does_not_answer_is_given_up() {
+fn request_without_an_answer_ends_as_denied() {
     let (mut world, host, a, _) = three(4, 0);
     let cup = world.create(host, FREE, &[b"full"]);
     world.run(500);
@@ -155,7 +155,7 @@ fn a_host_that_does_not_answer_is_given_up() {
 }
 
 #[test]
-fn the_hosts_game_decides_when_it_wants_to() {
+fn hosts_game_decides_requests_under_the_ask_policy() {
     let (mut world, host, a, b) = three(5, 0);
     let (cup, pot) = (world.create(host, FREE, &[b"full"]), world.create(host, TEAPOT, &[b"tea"]));
     world.run(500);
@@ -204,7 +204,7 @@ fn touched_object_goes_to_the_first_by_session_time() {
 }
 
 #[test]
-fn wishes_are_bounded_and_an_object_that_ends_ends_them() {
+fn requests_are_bounded_and_end_with_their_object() {
     let (mut world, host, a, _) = three(7, 0);
     let cups: Vec<_> = (0..=WISHES_MAX).map(|_| world.create(host, FREE, &[b"full"])).collect();
     world.run(1_000);

@@ -71,7 +71,7 @@ fn member_that_is_put_out_and_stays_is_not_heard() {
 }
 
 #[test]
-fn the_host_alone_puts_out_and_not_itself() {
+fn only_the_host_puts_out_and_only_other_members() {
     let (mut world, host, members) = world_of(53, 0, 3);
     world.run(1_000);
     let now = world.now;

@@ -45,8 +45,8 @@ impl Return {
         }
     }
 
-    /// The host hears that its backup replaced it. No other peer hears so before the backup is gone and the host is
-    /// host again.
+    /// Tells the host that its backup has replaced it. No other peer learns this before the backup is gone and the
+    /// former host hosts again.
     fn replace_host_for_a_moment(&mut self) {
         let now = self.world.now;
         let term = self.world.peers[&self.host].term();
@@ -78,7 +78,7 @@ fn ticket_is_confirmed_once_the_backup_knows_of_it() {
 }
 
 #[test]
-fn a_ticket_whose_use_died_with_the_host_opens_the_seat_still() {
+fn ticket_shown_to_a_host_that_died_still_opens_the_seat() {
     let mut came = Return::new(2);
     came.world.cuts = vec![(came.host, came.backup)];
     came.run_until_member();
@@ -174,7 +174,7 @@ fn request_for_a_ticket_does_not_change_presence() {
     assert_eq!(came.world.peers[&came.backup].seat_of(came.again).unwrap().standing, hidden);
 }
 
-/// A member's reach changes again before any view with it settles.
+/// A member's reach changes again before any view with the last change settles.
 #[test]
 fn changing_standing_of_a_member_keeps_no_newcomer_out() {
     let mut world = World::new(11, 0);
@@ -214,8 +214,8 @@ fn member_whose_ticket_was_lost_asks_on_the_next_link() {
     came.world.assert_converged();
 }
 
-/// Seed 13001286 of `chaos`: the former host still hosted when the newcomer turned to the next host. It then never took
-/// the newcomer for a member, and saw nothing of its objects.
+/// Seed 13001286 of `chaos`: the former host still hosted when the newcomer turned to the next host. Afterwards the
+/// former host never took the newcomer for a member, and saw nothing of its objects.
 #[test]
 fn newcomer_that_turned_to_the_next_host_is_linked_to_both() {
     let mut world = World::new(6, 0);
@@ -247,7 +247,7 @@ fn newcomer_that_turned_to_the_next_host_is_linked_to_both() {
 }
 
 #[test]
-fn a_seat_waits_for_its_member_for_as_long_as_the_game_says() {
+fn seat_waits_for_its_member_for_the_grace_time() {
     for (away, is_kept) in [(2_000, true), (4_000, false)] {
         let rules = Rules { grace: Duration::from_millis(3_000), ..Rules::default() };
         let mut world = World::with_rules(31, 0, rules);
@@ -276,7 +276,7 @@ fn a_seat_waits_for_its_member_for_as_long_as_the_game_says() {
 
 /// The strangers take every place for entrants, and ask for nothing.
 #[test]
-fn sixteen_silent_strangers_keep_nobody_out() {
+fn silent_strangers_keep_no_newcomer_out() {
     let mut world = World::new(33, 0);
     let host = *world.peers.keys().next().unwrap();
     let member = world.join(None);
@@ -297,8 +297,8 @@ fn sixteen_silent_strangers_keep_nobody_out() {
     world.assert_converged();
 }
 
-/// A ticket's secret goes to the host that is asked to seat its member again, and into no other packet. Any other peer,
-/// a lost host among them, could use it.
+/// A ticket's secret goes only to the host that is asked to seat its member again. Any other peer that had the
+/// secret, even a lost host, could take the seat.
 #[test]
 fn a_ticket_is_shown_only_to_the_host_that_is_asked() {
     let mut world = World::new(32, 0);
@@ -327,10 +327,10 @@ fn a_ticket_is_shown_only_to_the_host_that_is_asked() {
 }
 
 #[test]
-fn the_next_host_finds_a_seat_that_a_dead_host_gave() {
+fn next_host_knows_the_seat_that_a_dead_host_gave() {
     let mut came = Return::new(8);
     let (host, backup, again) = (came.host, came.backup, came.again);
-    // The host seats the returning peer and tells the backup. Nothing of that reaches the peer.
+    // The host seats the returning peer and tells the backup. The returning peer learns nothing of this.
     came.world.cuts = vec![(host, again), (backup, again), (again, backup)];
     while !came.world.peers[&backup].view().has(again) {
         came.world.step();
@@ -353,7 +353,7 @@ fn the_next_host_finds_a_seat_that_a_dead_host_gave() {
 }
 
 #[test]
-fn members_cannot_draw_the_ticket_of_another() {
+fn newcomer_with_the_ticket_hash_of_a_member_is_refused() {
     let (mut world, host, guests) = crate::world::world_of(33, 0, 3);
     let victim = world.peers[&guests[1]].ticket().unwrap();
     world.run(1_000);

@@ -33,7 +33,7 @@ fn members_see_the_same_objects_and_values_under_loss() {
 }
 
 #[test]
-fn the_backup_takes_over_and_nothing_is_forgotten() {
+fn backup_takes_over_the_objects_of_a_dead_host() {
     for seed in 0..10 {
         let mut world = World::new(seed, u64::from(seed) * 3);
         let host = *world.peers.keys().next().unwrap();
@@ -60,7 +60,7 @@ fn the_backup_takes_over_and_nothing_is_forgotten() {
 }
 
 #[test]
-fn host_and_backup_die_together_and_the_last_survivor_goes_on() {
+fn session_goes_on_when_host_and_backup_die_together() {
     let mut world = World::new(1, 5);
     let host = *world.peers.keys().next().unwrap();
     let peers = [world.join(None), world.join(None), world.join(None)];
@@ -100,7 +100,7 @@ fn object_that_one_survivor_knows_is_adopted_for_all() {
 }
 
 #[test]
-fn a_ticket_takes_the_seat_back_and_the_old_peer_yields() {
+fn ticket_takes_the_seat_back_and_ends_the_old_peer() {
     let mut world = World::new(3, 2);
     let host = *world.peers.keys().next().unwrap();
     let a = world.join(None);
@@ -143,7 +143,7 @@ fn a_leaving_host_is_succeeded_without_waiting() {
 }
 
 #[test]
-fn without_a_relay_nobody_makes_itself_host() {
+fn member_does_not_make_itself_host_without_the_relay() {
     let mut world = World::new(5, 0);
     let host = *world.peers.keys().next().unwrap();
     let a = world.join(None);
@@ -158,7 +158,7 @@ fn without_a_relay_nobody_makes_itself_host() {
 }
 
 #[test]
-fn member_that_hosts_without_a_warrant_is_shut_out() {
+fn peer_with_a_forged_warrant_is_shut_out() {
     let (mut world, host, a) = host_and_member();
     let mut mallory = Stranger::new(&world);
     let forged = Warrant { term: Term(512), host: Stranger::ID, ..world.witness.warrant };
@@ -221,7 +221,7 @@ fn a_former_host_keeps_no_link_to_a_stranger() {
 }
 
 #[test]
-fn garbage_closes_the_guilty_link_and_nobody_else_notices() {
+fn garbage_ends_the_senders_link_and_no_other() {
     let mut dice = Entropy::new([8; 32]);
     for round in 0..40u64 {
         let mut world = World::new(7, 0);
@@ -295,7 +295,7 @@ fn message_that_overtakes_an_admission_waits_for_it() {
 }
 
 #[test]
-fn wrong_version_or_parameters_and_full_house_are_refused() {
+fn wrong_parameters_and_a_full_session_are_refused() {
     let mut world = World::new(10, 0);
     let mut config = world.config(Vec::new());
     config.params = 2;
@@ -314,7 +314,7 @@ fn wrong_version_or_parameters_and_full_house_are_refused() {
 }
 
 #[test]
-fn session_time_agrees_and_does_not_jump_with_the_host() {
+fn session_time_agrees_and_never_jumps_at_a_host_change() {
     let mut world = World::new(11, 5);
     let host = *world.peers.keys().next().unwrap();
     let (a, b) = (world.join(None), world.join(None));
@@ -344,7 +344,7 @@ fn host_with_delayed_answers_learns_time_from_members() {
         let [x, y] = [a, late].map(|peer| world.peers[&peer].session_time(world.now).as_micros());
         x.abs_diff(y)
     };
-    // Runs until the member has had an answer, and knows no better.
+    // Runs until the member has had its first answer, and no better one.
     while !world.peers[&late].is_member() || apart(&world) > 4_000_000 {
         world.step();
     }
@@ -374,7 +374,7 @@ fn host_without_an_answer_goes_on_from_the_last_views_time() {
 }
 
 #[test]
-fn newcomer_while_the_host_dies_joins_its_successor() {
+fn newcomer_joins_the_successor_when_the_host_dies() {
     let mut world = World::new(12, 5);
     let host = *world.peers.keys().next().unwrap();
     world.join(None);
@@ -411,7 +411,7 @@ fn member_that_left_is_no_member_under_the_next_host() {
 }
 
 #[test]
-fn newcomer_while_the_host_dies_is_a_member_or_told_it_is_none() {
+fn newcomer_at_a_dying_host_joins_or_learns_it_is_removed() {
     let mut joined = 0;
     for seed in 0..60u8 {
         let mut world = World::new(seed, u64::from(seed % 4) * 8);
@@ -431,8 +431,8 @@ fn newcomer_while_the_host_dies_is_a_member_or_told_it_is_none() {
         if world.peers[&late].is_member() {
             joined += 1;
         } else {
-            // That happens only if the dead host admitted the newcomer, perhaps by its last packet, and no other peer
-            // knows.
+            // The newcomer is no member only if the dead host admitted it, perhaps by its last packet, and no other
+            // peer knows of that.
             let events = &world.events[&late];
             let was_told = events.contains(&Event::Ended(EndReason::Removed));
             assert!(events.contains(&Event::Joined) && was_told, "seed {seed}: {events:?}");
@@ -467,7 +467,8 @@ fn member_that_the_next_host_did_not_know_is_linked_again() {
         let late = PeerId(103);
         world.cuts = vec![(host, backup), (host, late)];
         assert_eq!(world.join(None), late);
-        // A peer without an ack repeats its first message only, so nothing is lost until the newcomer is admitted.
+        // Before its first ack, a peer repeats only its first message. So no packet is lost until the newcomer is
+        // admitted.
         let loss = core::mem::replace(&mut world.loss_percent, 0);
         while !world.peers[&other].view().has(late) {
             world.step();

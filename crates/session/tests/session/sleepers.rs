@@ -7,7 +7,7 @@ use samovar_wire::Term;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
-fn a_host_that_slept_acts_only_after_it_has_asked() {
+fn host_that_slept_is_suspended_and_ends_if_replaced() {
     let (mut world, host, others) = world_of(60, 0, 3);
     let sleeper = world.peers.remove(&host).unwrap();
     world.run(6_000);
@@ -39,7 +39,7 @@ fn a_host_that_slept_and_was_not_replaced_goes_on() {
 }
 
 #[test]
-fn member_made_host_in_its_sleep_asks_before_it_acts() {
+fn member_made_host_in_its_sleep_does_not_act_at_once() {
     let (mut world, host, others) = world_of(62, 0, 4);
     let (heir, next) = (others[0], others[1]);
     let sleeper = world.peers.remove(&heir).unwrap();

@@ -61,7 +61,7 @@ fn hand_over_needs_no_relay() {
 }
 
 #[test]
-fn host_keeps_its_office_while_nobody_plays() {
+fn host_keeps_its_office_while_no_game_makes_steps() {
     let (mut world, host, others) = table(62, 3);
     world.run(10_000);
     assert!(world.peers[&host].is_host());
@@ -70,7 +70,7 @@ fn host_keeps_its_office_while_nobody_plays() {
 }
 
 #[test]
-fn backup_that_stands_still_succeeds_nobody() {
+fn backup_whose_game_stands_still_does_not_succeed() {
     let (mut world, host, others) = table(63, 4);
     let backup = world.peers[&host].view().backup().unwrap();
     let playing: Vec<_> = world.peers.keys().copied().filter(|&peer| peer != backup).collect();
@@ -109,7 +109,7 @@ fn hidden_host_hands_over_at_once_and_stays() {
 }
 
 #[test]
-fn hidden_host_hands_over_to_who_comes_later() {
+fn hidden_host_hands_over_to_a_later_newcomer() {
     let mut world = World::with_rules(69, 0, Rules::default());
     let host = *world.peers.keys().next().unwrap();
     show(&mut world, host, Presence::Hidden);
@@ -121,7 +121,7 @@ fn hidden_host_hands_over_to_who_comes_later() {
 }
 
 #[test]
-fn hidden_host_hands_over_to_the_first_that_is_seen() {
+fn hidden_host_hands_over_to_the_first_visible_member() {
     let (mut world, host, others) = table(70, 3);
     let all: Vec<_> = world.peers.keys().copied().collect();
     for &peer in others.iter().chain([&host]) {
@@ -154,7 +154,7 @@ fn hidden_host_keeps_its_office_from_still_members() {
 }
 
 #[test]
-fn time_that_the_driver_did_not_run_counts_for_nothing() {
+fn time_without_calls_of_the_driver_is_no_standstill() {
     let (mut world, host, others) = table(66, 2);
     for naps in 1..=5 {
         world.leaps.insert(host, Duration::from_millis(1_900 * naps));
@@ -166,7 +166,7 @@ fn time_that_the_driver_did_not_run_counts_for_nothing() {
 }
 
 #[test]
-fn rules_say_how_long_and_whether() {
+fn rules_set_the_time_for_steps_or_turn_it_off() {
     for (within, hosts) in [(None, true), (Some(60_000), true), (Some(400), false)] {
         let steps_within = within.map(Duration::from_millis);
         let mut world = World::with_rules(67, 0, Rules { steps_within, ..Rules::default() });
@@ -180,7 +180,7 @@ fn rules_say_how_long_and_whether() {
 }
 
 #[test]
-fn game_that_never_says_so_is_not_judged() {
+fn game_that_never_reports_a_step_is_not_judged() {
     let (mut world, host, others) = world_of(68, 0, 2);
     play(&mut world, &others, 5_000);
     assert!(world.peers[&host].is_host());

@@ -7,7 +7,7 @@ use samovar_wire::{Generation, Lane, PROTOCOL_VERSION, PeerId, TicketHash, Time}
 
 use crate::world::World;
 
-/// A stranger with a link to one peer of a session, which follows no rules of the session.
+/// A stranger that has a link to one peer of a session, and follows no rules of the session.
 pub(crate) struct Stranger(Link);
 
 impl Stranger {

@@ -7,8 +7,8 @@ use samovar_wire::{Duration, PeerId, Term, Ticket};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Runs on. A page that was removed comes back by its ticket; one whose seat was taken does not. Returns the peer that
-/// came back.
+/// Runs on. If the peer of `page` is removed, the page comes back by its ticket. If its seat is taken, the page does
+/// not come back. Returns the peer that came back.
 fn play_on(world: &mut World, page: PeerId, ms: u64) -> Option<PeerId> {
     let mut second = None;
     for _ in 0..ms {
@@ -47,7 +47,7 @@ fn host_whose_seat_is_asked_for_hands_over_and_ends() {
 }
 
 #[test]
-fn a_lone_host_gives_its_seat_and_then_its_office() {
+fn lone_host_gives_up_its_seat_and_then_its_office() {
     for migrates in [true, false] {
         let mut world = World::with_rules(43, 0, Rules { migrates, ..Rules::default() });
         let host = *world.peers.keys().next().unwrap();
@@ -101,7 +101,7 @@ fn host_without_time(rules: Rules) -> (World, PeerId, PeerId, Option<Ticket>, Pe
 }
 
 #[test]
-fn lost_hosts_seat_is_kept_by_a_successor_without_time() {
+fn successor_without_session_time_keeps_a_lost_hosts_seat() {
     let rules = Rules { grace: Duration::from_millis(30_000), ..Rules::default() };
     let (mut world, host, late, ..) = host_without_time(rules);
     let (seat, ticket) = (world.peers[&host].seat().unwrap(), world.peers[&host].ticket());
@@ -147,7 +147,7 @@ fn cut_off_member_hears_later_that_its_seat_was_taken() {
 }
 
 #[test]
-fn returning_member_is_known_as_such_to_late_joiners() {
+fn late_joiners_see_a_returning_member_as_resumed() {
     let (mut world, host, others) = world_of(94, 0, 3);
     let (guest, stays) = (others[0], others[1]);
     let ticket = world.peers[&guest].ticket();

@@ -69,8 +69,9 @@ impl Play {
         }
     }
 
-    /// Plays frames of this length, each up to `jitter` late, which send `bytes` besides. Returns how long after each
-    /// frame the other peer sees its state, less the path: an average over the last frames.
+    /// Plays `frames` frames of length `frame`, each up to `jitter` µs late and with a message of `bytes` bytes
+    /// besides. Returns how long after a frame the other peer sees its state, without the time on the path. This is
+    /// the average over the second half of the frames.
     fn play(&mut self, frame: Duration, jitter: u64, bytes: usize, frames: u64) -> Duration {
         let [me, other] = self.peers;
         let start = self.world.now;

@@ -6,7 +6,7 @@ use samovar_wire::{ObjectId, PeerId, Stamp, Term};
 
 use crate::game::ProcessId;
 
-/// What a member believes of the session.
+/// A member's knowledge of its session: the host, the members and the objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Picture {
     host: PeerId,
@@ -17,7 +17,7 @@ pub(crate) struct Picture {
 
 type Thing = (ObjectId, PeerId, Stamp, Vec<i32>, Vec<Vec<u8>>);
 
-/// Takes down what a member believes.
+/// Records what a member knows of its session.
 pub(crate) fn picture(session: &Session) -> Picture {
     let thing = |o: &Object| {
         let texts = (0..o.field_count()).map(|index| o.field(index).to_vec()).collect();

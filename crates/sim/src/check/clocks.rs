@@ -8,11 +8,12 @@ use samovar_wire::{Duration, PeerId, SessionId, Time};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// How far apart two members' session times may be: half of the greatest difference between the two ways of one round
-/// trip.
+/// How far apart two members' session times may be: half of the greatest difference between the delays of the two
+/// directions of a round trip.
 const APART_MAX: Duration = Duration::from_millis(100);
-/// The same over streams alone, where a loss one way holds up everything behind it. Even the shortest of eight round
-/// trips may take 0.7 to 1.9 s there (chaos 34005659, 34005735, 34008841), and an estimate errs by up to half of one.
+/// The same limit when packets travel by streams alone, where one loss delays everything behind it. Even the shortest
+/// of eight round trips may take 0.7 to 1.9 s there (`chaos` seeds 34005659, 34005735, 34008841), and an estimate of
+/// session time errs by up to half a round trip.
 const APART_MAX_OVER_STREAMS: Duration = Duration::from_millis(500);
 
 /// The last session time of each process.
@@ -22,8 +23,8 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    /// Checks the session time of a process at its local time. A peer that is no member has no session time yet: it may
-    /// have to begin the session anew.
+    /// Checks the session time of a process at its local time `now`. A peer that is not a member is not checked,
+    /// because it may have to begin the session anew.
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session) -> Result<(), Broken> {
         if !session.is_member() {
             self.forget(process);
@@ -48,7 +49,7 @@ impl Clocks {
     }
 }
 
-/// The violation, if session times taken at one moment are too far apart.
+/// Returns a violation if session times taken at one moment are too far apart.
 pub(crate) fn out_of_step(
     times: impl Iterator<Item = (ProcessId, Time)> + Clone,
     has_datagrams: bool,
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_goes_backwards_is_found() {
+    fn session_time_that_goes_backwards_is_found() {
         let mut clocks = Clocks::default();
         let said = |ms| (SessionId(1), PeerId(1), at(ms));
         assert_eq!(clocks.hear(0, said(20)), Ok(()));
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_are_apart_are_found() {
+    fn session_times_that_are_too_far_apart_are_found() {
         let times = |ms: [u64; 3]| ms.into_iter().map(at).enumerate();
         assert_eq!(out_of_step(times([500, 400, 450]), true), None);
         assert_eq!(out_of_step(times([500, 100, 450]), false), None);

@@ -1,6 +1,7 @@
 //! docs/recovery.md, "In short": a member on the losing side of a partition is told what it did alone.
 //!
-//! A process knows only what others have acked. The world knows what they have seen, and judges by that.
+//! A process knows which of its changes others have acked. The checker knows more: it sees which values the others
+//! have. So it can check the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,24 +12,24 @@ use samovar_wire::{Duration, ObjectId, PeerId, SessionId, Time};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// The life of a process since it became a member: whom it met, and its objects.
+/// The record of a process since it became a member: the processes that it met, and its objects.
 #[derive(Debug)]
 struct Life {
     member: (SessionId, PeerId),
-    /// The last host that it lived under.
+    /// Its last host.
     host: PeerId,
     /// The processes that were members under the same host at the same time.
     met: BTreeSet<ProcessId>,
-    /// The objects that it has: since when, and whether it owns them.
+    /// The objects that it has: the time since which it has each, and whether it owns it.
     has: BTreeMap<ObjectId, (Time, bool)>,
-    /// The objects that it owned when they ended, and when that was.
+    /// The objects that it owned when they ended, with the times of their ends.
     went: BTreeMap<ObjectId, Time>,
-    /// The objects that it was told others did not see.
+    /// The objects whose changes its session reported as not seen by others.
     told: BTreeSet<ObjectId>,
 }
 
 impl Life {
-    /// Takes stock of all objects. Returns those of its own that ended since the last time.
+    /// Records all objects of the process. Returns those of its own that ended since the last call.
     fn look(&mut self, now: Time, session: &Session) -> Vec<ObjectId> {
         let there: BTreeMap<_, _> =
             session.objects().map(|object| (object.id(), object.owner() == session.me())).collect();
@@ -44,22 +45,23 @@ impl Life {
     }
 }
 
-/// The checker of divergence: what each process has seen.
+/// The checker of divergence. It records what each process has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Divergence {
     lives: BTreeMap<ProcessId, Life>,
     /// The last host of each process whose session is over.
     gone: BTreeMap<ProcessId, PeerId>,
-    /// When the newest value of an object was sampled that each other process has seen from this owner. The key is the
-    /// owner and not the stamp, because a host may give its own object a newer stamp without a change of value.
+    /// For each object under each owner, the processes that have seen it, and when the newest value that each has
+    /// seen was sampled. The key has the owner and not the stamp, because a host may give its own object a newer
+    /// stamp without a change of value.
     seen: BTreeMap<(SessionId, ObjectId, PeerId), BTreeMap<ProcessId, Time>>,
-    /// The processes that owned an object when it ended for them. Not all of them ended it: one that gave it away may
-    /// hear of the end before it hears of the new owner.
+    /// The processes that owned an object at the moment when they saw it end. Not all of them ended it: a process
+    /// that gave the object away may hear of the end before it hears of the new owner.
     ended: BTreeMap<(SessionId, ObjectId), BTreeSet<ProcessId>>,
 }
 
 impl Divergence {
-    /// Takes stock of all objects of a member.
+    /// Records all objects of a member.
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session) {
         let (id, me) = (session.warrant().session, session.me());
         let fresh = || Life {
@@ -70,8 +72,8 @@ impl Divergence {
             went: BTreeMap::new(),
             told: BTreeSet::new(),
         };
-        // The host whose view the member has. If it only has the warrant of another host, it is about to hear that it
-        // is out.
+        // The host whose view the member has. A member that has only the warrant of another host is about to hear
+        // that it is no member any more.
         let host = session.object(ObjectId::SESSION).map_or(session.host(), Object::owner);
         let together = self.lives.iter().filter(|(_, other)| (other.member.0, other.host) == (id, host));
         let together: Vec<_> = together.map(|(&other, _)| other).collect();
@@ -92,7 +94,7 @@ impl Divergence {
         }
     }
 
-    /// Notes that a member has seen another's object.
+    /// Notes that a member has seen an object, unless it owns the object.
     pub(crate) fn see(&mut self, process: ProcessId, session: &Session, object: &Object) {
         if object.owner() != session.me() {
             self.see_of(object.owner(), process, session, object);
@@ -112,14 +114,14 @@ impl Divergence {
         }
     }
 
-    /// Notes that a process was told which of its changes others did not see.
+    /// Notes that a session reported to its process which changes others did not see.
     pub(crate) fn tell(&mut self, process: ProcessId, objects: &[ObjectId]) {
         if let Some(life) = self.lives.get_mut(&process) {
             life.told.extend(objects);
         }
     }
 
-    /// Judges a process that was removed because others went on under another host.
+    /// Checks the report to a process that was removed because others went on under another host.
     pub(crate) fn judge(
         &mut self,
         now: Time,
@@ -131,7 +133,7 @@ impl Divergence {
         others.iter().for_each(|(other, session)| self.look(now, *other, session));
         let (id, me) = life.member;
         // Other processes went on if one of them hosts this session. A host that began the session anew continues
-        // nothing, and a host of a lower term was left behind itself.
+        // nothing, and a host of a lower term was itself replaced.
         let went_on = |(process, other): &&(ProcessId, &Session)| {
             let is_host = other.is_host() && other.host() != life.host && other.term() >= session.term();
             other.warrant().session == id && is_host && life.met.contains(process)
@@ -148,7 +150,7 @@ impl Divergence {
             let what = format!("process {process} was not told that only it had {what} object {id}");
             Err(Broken::new(Promise::Divergence, what))
         };
-        // A process counts as a witness unless the last host that it lived under is this one's.
+        // Processes whose last host is also the last host of the judged process do not count: they were on its side.
         let (lives, gone) = (&self.lives, &self.gone);
         let counts = |other: ProcessId| {
             let host = lives.get(&other).map(|theirs| theirs.host).or(gone.get(&other).copied());

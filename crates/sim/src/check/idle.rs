@@ -1,4 +1,5 @@
-//! docs/recovery.md, promise 12: a host whose game stands still for two seconds has handed over, if another can host.
+//! docs/recovery.md, promise 12: a host whose game stands still for two seconds hands over, if another member can
+//! host.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +8,10 @@ use samovar_wire::{Duration, Time};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// How long a host's game may stand still: two seconds, and the time of a hand-over in the worst weather.
+/// How long a host's game may stand still: two seconds, and the time that a hand-over takes in the worst weather.
 const STANDS_STILL_MAX: Duration = Duration::from_millis(3_500);
 
-/// Since when each host's game has stood still although another member could host.
+/// For each host, the time since which its game has stood still although another member could host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Idle {
     since: BTreeMap<ProcessId, Time>,
@@ -43,7 +44,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_host_may_stand_still_for_a_while() {
+    fn host_may_stand_still_for_three_and_a_half_seconds() {
         let mut idle = Idle::default();
         let at = |ms: u64| Time::from_micros(ms * 1_000);
         assert!(idle.look(at(0), 1, true).is_ok() && idle.look(at(3_500), 1, true).is_ok());

@@ -1,7 +1,7 @@
 //! docs/recovery.md, promise 9: memory is bounded by live members and objects, not by the length of the session.
 //!
-//! The memory of a state machine is weighed by the length of its `Debug` output. Every state machine derives `Debug`,
-//! so nothing that it keeps is missed, and no allocator has to be replaced.
+//! The length of a state machine's `Debug` output stands for its memory. Every state machine derives `Debug`, so
+//! everything that it keeps counts, and no allocator has to be replaced.
 
 use core::fmt::{self, Debug, Write};
 
@@ -18,7 +18,7 @@ impl Write for Scale {
 /// The length of a value's `Debug` output, in bytes.
 pub(crate) fn footprint(value: &impl Debug) -> usize {
     let mut scale = Scale::default();
-    // `Scale` never fails. A value whose `Debug` fails weighs what it wrote until then.
+    // `Scale` never fails. If the value's `Debug` fails, what it wrote until then counts.
     let _ = write!(scale, "{value:?}");
     scale.0
 }
@@ -30,7 +30,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn what_holds_more_weighs_more() {
+    fn footprint_is_the_length_of_the_debug_output() {
         assert_eq!(footprint(&Some(1)), "Some(1)".len());
         assert!(footprint(&vec![0u8; 1_000]) > 2_000);
     }

@@ -1,5 +1,5 @@
-//! PROTOCOL §4.10 rules 10 and 11: a host that reaches neither the relay nor a majority acts for as long as its lease
-//! lasts at the most, and one that slept and was replaced meanwhile does not act at all.
+//! PROTOCOL §4.10 rules 10 and 11. A host that reaches neither the relay nor a majority acts until its lease ends,
+//! and no longer. A host that slept and was replaced meanwhile does not act at all.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use samovar_wire::{Duration, PeerId, SessionId, Term, Time};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// How long a host may act that only a minority reaches. It misses its majority after 3 s at the most, and asks the
-/// relay. When the relay has been silent for 1 s, its lease ends. The rest is for stalls.
+/// How long a host may act while only a minority reaches it. It misses its majority after 3 s at the most, and asks
+/// the relay. When the relay has been silent for 1 s, its lease ends. The rest allows for stalls.
 const ACTS_ON_MAX: Duration = Duration::from_millis(4_500);
-/// A process that did not run for longer than this can know it.
+/// A process that did not run for longer than this can notice that it slept.
 pub(crate) const SLEPT: Duration = Duration::from_millis(2_000);
 
-/// A process's belief about its office.
+/// The term and host that a process knows, and whether it acts as the host.
 #[derive(Clone, Copy, Debug)]
 struct Saying {
     session: SessionId,
@@ -28,17 +28,18 @@ struct Saying {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offices {
     newest: BTreeMap<SessionId, (Term, PeerId)>,
-    /// The newest term of each session that the relay gave.
+    /// The newest term that the relay granted in each session.
     given: BTreeMap<SessionId, Term>,
-    /// Since when each host that acts has been alone.
+    /// For each acting host that is alone, the time since which it is.
     alone: BTreeMap<ProcessId, Time>,
-    /// Processes that slept and have acted at each look since, with each session's newest term and host when they woke.
+    /// Processes that slept and have acted as host at each check since, each with the newest term and host of each
+    /// session at the time when it woke.
     sleepers: BTreeMap<ProcessId, BTreeMap<SessionId, (Term, PeerId)>>,
 }
 
 impl Offices {
-    /// Checks a process after each of its turns. It is alone if neither the relay nor a majority reaches it, or if the
-    /// relay reaches it and knows a later host. That counts only while it acts as host.
+    /// Checks a process each time that its driver has run. It is alone if neither the relay nor a majority reaches
+    /// it, or if the relay reaches it and knows a later host. This counts only while it acts as the host.
     pub(crate) fn look(
         &mut self,
         now: Time,
@@ -79,7 +80,7 @@ impl Offices {
         Ok(())
     }
 
-    /// Whether a process lives under a later term of the session that the relay gave.
+    /// Whether the relay has granted a later term than the one that a session is in.
     pub(crate) fn is_superseded(&self, session: &Session) -> bool {
         self.is_given_after(session.warrant().session, session.term())
     }
@@ -88,7 +89,8 @@ impl Offices {
         self.given.get(&session).is_some_and(|&given| given > term)
     }
 
-    /// Notes that a process runs again after a time in which it did not. `knows`: it can know how long that was.
+    /// Notes that a process runs again after a time in which it did not. `knows` says whether it can know how long
+    /// that was.
     pub(crate) fn wake(&mut self, process: ProcessId, knows: bool) {
         self.alone.remove(&process);
         if knows {
@@ -96,7 +98,7 @@ impl Offices {
         }
     }
 
-    /// A process hears now what others sent before it was alone: its time alone begins anew.
+    /// Notes that a process now receives what others sent before it was alone. Its time alone begins anew.
     pub(crate) fn hear_late(&mut self, process: ProcessId) {
         self.alone.remove(&process);
     }
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_alone_may_act_until_its_lease_is_over() {
+    fn host_that_is_alone_may_act_until_its_lease_ends() {
         let mut offices = Offices::default();
         let acts = saying(256, 1, true);
         assert_eq!(offices.hear(at(0), 0, acts, false), Ok(()));
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_slept_acts_only_when_it_was_not_replaced_or_has_asked() {
+    fn host_that_slept_and_was_replaced_may_not_act() {
         let mut offices = Offices::default();
         let (first, second) = (saying(256, 1, true), saying(512, 2, true));
         assert_eq!(offices.hear(at(0), 0, first, false), Ok(()));
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_whose_successor_the_relay_made_is_superseded_and_by_a_vote_it_is_not() {
+    fn term_supersedes_a_host_only_if_the_relay_gave_it() {
         let mut offices = Offices::default();
         let later = |offices: &Offices, term| offices.is_given_after(SessionId(1), term);
         assert_eq!(offices.hear(at(0), 0, saying(256, 1, true), false), Ok(()));

@@ -1,4 +1,4 @@
-//! docs/recovery.md, promise 2: a stamp names one owner; at every peer the stamps of an object only grow.
+//! docs/recovery.md, promise 2: a stamp names one owner, and at every peer the stamps of an object only grow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,15 +8,15 @@ use samovar_wire::{ObjectId, PeerId, SessionId, Stamp};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// An object on one side of a session, if the session has sides.
+/// An object on one side of a partitioned session. The side is `None` if the rules do not let both sides play on.
 type Thing = (SessionId, Option<PeerId>, ObjectId);
 
-/// The owner of each object under each stamp, as any peer ever saw it.
+/// The owner of each object under each stamp that any peer ever showed.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
     owners: BTreeMap<Thing, Vec<(Stamp, PeerId)>>,
-    /// The newest stamp of each object at each process. Destroyed objects stay here, because only a newer stamp may
-    /// bring them back.
+    /// The newest stamp of each object at each process. Objects that were destroyed stay here, because only a newer
+    /// stamp may bring them back.
     newest: BTreeMap<(ProcessId, SessionId, PeerId, ObjectId), Stamp>,
     /// The objects that each process showed last. An object that has not changed is not checked again.
     last: BTreeMap<ProcessId, Vec<Sight>>,
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn two_owners_by_one_stamp_are_found_wherever_they_are_seen() {
+    fn two_owners_under_one_stamp_are_found() {
         let mut owners = Owners::default();
         assert_eq!(owners.see(sight(0, 1, 5)), Ok(()));
         assert_eq!(owners.see(sight(1, 2, 6)), Ok(()));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn each_side_has_its_owners() {
+    fn each_side_of_a_partition_has_its_own_owners() {
         let mut owners = Owners::default();
         let on = |side, process, owner| Sight { side: Some(PeerId(side)), ..sight(process, 1, owner) };
         assert_eq!(owners.see(on(1, 0, 5)), Ok(()));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_that_shrinks_at_one_process_is_found_and_a_newcomer_may_be_behind() {
+    fn stamp_that_shrinks_at_one_process_is_found() {
         let mut owners = Owners::default();
         assert_eq!(owners.see(sight(0, 2, 6)), Ok(()));
         assert_eq!(owners.see(sight(1, 1, 5)), Ok(()));

@@ -10,18 +10,18 @@ use samovar_wire::{Duration, Kind, PeerId, Term, Time};
 use super::standstill::Motion;
 use crate::game::ProcessId;
 
-/// How far one survivor has recovered.
+/// The progress of one survivor's recovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Survivor {
-    /// It has seen the beacon under an owner that is not lost.
+    /// Whether it has seen the beacon under an owner that is not lost.
     is_taken: bool,
-    /// The beacon has moved since then.
+    /// Whether the beacon has moved since then.
     is_moving: bool,
     motion: Motion,
 }
 
 impl Survivor {
-    /// Takes the beacon's present numbers. `is_alive`: its owner is no lost host.
+    /// Takes the beacon's present numbers. `is_alive` says that its owner is not a lost host.
     fn look(&mut self, now: Time, numbers: &[i32], is_alive: bool) {
         if self.motion.look(now, numbers) {
             self.is_moving = self.is_taken && is_alive;
@@ -30,7 +30,7 @@ impl Survivor {
     }
 }
 
-/// A host is lost, and not all survivors have gone on yet.
+/// The time after a host is lost, until all survivors go on.
 #[derive(Debug)]
 pub(crate) struct Crisis {
     /// When the old host sent its last packet.
@@ -38,9 +38,9 @@ pub(crate) struct Crisis {
     /// The lost hosts and their terms. A host that handed over may host again, under a later term.
     lost: Vec<(PeerId, Term)>,
     survivors: BTreeMap<ProcessId, Survivor>,
-    /// Whether the figure counts: the network was fair when the host was lost.
+    /// Whether the recovery is measured: the network was fair when the host was lost.
     pub(crate) is_clean: bool,
-    /// Set if the host is not lost and its beacon is only watched: when that ends.
+    /// The end of the watch, if the host stays and its beacon is only watched.
     watched_until: Option<Time>,
 }
 
@@ -72,7 +72,8 @@ pub(crate) struct Recoveries {
 }
 
 impl Recoveries {
-    /// Begins a crisis: a host is lost. If an earlier crisis is not over, both are one crisis, which counts from now.
+    /// Begins a crisis, because a host is lost. A crisis that is not over yet joins the new one, and the time counts
+    /// from now.
     pub(crate) fn begin(
         &mut self,
         now: Time,
@@ -90,7 +91,7 @@ impl Recoveries {
         self.conclude(now);
     }
 
-    /// The host stays: its beacon is watched for this time as if the host were lost.
+    /// Notes that the host stays. Its beacon is watched for this time as if the host were lost.
     pub(crate) fn only_watch(&mut self, lasts: Duration) {
         if let Some(crisis) = &mut self.crisis {
             crisis.watched_until = Some(crisis.since + lasts);
@@ -98,7 +99,7 @@ impl Recoveries {
         }
     }
 
-    /// A process has ended or stopped, and is no survivor any more.
+    /// Notes that a process ended or stopped, so that it is not a survivor any more.
     pub(crate) fn forget(&mut self, now: Time, process: ProcessId) {
         if let Some(crisis) = &mut self.crisis {
             crisis.survivors.remove(&process);
@@ -106,7 +107,7 @@ impl Recoveries {
         self.conclude(now);
     }
 
-    /// Looks at the beacon at a process, after each of its turns.
+    /// Looks at the beacon at a process, each time that its driver has run.
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session, beacon: Kind) {
         let Some(crisis) = &mut self.crisis else { return };
         let Some(survivor) = crisis.survivors.get_mut(&process) else { return };
@@ -114,7 +115,7 @@ impl Recoveries {
         let lost = crisis.lost.iter().filter(|&&(host, term)| !hosts_again(host, term));
         let is_alive = |object: &Object| !lost.clone().any(|&(host, _)| object.owner() == host);
         let mut beacons = session.objects().filter(|object| object.traits().kind == beacon);
-        // There may be two beacons for a moment, when a new host had not heard of the old one.
+        // There may be two beacons for a moment, if a new host had not heard of the old beacon.
         let Some(first) = beacons.next() else { return };
         let object = core::iter::once(first).chain(beacons).find(|object| is_alive(object)).unwrap_or(first);
         survivor.look(now, object.numbers(), is_alive(object));

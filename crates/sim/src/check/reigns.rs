@@ -8,26 +8,26 @@ use samovar_wire::{PeerId, SessionId, Term};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// The host of each term, as any peer ever said.
+/// The host of each term. The key has the side, if the rules let both sides of a partition play on.
 #[derive(Debug, Default)]
 pub(crate) struct Reigns {
     hosts: BTreeMap<(SessionId, Term, Option<PeerId>), PeerId>,
-    /// What each process said last.
+    /// The last term and host of each process.
     last: BTreeMap<ProcessId, Saying>,
 }
 
 /// The result of a look at a process's term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// Nothing new.
+    /// The process has the same term and host as at the last look.
     None,
-    /// The process lives under another term than before, under which others live already.
+    /// The process has another term than before, and another process was in that term first.
     Adopted,
-    /// The process lives under a term that is new to all. With the host of the term before it.
+    /// The process is the first one in its term. The field is the host of the term before.
     Begun(Option<PeerId>),
 }
 
-/// The term and host that a process says it lives under.
+/// The term and host that a process shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Saying {
     session: SessionId,
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn each_side_has_a_host() {
+    fn each_side_of_a_partition_has_its_own_host() {
         let mut reigns = Reigns::default();
         let on = |side, me, host| Saying { side: Some(PeerId(side)), ..saying(me, 257, host) };
         assert_eq!(reigns.hear(0, on(1, 1, 1)), Ok(News::Begun(None)));

@@ -1,5 +1,5 @@
-//! Hosts that begin with an older view than their predecessor's: neither host nor backup is left, and what was admitted
-//! last is known to nobody who can host.
+//! Finds hosts that begin with an older view than their predecessor's newest. This is no error when neither the host
+//! nor a backup is left: no remaining member knows the peers that were admitted last.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use samovar_wire::{PeerId, SessionId, Term};
 
 use crate::game::ProcessId;
 
-/// The newest view of a session's hosts, and each process's.
+/// The newest view that a host of each session had, and the newest view of each process.
 #[derive(Debug, Default)]
 pub(crate) struct StaleHosts {
     hosts: BTreeMap<SessionId, Newest>,
@@ -24,8 +24,8 @@ struct Newest {
 }
 
 impl StaleHosts {
-    /// Looks at a process. Whether it begins to host by a view that is older than its predecessor's newest, of which it
-    /// was no backup.
+    /// Looks at a process. Returns whether it begins to host with an older view than its predecessor's newest,
+    /// without having been a backup in that view.
     pub(crate) fn look(&mut self, process: ProcessId, session: &Session) -> bool {
         if !session.is_member() {
             self.forget(process);
@@ -41,7 +41,7 @@ impl StaleHosts {
         if known.is_some_and(|known| term < known.term) {
             return false;
         }
-        // A newcomer that begins the session anew shows the view that its page has kept.
+        // A newcomer that begins the session anew has no entry. It shows the view that its page kept.
         let own = self.members.remove(&process).filter(|own| own.0 == id).map_or(number, |own| own.1);
         let is_stale = known.is_some_and(|known| {
             term > known.term && own < known.number && !known.backups.contains(&session.me())

@@ -16,7 +16,7 @@ pub(crate) struct Motion {
 }
 
 impl Motion {
-    /// Takes the beacon's present numbers; whether they are new.
+    /// Takes the beacon's present numbers. Returns whether they are new.
     pub(crate) fn look(&mut self, now: Time, numbers: &[i32]) -> bool {
         let is_news = self.numbers != numbers;
         if is_news {
@@ -43,24 +43,24 @@ impl Motion {
     }
 }
 
-/// How long a member is watched after its path to the host became direct.
+/// The time for which a member is watched after its path to the host became direct.
 const RISE_LASTS: Duration = Duration::from_millis(500);
 
 /// The beacon's motion at members that do not own it.
 #[derive(Debug, Default)]
 pub(crate) struct Standstills {
     motions: BTreeMap<ProcessId, Motion>,
-    /// Members whose path to the host became direct, and until when they are watched.
+    /// Members whose path to the host became direct, and the times until which they are watched.
     rising: BTreeMap<ProcessId, Time>,
     at_rises: Vec<Duration>,
 }
 
 impl Standstills {
-    /// Looks at the beacon at a process, after each of its turns.
+    /// Looks at the beacon at a process, each time that its driver has run.
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session, beacon: Kind) {
         if let Some(object) = session.objects().find(|object| object.traits().kind == beacon) {
             if object.owner() == session.me() {
-                // A member's own beacon comes by no path.
+                // No path carries a member's own beacon, so it does not count.
                 self.motions.entry(process).and_modify(|motion| motion.moved = None);
                 return;
             }
@@ -73,7 +73,7 @@ impl Standstills {
         }
     }
 
-    /// A process's path to the host became direct.
+    /// Notes that a process's path to the host became direct.
     pub(crate) fn rise(&mut self, now: Time, process: ProcessId) {
         if let Some(motion) = self.motions.get_mut(&process)
             && !self.rising.contains_key(&process)
@@ -93,7 +93,8 @@ impl Standstills {
         }
     }
 
-    /// The longest standstill of each member, or with `at_rises` of each time that a member's path became direct.
+    /// Returns the longest standstill of each member. With `at_rises`, returns one for each time that a member's path
+    /// became direct.
     pub(crate) fn longest(&self, at_rises: bool) -> Vec<Duration> {
         if at_rises { self.at_rises.clone() } else { self.motions.values().map(Motion::longest).collect() }
     }

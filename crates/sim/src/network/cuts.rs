@@ -1,13 +1,13 @@
-//! Cuts between places. They are directed, and counted, so that cuts that overlap end one by one.
+//! Cuts between places. A cut has a direction. Cuts of the same path are counted, so that each ends by itself.
 
 use samovar_wire::SortedMap;
 
 /// One end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// Where a player is; players are numbered as they join.
+    /// The place of a player. Players are numbered as they join.
     Player(usize),
-    /// Where the relay is.
+    /// The place of the relay.
     Relay,
 }
 
@@ -30,7 +30,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// The other side: those of the first `players` players and the relay that are not on this one.
+    /// The other side: all of the first `players` players, and the relay, that are not on this side.
     #[must_use]
     pub const fn rest(self, players: usize) -> Self {
         let all = if players >= 64 { u64::MAX } else { (1 << players) - 1 };
@@ -67,7 +67,7 @@ impl Cuts {
         }
     }
 
-    /// Ends what [`Cuts::cut`] began with the same sides.
+    /// Ends one cut that [`Cuts::cut`] began with the same sides.
     pub(crate) fn mend(&mut self, from: Side, to: Side) {
         for (a, b) in pairs(from, to) {
             if let Some(count) = self.counts.get_mut(&(a, b)) {
@@ -81,12 +81,12 @@ impl Cuts {
         self.counts.clear();
     }
 
-    /// Whether something sent by `from` gets to `to`.
+    /// Whether a packet from `from` gets to `to`.
     pub(crate) fn lets(&self, from: Place, to: Place) -> bool {
         self.counts.keys().len() == 0 || !self.counts.contains_key(&(from, to))
     }
 
-    /// Whether things get through between two places in both directions.
+    /// Whether packets get through between two places in both directions.
     pub(crate) fn lets_both(&self, a: Place, b: Place) -> bool {
         self.lets(a, b) && self.lets(b, a)
     }
@@ -108,7 +108,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn cuts_are_directed_and_end_one_by_one() {
+    fn cuts_have_a_direction_and_end_one_by_one() {
         let mut cuts = Cuts::default();
         let (a, b) = (Side { players: 0b11, relay: false }, Side { players: 0b100, relay: true });
         let (first, third) = (Place::Player(0), Place::Player(2));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_everybody_else() {
+    fn rest_is_every_place_that_is_not_on_the_side() {
         let side = Side { players: 0b101, relay: true };
         assert_eq!(side.rest(4), Side { players: 0b1010, relay: false });
     }

@@ -1,15 +1,15 @@
-//! One direction of a path of datagrams, in which they are lost, delayed, doubled and overtaken.
+//! One direction of a path for datagrams. It loses, delays, doubles and reorders them.
 
 use samovar_wire::{Duration, Time};
 
 use super::Weather;
 use crate::dice::Dice;
 
-/// The longest time that a datagram waits in the queue, whatever the queue's length. Otherwise what queued on a clogged
-/// path would still wait when the path is free again.
+/// The longest time that a datagram waits in the queue, whatever the queue's length. Without this limit, datagrams
+/// that queued on a clogged path would still wait when the path is free again.
 const WAITS_MAX: Duration = Duration::from_millis(2_000);
 
-/// The state of one direction of a path, on which its next datagram depends besides the weather.
+/// The state of one direction of a path. This state and the weather decide what happens to the next datagram.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pipe {
     is_bad: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    /// When a datagram that is sent now arrives: once, twice or not at all.
+    /// Returns the times at which a datagram that is sent now arrives: once, twice or not at all.
     pub(crate) fn carry(
         &mut self,
         now: Time,
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_loses_the_share_that_it_says() {
+    fn path_loses_its_configured_share_of_packets() {
         let bursts = Loss::Bursts { begin: 0.01, end: 0.2, good: 0.001, bad: 0.8 };
         for loss in [Loss::Random(0.0), Loss::Random(0.05), Loss::Random(0.3), bursts] {
             let share = lost(&arrivals(&Weather { loss, ..Weather::fair() }));
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_come_in_runs_of_the_length_that_they_say() {
+    fn bursts_of_loss_have_their_configured_length() {
         let loss = Loss::Bursts { begin: 0.01, end: 0.2, good: 0.0, bad: 1.0 };
         let arrivals = arrivals(&Weather { loss, ..Weather::fair() });
         let starts = arrivals.windows(2).filter(|w| w[0][0].is_some() && w[1][0].is_none()).count();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_are_what_latency_and_jitter_say() {
+    fn delays_match_latency_and_jitter() {
         let weather = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.0);
         let delays: Vec<_> = arrivals(&weather)
             .iter()
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_doubled_and_overtaken_as_often_as_said() {
+    fn packets_are_doubled_and_delayed_as_often_as_configured() {
         let weather = Weather {
             duplication: 0.1,
             reordering: 0.1,
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_drops_and_a_clogged_path_is_late() {
+    fn full_queue_drops_packets_and_slow_line_delays_them() {
         // The test sends 100,000 bytes a second, of which half fit.
         let weather = Weather { bandwidth: Some(50_000), queue: 10_000, ..Weather::fair() };
         let arrivals = arrivals(&weather);
@@ -120,7 +120,7 @@ mod tests {
         let latest = arrivals.iter().enumerate().filter_map(|(n, pair)| Some((n, pair[0]?)));
         let longest = latest.map(|(n, at)| at.as_micros() - n as u64 * 1_000).max().unwrap();
         assert!((200_000..225_000).contains(&longest), "{longest}");
-        // A long queue before a thin line holds nothing for longer than two seconds.
+        // A long queue in front of a slow line holds no packet for longer than two seconds.
         let (mut pipe, mut dice) = (Pipe::default(), Dice::new(3));
         let weather = Weather { bandwidth: Some(2_000), queue: 60_000, ..Weather::fair() };
         let arrive = (0..1_000).map(|_| pipe.carry(Time::ZERO, 100, &weather, &mut dice)[0]);

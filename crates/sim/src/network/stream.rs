@@ -1,4 +1,5 @@
-//! One direction of a reliable stream of bytes: TCP below a WebSocket, or SCTP's reliable mode. A loss is a delay.
+//! One direction of a reliable stream of bytes: TCP below a WebSocket, or SCTP's reliable mode. A lost segment is
+//! sent again, so a loss shows as a delay.
 
 use std::collections::VecDeque;
 
@@ -7,12 +8,12 @@ use samovar_wire::{Duration, Time};
 use super::Weather;
 use crate::dice::Dice;
 
-/// How long a fast retransmission takes beyond a round trip. It needs no time-out, because acks of later bytes reveal
-/// the loss.
+/// The time that a fast retransmission takes in addition to a round trip. The sender does not wait for a time-out,
+/// because acks of later bytes reveal the loss.
 const FAST: Duration = Duration::from_millis(20);
-/// How long a retransmission by time-out takes. The time doubles with each further loss.
+/// The time that a retransmission by time-out takes. It doubles with each further loss.
 const TIMEOUT: Duration = Duration::from_millis(250);
-/// The most losses in a row of one message.
+/// The most times in a row that one message is lost.
 const LOSSES_MAX: u32 = 6;
 /// A delay by losses that lasts this long is a *stall*. It usually takes three losses in a row.
 const STALL: Duration = Duration::from_millis(1_000);
@@ -24,7 +25,7 @@ pub(crate) struct Stream<M> {
     free_at: Time,
     /// When the last message arrives. Later messages arrive no earlier.
     last: Time,
-    /// The last stall, or the present one: when it begins and ends. Nothing arrives in between.
+    /// The last stall, or the present one: when it begins and ends. No message arrives in between.
     stall: (Time, Time),
     /// Messages that were sent while the path was cut.
     held: VecDeque<M>,
@@ -43,7 +44,7 @@ impl<M> Stream<M> {
         }
     }
 
-    /// When a message arrives that is sent now.
+    /// Returns the time at which a message that is sent now arrives.
     pub(crate) fn carry(&mut self, now: Time, bytes: usize, weather: &Weather, dice: &mut Dice) -> Time {
         self.free_at = self.free_at.max(now) + weather.serialisation(bytes);
         let usual = self.free_at + weather.delay(dice);
@@ -67,19 +68,19 @@ impl<M> Stream<M> {
         self.last
     }
 
-    /// How much of this span the last stall takes up.
+    /// Returns how much of this span the last stall covers.
     pub(crate) fn stalled(&self, from: Time, until: Time) -> Duration {
         let (first, last) = (self.stall.0.max(from), self.stall.1.min(until));
         if first < last { last.since(first) } else { Duration::ZERO }
     }
 
-    /// Keeps a message until the path carries something again.
+    /// Keeps a message until the path carries data again.
     pub(crate) fn hold(&mut self, message: M, bytes: usize) {
         self.held.push_back(message);
         self.held_bytes += bytes as u64;
     }
 
-    /// Whether messages are kept. What is sent now queues up behind them.
+    /// Whether messages are kept. New messages queue up behind them.
     pub(crate) fn is_holding(&self) -> bool {
         !self.held.is_empty()
     }
@@ -104,7 +105,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_stream_keeps_its_order_and_its_losses_are_delays() {
+    fn stream_keeps_its_order_and_losses_only_delay_it() {
         let fair = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.0);
         let lossy = Weather { loss: Loss::Random(0.05), ..fair };
         let delays = |weather: &Weather| -> Vec<u64> {
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_comes_out_as_it_went_in() {
+    fn held_messages_are_released_in_order() {
         let mut stream = Stream::new();
         (0..5).for_each(|n| stream.hold(n, 10));
         assert_eq!(stream.backlog(Time::ZERO, &Weather::fair()), 50);

@@ -9,7 +9,7 @@ use crate::dice::Dice;
 pub enum Loss {
     /// Each packet independently, with this probability.
     Random(f64),
-    /// In runs (Gilbert 1960, Elliott 1963): the path is good or bad, and changes with each packet.
+    /// In bursts (Gilbert 1960, Elliott 1963): the path is either good or bad, and may change with each packet.
     Bursts {
         /// The probability that a good path is bad for the next packet.
         begin: f64,
@@ -35,7 +35,7 @@ impl Loss {
         }
     }
 
-    /// Whether the next packet is lost. `is_bad` is the path's state, kept by the path.
+    /// Whether the next packet is lost. `is_bad` is the state of the path, which the caller keeps.
     pub(crate) fn strikes(&self, is_bad: &mut bool, dice: &mut Dice) -> bool {
         match *self {
             Self::Random(probability) => dice.chance(probability),
@@ -52,18 +52,19 @@ impl Loss {
 pub struct Weather {
     /// The shortest time that a packet is on its way.
     pub latency: Duration,
-    /// Added to the latency: the sum of two random spans below this, so this on average and twice this at most.
+    /// The mean of a random delay that is added to the latency. It is the sum of two random spans below this value,
+    /// so it is at most twice this value.
     pub jitter: Duration,
-    /// The probability that a packet is delayed by up to [`Weather::spike`] besides.
+    /// The probability that a packet has an extra delay of up to [`Weather::spike`].
     pub spikes: f64,
-    /// The longest such delay.
+    /// The longest extra delay of [`Weather::spikes`].
     pub spike: Duration,
     /// How packets are lost. On a stream a loss is a delay.
     pub loss: Loss,
     /// The probability that a packet arrives twice.
     pub duplication: f64,
-    /// The probability that a packet is held back by up to four times the latency, so that others overtake it. Where
-    /// jitter exceeds the time between two packets they overtake each other anyway.
+    /// The probability that a packet is held back by up to four times the latency, so that others overtake it. If the
+    /// jitter exceeds the time between two packets, packets overtake each other anyway.
     pub reordering: f64,
     /// Bytes per second; `None` for no limit.
     pub bandwidth: Option<u64>,
@@ -88,15 +89,16 @@ impl Weather {
         }
     }
 
-    /// A path with this mean round trip, this jitter around the mean in each direction, as `tc netem` counts it, and
-    /// this loss. Where the jitter exceeds half of the round trip, the mean round trip is twice the jitter instead.
+    /// A path with this mean round trip and this loss. The jitter is the greatest deviation from the mean in each
+    /// direction, as `tc netem` counts it. If the jitter exceeds half of the round trip, the mean round trip is twice
+    /// the jitter instead.
     #[must_use]
     pub const fn of(round_trip: Duration, jitter: Duration, loss: f64) -> Self {
         let latency = Duration::from_micros((round_trip.as_micros() / 2).saturating_sub(jitter.as_micros()));
         Self { latency, jitter, loss: Loss::Random(loss), ..Self::fair() }
     }
 
-    /// Rolls conditions that players have, from a good line to a bad train.
+    /// Rolls conditions that real players have, from a good line to a bad connection on a train.
     #[must_use]
     pub fn some(dice: &mut Dice) -> Self {
         let severity = dice.below(4);
@@ -118,7 +120,7 @@ impl Weather {
         }
     }
 
-    /// How long a packet that goes out now is on its way.
+    /// Rolls the time from the sending of a packet to its arrival.
     pub(crate) fn delay(&self, dice: &mut Dice) -> Duration {
         let mut delay = self.latency + dice.span(self.jitter) + dice.span(self.jitter);
         if dice.chance(self.spikes) {
@@ -136,7 +138,7 @@ impl Weather {
         Duration::from_micros(micros)
     }
 
-    /// How many bytes still wait when the path is busy until `free_at`.
+    /// The number of bytes that still wait if the path is busy until `free_at`.
     pub(crate) fn waiting(&self, now: Time, free_at: Time) -> u64 {
         self.bandwidth.map_or(0, |rate| free_at.since(now).as_micros().saturating_mul(rate) / 1_000_000)
     }

@@ -1,4 +1,4 @@
-//! Everything at once.
+//! Scenarios in which faults of all kinds strike at random.
 
 use samovar_wire::Duration;
 
@@ -37,7 +37,8 @@ pub(super) fn chaos(seed: u64) -> Plan {
     }
     plan.rules.orders = some_orders(&mut dice);
     if !plan.has_direct {
-        // Lockstep sends sixty packets a second to each member: too many for streams, which stall at each loss.
+        // Lockstep sends sixty packets a second to each member. That is too many for streams, which stall at each
+        // loss.
         plan.rules.orders.lockstep = None;
     }
     plan
@@ -55,7 +56,8 @@ pub(super) fn with_liars(seed: u64) -> Plan {
     plan
 }
 
-/// No fault but liars: all other members keep their seats, and the host its office.
+/// The only faults are liars, strangers and void tickets. All other members keep their seats, and the host its
+/// office.
 pub(super) fn liars(seed: u64) -> Plan {
     let (mut plan, mut dice) = some_plan(seed, 3 + seed % 6);
     for liar in 0..dice.range(1, liars_max(plan.players)) {
@@ -122,7 +124,8 @@ fn some_fault(dice: &mut Dice, players: usize) -> Fault {
     }
 }
 
-/// Rolls a fault of the kinds that were added later. They have dice of their own, so that old seeds kept their rolls.
+/// Rolls a fault of the kinds that were added later. These have their own dice, so that the rolls of old seeds did
+/// not change.
 fn some_rare_fault(dice: &mut Dice, players: usize) -> Fault {
     let who = someone(dice, players);
     let lasts = dice.millis(50, 7_000);

@@ -1,4 +1,4 @@
-//! Processes that end.
+//! Scenarios in which processes end.
 
 use super::{seconds, some_plan};
 use crate::fault::{Fault, Who};

@@ -1,5 +1,6 @@
-//! Measures standstills while paths come and go (docs/recovery.md, "When a path comes or goes"): 60 ms round trip
-//! directly and to the relay, so 120 ms through the relay, 10 ms of jitter, 5 % loss, 60 frames and updates a second.
+//! Scenarios that measure standstills while paths come and go (docs/recovery.md, "When a path comes or goes"). The
+//! round trip is 60 ms directly and to the relay, so it is 120 ms through the relay. There are 10 ms of jitter, 5 %
+//! loss, and 60 frames and updates a second.
 
 use samovar_wire::{Duration, Time};
 
@@ -9,7 +10,8 @@ use crate::network::Weather;
 use crate::plan::Plan;
 
 pub(super) fn calm(seed: u64) -> Plan {
-    // In one run of three somebody comes 3.5 s late, and its first half second goes by the relay.
+    // The measurement begins two seconds later than in the other scenarios. In one run of three a player comes 3.5 s
+    // late, and the relay carries its packets for the first half second.
     let late = seconds(2);
     let mut plan = plan(seed);
     plan.standstills_from = plan.standstills_from.map(|from| from + late);
@@ -21,7 +23,7 @@ pub(super) fn up(seed: u64) -> Plan {
     let mut plan = plan(seed);
     plan.strike(0, Fault::NoDirect { lasts: at(seed) });
     plan.standstills_at_rises = true;
-    // Members have tried direct paths in vain, and try them again after a pause.
+    // Members have tried direct paths in vain, and try again after a pause. The run is long enough for that.
     plan.lasts = seconds(14);
     plan
 }
@@ -59,7 +61,7 @@ fn cut(mut plan: Plan, direction: Direction) -> Plan {
     plan
 }
 
-/// Each seed strikes at another phase of frames and timers.
+/// The time of the fault. Each seed strikes at another phase of frames and timers.
 const fn at(seed: u64) -> Duration {
     Duration::from_millis(3_000 + seed * 7 % 500)
 }

@@ -1,4 +1,4 @@
-//! Players that come and go.
+//! Scenarios in which players come and go.
 
 use samovar_wire::Duration;
 

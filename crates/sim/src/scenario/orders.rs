@@ -1,4 +1,5 @@
-//! Ordered messages and lockstep games when the host, which keeps the order, ends, or when a player is slow.
+//! Scenarios with ordered messages and lockstep games, in which the host (which gives the order) ends, or a player is
+//! slow.
 
 use samovar_session::lockstep::LockstepConfig;
 use samovar_session::{Causality, Orders, TimeOrderConfig};
@@ -8,7 +9,7 @@ use crate::dice::Dice;
 use crate::fault::{Fault, Who};
 use crate::plan::Plan;
 
-/// All orders that messages can have.
+/// The rules with all orders that messages can have.
 const SPOKEN: Orders = Orders {
     causal: Some(Causality::Vector),
     total: true,
@@ -16,7 +17,7 @@ const SPOKEN: Orders = Orders {
     lockstep: None,
 };
 
-/// Rolls the orders of a run. Half of all runs send ordered messages; the others do not, so that sessions without the
+/// Rolls the orders of a run. Half of all runs send ordered messages. The others do not, so that sessions without the
 /// cost of orders are tested, too.
 pub(super) fn some_orders(dice: &mut Dice) -> Orders {
     match dice.below(8) {

@@ -1,4 +1,4 @@
-//! Networks that carry nothing, or carry packets in one direction only.
+//! Scenarios in which networks carry no packets, or carry them in one direction only.
 
 use samovar_wire::Duration;
 
@@ -11,7 +11,7 @@ pub(super) fn host_in_minority(seed: u64) -> Plan {
     let players = 3 + seed % 6;
     let (mut plan, mut dice) = some_plan(seed, players);
     let others = dice.below((players - 1) / 2) as usize;
-    // The relay is with the majority, with the host, or out of everybody's reach.
+    // The relay is on the majority's side, on the host's side, or out of reach of both.
     let relay = dice.chance(0.3);
     let lasts = dice.millis(500, 8_000);
     let at = dice.range(200, 1_000);
@@ -58,7 +58,7 @@ pub(super) fn few_miss_the_host(seed: u64) -> Plan {
         Fault::Cut { group, beyond, direction, lasts }
     };
     let at = dice.range(1_000, 2_000);
-    // Shorter than the silence after which a host removes a member.
+    // The cut is shorter than the silence after which a host removes a member.
     let lasts = dice.millis(300, 3_000);
     let direction = *dice
         .pick(&[Direction::In, Direction::In, Direction::Out, Direction::Both])
@@ -95,7 +95,7 @@ pub(super) fn flapping(seed: u64) -> Plan {
 pub(super) fn two_claims(seed: u64) -> Plan {
     let players = 4 + seed % 5;
     let (mut plan, mut dice) = some_plan(seed, players);
-    // Players with even numbers and players with odd numbers do not hear each other; the relay hears both.
+    // Players with even numbers and players with odd numbers do not hear each other. The relay hears all of them.
     let group = Group { who: Who::Players(0x5555_5555), relay: false };
     let lasts = dice.millis(1_500, 4_000);
     let at = dice.range(300, 800);
@@ -121,7 +121,7 @@ pub(super) fn sides_fork(seed: u64) -> Plan {
     let group = Group { who: Who::HostAnd(dice.below(players) as usize), relay: dice.chance(0.5) };
     plan.strike(at, Fault::Cut { group, beyond: Beyond::Rest, direction: Direction::Both, lasts });
     if dice.chance(0.5) {
-        // The relay is gone, so no witness tells which side was first.
+        // The relay is gone, so it cannot tell which side was first.
         plan.has_direct = true;
         plan.strike(at - dice.below(300), Fault::RelayCrash { lasts: dice.millis(1_000, 12_000) });
     }

@@ -1,4 +1,4 @@
-//! The ladder of paths: every rung fails at some moment, and comes back.
+//! Scenarios in which each kind of path fails at some moment, and comes back.
 
 use samovar_wire::Duration;
 
@@ -8,12 +8,13 @@ use crate::fault::{Beyond, Direction, Fault, Group, Who};
 use crate::network::Weather;
 use crate::plan::Plan;
 
-/// The longest usual silence of a running member. Silence is unusual after 60 ms at 60 packets a second, after 120 ms
-/// at 20. Then a complaint and its answer go through the relay, 60 ms each, and a frame passes.
+/// The longest usual silence of a running member. A member counts silence as unusual after 60 ms at 60 packets a
+/// second, and after 120 ms at 20. Then its complaint and the answer go through the relay, 60 ms each, and a frame
+/// passes.
 const HOLE_MAX: Duration = Duration::from_millis(350);
-/// The same just after a path opened, when its usual silence is not known yet. Silence then counts as unusual after 250
-/// ms on a path to a member, after 300 ms on one to the relay. Where both directions fail at once, the complaint of one
-/// end waits for the other's.
+/// The same just after a path opened, when the path's usual silence is not known yet. A member then counts silence as
+/// unusual after 250 ms on a path to another member, and after 300 ms on a path to the relay. If both directions fail
+/// at once, the complaint of one end waits for the complaint of the other.
 const FRESH_HOLE_MAX: Duration = Duration::from_millis(500);
 /// The longest usual silence of a member whose address changed.
 const MOVED_MAX: Duration = Duration::from_millis(4_000);
@@ -136,8 +137,8 @@ pub(super) fn relay_gone_while_relayed(seed: u64) -> Plan {
 fn fair_plan(seed: u64) -> (Plan, Dice) {
     let (mut plan, dice) = some_plan(seed, 2 + seed % 5);
     plan.direct = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.01);
-    // Streams lose nothing here. A loss on a stream delays everything behind it, and no path helps when the stream is
-    // the last one.
+    // Streams have no losses here. A loss on a stream delays everything behind it, and when the stream is the last
+    // path, no other path can help.
     plan.relay = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.0);
     plan.has_direct = true;
     plan.has_endpoint = !seed.is_multiple_of(3);

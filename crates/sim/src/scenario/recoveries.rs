@@ -1,5 +1,5 @@
-//! Measures recovery (docs/recovery.md, "Recovery times"): 60 ms round trip, 10 ms of jitter, 5 % loss, 60 frames and
-//! updates a second.
+//! Scenarios that measure recovery (docs/recovery.md, "Recovery times"): 60 ms round trip, 10 ms of jitter, 5 % loss,
+//! 60 frames and updates a second.
 
 use samovar_wire::Duration;
 
@@ -30,7 +30,7 @@ pub(super) fn hand_over(seed: u64) -> Plan {
     plan(seed, 5, Fault::HandOver)
 }
 
-/// Measures the gap that the weather alone causes in the time that a hand-over takes.
+/// Measures the standstill that the weather alone causes in the time that a hand-over takes.
 pub(super) fn nothing(seed: u64) -> Plan {
     plan(seed, 5, Fault::Watch { lasts: Duration::from_millis(220) })
 }
@@ -50,7 +50,7 @@ pub(super) fn weather(seed: u64) -> Plan {
     plan
 }
 
-/// The same over streams alone, where each loss is a silence of a quarter of a second.
+/// The same with streams as the only paths, where each loss is a silence of a quarter of a second.
 pub(super) fn weather_by_stream(seed: u64) -> Plan {
     Plan { has_direct: false, has_endpoint: false, ..weather(seed) }
 }
@@ -60,7 +60,7 @@ fn plan(seed: u64, players: usize, fault: Fault) -> Plan {
     (plan.frame_rate, plan.update_rate) = (60, 60);
     plan.direct = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.05);
     plan.relay = plan.direct;
-    // Each seed strikes at another phase of frames and timers, once electorates have grown.
+    // Each seed strikes at another phase of frames and timers. By this time the electorate has grown.
     plan.strike(3_000 + seed * 7 % 500, fault);
     plan.lasts = seconds(6);
     plan.is_single = true;

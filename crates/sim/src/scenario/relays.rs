@@ -1,4 +1,4 @@
-//! Relays that crash, freeze or stop, and hosts that go meanwhile.
+//! Scenarios in which the relay crashes, freezes or stops, and hosts go meanwhile.
 
 use samovar_session::lockstep::LockstepConfig;
 use samovar_wire::Duration;
@@ -55,7 +55,7 @@ pub(super) fn host_hesitates(seed: u64) -> Plan {
     let mut at = 1_500;
     for _ in 0..dice.range(1, 4) {
         at += dice.range(0, 1_000);
-        // About the time that members need to miss a host and to agree on that.
+        // About the time that members need to miss a host and to agree that they do.
         let lasts = dice.millis(80, 600);
         let group = Group { who: Who::Host, relay: false };
         let fault = match dice.below(3) {

@@ -1,4 +1,4 @@
-//! Hosts that are alive and do not run, or whose games stand still.
+//! Scenarios with hosts that are alive but do not run, or whose games stand still.
 
 use samovar_wire::Duration;
 
@@ -32,7 +32,8 @@ pub(super) fn sleeping_host_wakes(seed: u64) -> Plan {
     plan.lasts = lasts + seconds(4);
     plan.is_single = true;
     if dice.chance(0.3) {
-        // Without the relay no stream keeps for the host what it missed.
+        // A stream from the relay keeps the messages that a sleeping host misses. Without the relay the host never
+        // gets them.
         plan.has_direct = true;
         plan.strike(100, Fault::RelayCrash { lasts: lasts + seconds(3) });
         plan.is_single = false;
@@ -65,7 +66,7 @@ pub(super) fn game_stands_still(seed: u64) -> Plan {
     }
     plan.strike(at, Fault::StandStill { who: Who::Host, lasts });
     match dice.below(5) {
-        // The host crashes before its hand-over, during it, or when another member hosts.
+        // The host crashes before its hand-over, during it, or when another member hosts already.
         0 => plan.strike(at + dice.below(4_000), Fault::Crash { who: Who::Host, back: Some(seconds(1)) }),
         1 => plan.strike(
             at + dice.below(3_000),

@@ -1,5 +1,6 @@
-//! Inputs that must not be lost (docs/recovery.md, promise 7). Each member submits numbers, and the host ticks them off
-//! on a *tally* for each member. In the end every input that was reported as accepted must be ticked off.
+//! Inputs that must not be lost (docs/recovery.md, promise 7). Each member submits numbers, and the host ticks them
+//! off on a *tally*: an object for each member. In the end every input that a session reported as accepted must be
+//! ticked off.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,14 +13,14 @@ use crate::promise::{Broken, Promise};
 
 /// The kind of a tally: the object that says which inputs of one member took effect.
 pub(super) const TALLY: Kind = Kind(4);
-/// Tallies go to each new host, also from a host that handed over and stays.
+/// Each new host becomes the owner of the tallies, also if the old host handed over and stays.
 const TRAITS: Traits = Traits { with_host: true, ..Traits::of(TALLY) };
 /// How often a member submits something.
 const SUBMIT_EVERY: Duration = Duration::from_millis(400);
 /// How often a host destroys the tallies of members that are gone.
 const SWEEP_EVERY: Duration = Duration::from_millis(1_000);
-/// How long a member must be gone before its tally is destroyed. A member whose admission was lost with a host comes
-/// back as the same peer.
+/// How long a member must be gone before its tally is destroyed. It may come back as the same peer, if its admission
+/// was lost with a host.
 const GONE_AFTER: Duration = Duration::from_millis(15_000);
 
 /// The content of a tally.
@@ -30,7 +31,8 @@ struct Tally {
     number: u64,
     /// The member's own count of it.
     count: u32,
-    /// Which of those before it took effect: bit 0 for the one before, and so on.
+    /// Which of the 32 inputs before it took effect. Bit 0 stands for the input just before, bit 1 for the one before
+    /// that, and so on.
     before: u32,
 }
 
@@ -50,7 +52,7 @@ impl Tally {
         }
     }
 
-    /// Lets an input take effect; whether it had not before.
+    /// Lets an input take effect. Returns false if this input, or a later one, took effect before.
     fn tick_off(&mut self, number: u64, count: u32) -> bool {
         if number <= self.number {
             return false;
@@ -65,7 +67,7 @@ impl Tally {
         true
     }
 
-    /// Whether an input took effect. An input that is too old to tell counts as if it did.
+    /// Whether an input took effect. An input counts as done if it is older than the tally remembers.
     const fn has(&self, count: u32) -> bool {
         if count > self.count {
             return false;
@@ -101,9 +103,9 @@ struct Part {
     submit_at: Time,
     sweep_at: Time,
     count: u32,
-    /// Members with a tally that the view does not name, and since when.
+    /// Members that have a tally and are not in the view, with the time since which they are not.
     gone: BTreeMap<u32, Time>,
-    /// The inputs that were submitted: the session's number and the member's own count of each.
+    /// The submitted inputs: the session's number of each, and the member's own count of it.
     submitted: BTreeMap<u64, u32>,
     waiting: VecDeque<Input>,
 }
@@ -111,15 +113,15 @@ struct Part {
 /// All inputs of a world.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
-    /// More than one thing may fail at a time, so that accepted inputs may be lost.
+    /// Whether more than one thing may fail at a time, so that accepted inputs may be lost.
     pub(super) may_lose: bool,
     parts: BTreeMap<ProcessId, Part>,
-    /// The inputs that each member was told are accepted, by the session's numbers; without those that it was later
-    /// told others may lack.
+    /// For each member, the inputs that its session reported as accepted, by the session's numbers. Inputs that
+    /// others may lack, by a later report, are taken out.
     accepted: BTreeMap<PeerId, BTreeMap<u64, u32>>,
     /// The terms that began because a host was lost or left.
     lost: BTreeSet<Term>,
-    /// Members whose tally a host has destroyed.
+    /// The members whose tallies a host has destroyed.
     swept: BTreeSet<u32>,
     state: State,
 }
@@ -238,7 +240,7 @@ impl Inputs {
 
     /// Checks that every accepted input took effect, also those of members that are gone.
     pub(super) fn look_settled(&self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
-        // Bad weather alone may cost a host its office. A further lost host is then a second failure.
+        // Bad weather alone may cost a host its office. The loss of another host is then a second failure.
         let may_lose = self.may_lose || self.lost.len() > 1;
         let Some((_, session)) = members.first().filter(|_| !may_lose) else { return Ok(()) };
         for (submitter, accepted) in self.accepted.iter().filter(|(peer, _)| !self.swept.contains(&peer.0)) {
@@ -265,7 +267,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_tally_knows_what_was_left_out() {
+    fn tally_knows_which_inputs_were_left_out() {
         let mut tally = Tally { member: 7, number: 100, count: 0, before: 0 };
         for (number, count) in [(101, 1), (103, 3), (104, 4), (110, 10)] {
             assert!(tally.tick_off(number, count));

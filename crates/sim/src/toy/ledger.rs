@@ -1,4 +1,5 @@
-//! Records what was written and sent, and checks what others see of it (docs/recovery.md, promises 3 and 5).
+//! Records the values that members write and the messages that they send, and checks what others see of them
+//! (docs/recovery.md, promises 3 and 5).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +19,8 @@ struct Shown {
     count: i32,
 }
 
-/// The messages of one peer to another during one membership. A peer that hears that a member left, and then that it
-/// joined again, begins a new episode. Messages under way are lost with the old membership, and both peers know that.
+/// The messages of one peer to another during one membership. When a peer hears that a member left and then joined
+/// again, it begins a new episode. Messages under way are lost with the old membership, and both peers know that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Talk {
     episode: u32,
@@ -40,11 +41,11 @@ impl Talk {
 /// The record of a world.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// The highest count that a writer has written of an object.
+    /// For each object and writer, the highest count that was written.
     written: BTreeMap<(ObjectId, PeerId), i32>,
     /// The last value of each object at each process, also of objects that are gone.
     shown: BTreeMap<(ProcessId, PeerId), SortedMap<ObjectId, Shown>>,
-    /// Messages from one peer to another: sent, and heard.
+    /// The messages that one peer sent another, and those that the other heard.
     sent: BTreeMap<(PeerId, PeerId), Talk>,
     heard: BTreeMap<(PeerId, PeerId), Talk>,
     complaint: Option<Broken>,
@@ -57,7 +58,7 @@ impl Ledger {
         *highest = count.max(*highest);
     }
 
-    /// Stops judging what this peer writes.
+    /// Stops checking the values that this peer writes.
     pub(super) fn distrust(&mut self, peer: PeerId) {
         self.liars.insert(peer);
     }
@@ -112,7 +113,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks that all messages between members have arrived, when they should have.
+    /// Checks that all messages between present members have arrived.
     pub(super) fn look_settled(&self, members: &[PeerId]) -> Result<(), Broken> {
         for (&(from, to), &sent) in &self.sent {
             if members.contains(&from) && members.contains(&to) {
@@ -140,7 +141,7 @@ fn see(
     }
     let shown = Shown { stamp, writer, count };
     let before = all.insert(id, shown);
-    // A value that has not changed was checked before.
+    // An unchanged value was checked before.
     if before == Some(shown) {
         return Ok(());
     }

@@ -1,6 +1,6 @@
-//! Messages in each order that the rules name (docs/recovery.md, promise 6). The checker records what precedes a
-//! message where it is sent, and checks that where it is delivered. It uses the definitions of the orders, and nothing
-//! that the orders themselves know.
+//! Messages in each order that the rules name (docs/recovery.md, promise 6). When a member sends a message, the
+//! checker records which messages precede it. When a message is delivered, the checker tests it against that record.
+//! It uses only the definitions of the orders, and none of the data that the implementations keep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use samovar_wire::{Duration, PeerId, Time};
 use crate::game::Turn;
 use crate::promise::{Broken, Promise};
 
-/// How often a member sends a message, in one order or another.
+/// How often a member sends a message, in an order that the dice choose.
 const SAY_EVERY: Duration = Duration::from_millis(150);
 
 /// An order of messages.
@@ -37,23 +37,24 @@ impl Order {
 /// A number of messages for each sender.
 type Clock = BTreeMap<PeerId, u32>;
 
-/// The messages that one member sent and was delivered in one order.
+/// The messages that one member sent, and those that were delivered to it, in one order.
 #[derive(Debug, Default)]
 struct Diary {
     said: u32,
-    /// The last message delivered here of each sender. In causal order also the member's own.
+    /// The last message of each sender that was delivered here. In causal order this includes the member's own.
     clock: Clock,
-    /// The last message of each sender that precedes one delivered here. None up to it may come any more.
+    /// For each sender, the last message that precedes a message delivered here. Neither it nor an earlier one may
+    /// still be delivered.
     before: Clock,
-    /// Each message's place among all that were delivered here.
+    /// The position of each message among all that were delivered here.
     places: BTreeMap<(PeerId, u32), u32>,
-    /// For each other member, the place there of the last message that was delivered at both.
+    /// For each other member, the position there of the last message that was delivered at both.
     shared: BTreeMap<PeerId, u32>,
-    /// The time stamp and the sender of the last message.
+    /// The time stamp and the sender of the last delivered message.
     last: Option<(Time, PeerId)>,
-    /// All messages delivered here of each sender, late ones included.
+    /// All messages of each sender that were delivered here, and those that were reported as late.
     heard: BTreeMap<PeerId, BTreeSet<u32>>,
-    /// For each other member, the first message of this one that must reach it.
+    /// For each other member, the first message of this member that must reach it.
     owes: Clock,
 }
 
@@ -61,7 +62,7 @@ struct Diary {
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     diaries: BTreeMap<(Order, PeerId), Diary>,
-    /// For each causal message, what its sender had sent and been delivered before.
+    /// For each causal message, the messages that its sender had sent or been delivered before.
     stamps: BTreeMap<(PeerId, u32), Clock>,
     say_at: BTreeMap<PeerId, Time>,
     complaint: Option<Broken>,
@@ -75,7 +76,7 @@ impl Orders {
         self.diaries.entry((order, me)).or_default()
     }
 
-    /// Sends a message now and then.
+    /// Sends a message every 150 ms.
     pub(super) fn tick(&mut self, turn: &mut Turn<'_>) {
         let (me, now) = (turn.session.me(), turn.now);
         let due = self.say_at.entry(me).or_insert(now);
@@ -118,7 +119,8 @@ impl Orders {
                 let number = <[u8; 4]>::try_from(&bytes[..]).map(u32::from_le_bytes).unwrap_or_default();
                 self.diary(Order::Timestamp, me).heard.entry(*from).or_default().insert(number);
             }
-            // Messages from now on must reach the new member, too. Messages under way may be lost with its link.
+            // Messages from now on must reach the new member, too. Messages under way may be lost with the new
+            // member's old link.
             Event::MemberJoined { member, .. } => {
                 for order in ORDERS {
                     let diary = self.diary(order, me);
@@ -134,7 +136,7 @@ impl Orders {
         }
     }
 
-    /// The others went on without a member: messages to it, and by it, may be lost.
+    /// Notes that the others went on without a member. Messages to it and from it may be lost.
     fn forgive(&mut self, order: Order, member: PeerId) {
         for ((_, from), diary) in self.diaries.iter_mut().filter(|((of, _), _)| *of == order) {
             let next = diary.said + 1;
@@ -187,7 +189,8 @@ impl Orders {
         if order == Order::Causal {
             return Ok(());
         }
-        // The message was delivered at both members. It must come behind all that were delivered at both before.
+        // The message was delivered at this member and at another. At both it must come after all that were delivered
+        // at both before.
         for (other, there) in others {
             let shared = diary.shared.insert(other, there);
             if let Some(shared) = shared.filter(|shared| *shared > there) {
@@ -201,14 +204,15 @@ impl Orders {
         Ok(())
     }
 
-    /// The first violation that was found at a delivery.
+    /// Returns the first violation that was found at a delivery.
     pub(super) fn take_complaint(&mut self) -> Result<(), Broken> {
         self.complaint.take().map_or(Ok(()), Err)
     }
 
     /// Checks that every member was delivered all messages that must reach it.
     pub(super) fn look_settled(&self, members: &[PeerId]) -> Result<(), Broken> {
-        // The last messages delivered at a member that is gone may have another place at the members that went on.
+        // The order is judged only among present members. A member that is gone may have delivered its last messages
+        // in another order.
         let are_there =
             |(one, other, _): &&(PeerId, PeerId, String)| members.contains(one) && members.contains(other);
         if let Some((.., what)) = self.quarrels.iter().find(are_there) {
@@ -216,7 +220,7 @@ impl Orders {
         }
         for ((order, from), diary) in &self.diaries {
             if !members.contains(from) {
-                // Time-stamp order waits for no member, and does not deliver a message that is too old.
+                // Time-stamp order is exempt: it waits for no member, and does not deliver a message that is too old.
                 if *order != Order::Timestamp {
                     self.look_alike(*order, *from, diary, members)?;
                 }
@@ -236,8 +240,8 @@ impl Orders {
         Ok(())
     }
 
-    /// PROTOCOL §4.13: of a member that is gone the same messages were delivered at all members that were there, and at
-    /// those that came later what it sent since.
+    /// PROTOCOL §4.13. If a member is gone, all members that were there must have the same messages from it. A member
+    /// that came later must have those that were sent since it came.
     fn look_alike(
         &self,
         order: Order,
@@ -268,7 +272,7 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    /// Peer 1 sent two messages and is gone; both were delivered at peer 2, the first at peer 3.
+    /// Peer 1 sent two messages and is gone. Both were delivered at peer 2, and the first one at peer 3.
     fn told(order: Order) -> Orders {
         let [gone, one, other] = [1, 2, 3].map(PeerId);
         let mut orders = Orders::default();
@@ -282,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_gone_has_told_all_who_were_there_the_same() {
+    fn members_must_have_the_same_messages_of_a_lost_member() {
         let members = [PeerId(2), PeerId(3)];
         for order in [Order::Causal, Order::Total] {
             let broken = told(order).look_settled(&members).unwrap_err();

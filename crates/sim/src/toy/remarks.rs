@@ -1,5 +1,5 @@
-//! Remarks: messages that may be lost. None comes twice, on a sequenced channel none comes behind a newer one, and in
-//! the end every member hears every other.
+//! Remarks: messages that may be lost. No remark may arrive twice. On a sequenced lane no remark may arrive after a
+//! newer one. In the end every member must hear every other.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::promise::{Broken, Promise};
 /// How often a member makes a remark.
 const SAY_EVERY: Duration = Duration::from_millis(250);
 const LANES: [Lane; 3] = [Lane::Unreliable, Lane::Sequenced(0), Lane::Sequenced(3)];
-/// The most bytes of a remark behind its count and its receiver.
+/// The most bytes of padding after a remark's count and receiver.
 const PADDING_MAX: u64 = 40;
 /// The receiver of a remark that is for all members.
 const ALL: PeerId = PeerId(0);
@@ -21,12 +21,13 @@ const ALL: PeerId = PeerId(0);
 #[derive(Clone, Copy, Debug, Default)]
 struct Heard {
     newest: u64,
-    /// Which of those before the newest it has heard, too: bit 0 for the one before, and so on.
+    /// Which of the 64 remarks before the newest it has heard. Bit 0 stands for the remark just before, bit 1 for the
+    /// one before that, and so on.
     before: u64,
 }
 
 impl Heard {
-    /// Notes a remark; whether it is new. A remark that is too old to tell counts as new.
+    /// Notes a remark. Returns whether it is new. A remark that is older than the record remembers counts as new.
     fn note(&mut self, count: u64) -> bool {
         if count > self.newest {
             let step = count - self.newest;
@@ -46,10 +47,10 @@ impl Heard {
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
     say_at: SortedMap<ProcessId, Time>,
-    /// How many remarks each member has made by each lane, and how many of them before changes stopped.
+    /// The number of remarks that each member has made by each lane, in all and before changes stopped.
     made: BTreeMap<(PeerId, Lane), u64>,
     made_before_rest: BTreeMap<(PeerId, Lane), u64>,
-    /// By the member that made them, the member that heard them, and the lane.
+    /// The remarks that were heard, by the member that made them, the member that heard them, and the lane.
     heard: BTreeMap<(PeerId, PeerId, Lane), Heard>,
     complaint: Option<Broken>,
 }
@@ -70,7 +71,8 @@ impl Remarks {
         let (mut target, mut to) = (Target::All, ALL);
         let mut lane = LANES[turn.dice.below(LANES.len() as u64) as usize];
         if turn.resting {
-            // By each lane in turn, and to all members: a member that hears nothing is no accident then.
+            // Members now take the lanes in turn and send to all, so that only a fault can keep a member from
+            // hearing.
             let made: u64 = LANES.iter().filter_map(|&lane| self.made.get(&(me, lane))).sum();
             lane = LANES[made as usize % LANES.len()];
         } else if let Some(&peer) = turn.dice.pick(&others).filter(|_| turn.dice.chance(0.5)) {
@@ -81,7 +83,7 @@ impl Remarks {
         let mut message = made.to_le_bytes().to_vec();
         message.extend_from_slice(&to.0.to_le_bytes());
         message.resize(message.len() + turn.dice.below(PADDING_MAX + 1) as usize, 0xa5);
-        // A message for all that does not fit may have gone to some members.
+        // The result is ignored. A message for all that does not fit may still have gone to some members.
         let _ = turn.session.send(target, lane, &message);
     }
 
@@ -119,7 +121,7 @@ impl Remarks {
         self.complaint.take().map_or(Ok(()), Err)
     }
 
-    /// Checks that every member has heard every other by every lane since changes stopped.
+    /// Checks that every member has heard every other on every lane since changes stopped.
     pub(super) fn look_settled(&self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
         let ids = || members.iter().map(|(_, session)| session.me());
         for (from, me) in ids().flat_map(|from| ids().map(move |me| (from, me))).filter(|(a, b)| a != b) {

@@ -1,4 +1,5 @@
-//! A game in lockstep. Its state is a hash of all inputs that stepped it, and all members must have the same states.
+//! A game in lockstep. Its state is a hash of all inputs that it was stepped by, and all members must have the same
+//! states.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::promise::{Broken, Promise};
 
 /// The number of states that are kept to be compared.
 const PAST: u64 = 255;
-/// How many frames members may be apart in the end.
+/// The most frames that members may be apart in the end.
 const APART: u64 = 90;
 
 #[derive(Debug, Default)]
@@ -79,14 +80,14 @@ impl Steps {
             }
         }
         while let Some(event) = lockstep.poll_event() {
-            // All members that had a state are gone, so the host's state is as good as any.
+            // All members that had a state are gone, so the game goes on from the host's state.
             if event == samovar_session::lockstep::Event::NoState {
                 lockstep.begin_anew();
             }
         }
     }
 
-    /// Checks that all members go on, close together, and are in the same states.
+    /// Checks that all members go on, are close together, and have the same states.
     pub(super) fn look_settled(&mut self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
         if members.iter().any(|(_, session)| session.rules().orders.lockstep.is_none()) {
             return Ok(());

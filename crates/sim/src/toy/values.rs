@@ -1,4 +1,4 @@
-//! The values of the toy's objects: functions of their writer and a count.
+//! The values of the toy's objects. Each is a function of its writer and a count.
 
 use samovar_session::objects::{Coding, Motion, Schema, SchemaBuilder, State};
 use samovar_wire::{Kind, PeerId};
@@ -20,7 +20,7 @@ pub(super) fn schema(kind: Kind) -> Schema {
     builder.build(kind)
 }
 
-/// The numbers of a writer's value of this count.
+/// The numbers of the value that a writer writes at this count.
 pub(super) fn value(writer: PeerId, count: i32) -> [i32; 6] {
     let shift = (writer.0 % 64) as i32;
     let (x, vx) = wave(count.wrapping_add(shift));

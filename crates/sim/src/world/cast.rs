@@ -15,25 +15,25 @@ use crate::network::Place;
 pub(super) struct Player {
     pub(super) process: Option<ProcessId>,
     pub(super) ticket: Option<Ticket>,
-    /// The ticket before that, which must open nothing.
+    /// The ticket before the present one. It must not open a seat any more.
     pub(super) old_ticket: Option<Ticket>,
-    /// The player does not come back.
+    /// Whether the player left for good.
     pub(super) is_gone: bool,
-    /// Its peer's messages reach no host, so it never becomes a member.
+    /// Whether it is a stranger. The world drops its peer's messages to other peers, so it never becomes a member.
     pub(super) is_stranger: bool,
-    /// The start of a process is queued.
+    /// Whether the start of a process is queued.
     pub(super) is_starting: bool,
-    /// The next process founds the game, because the relay knows none under this code.
+    /// Whether the next process founds the game, because the relay knows no game under this code.
     pub(super) founds: bool,
-    /// The state that its page kept for a reload; `seat` is where it sat then.
+    /// The state that its page kept for a reload. `seat` is the seat that it had then.
     pub(super) kept: Option<(PeerPass, Kept)>,
     pub(super) seat: Option<SeatId>,
-    /// The seat that it has kept since the beginning, by its tickets alone. `None` once a process ended before its
-    /// ticket was confirmed.
+    /// The seat that it has had since the beginning, which its tickets must keep. `None` if a process ended before
+    /// its ticket was confirmed.
     pub(super) first_seat: Option<SeatId>,
     /// When it was evicted; `None` once it is a member again.
     pub(super) removed_at: Option<Time>,
-    /// Until when it lies.
+    /// The time until which it lies.
     pub(super) lies_until: Time,
 }
 
@@ -51,11 +51,11 @@ impl Cast {
         Place::Player(self.processes[id].player)
     }
 
-    /// The process that runs as a peer.
+    /// The process whose peer has this id.
     pub(super) fn process_of(&self, peer: PeerId) -> Option<ProcessId> {
         let is = |process: &Process| match process.peer.as_deref() {
             Some(p) => p.session().is_some_and(|session| session.me() == peer),
-            // A process has no peer here during its own turn.
+            // While a process's driver runs, its peer is not in `process.peer`.
             None => process.state != State::Ended && process.known_as == Some(peer),
         };
         self.processes.iter().position(is)
@@ -80,7 +80,7 @@ impl Cast {
         newest.and_then(|(_, session)| session.view().backup())
     }
 
-    /// The process that this one goes on as; itself if there is none.
+    /// The process as which this one goes on; this one itself if it did not get a new peer id.
     pub(super) fn heir_of(&self, mut id: ProcessId) -> ProcessId {
         while let Some(heir) = self.processes[id].heir {
             id = heir;

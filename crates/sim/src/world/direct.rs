@@ -1,4 +1,5 @@
-//! Direct connections: descriptions that travel by the relay, channels that open or fail, packets that are lost.
+//! Direct connections. Their descriptions travel by the relay, their channels open or fail, and their packets may be
+//! lost.
 
 use samovar_directory::ConnId;
 use samovar_wire::{Duration, Mode, PeerId, Time};
@@ -9,7 +10,7 @@ use crate::dice::Dice;
 use crate::game::{Game, ProcessId};
 use crate::network::{Pipe, Place, Stream, Weather};
 
-/// How long an attempt lasts that finds no way.
+/// How long an attempt lasts if the two ends do not reach each other.
 const ATTEMPT_LASTS: Duration = Duration::from_millis(15_000);
 /// How long a browser takes to notice that the other end is gone.
 pub(super) const CONSENT_LASTS: Duration = Duration::from_millis(20_000);
@@ -19,19 +20,19 @@ pub(super) const CONSENT_LASTS: Duration = Duration::from_millis(20_000);
 pub(super) struct Channel {
     /// The peer at the other end, as this end was told.
     pub(super) peer: PeerId,
-    /// The other end, once it is known, if it is a process's.
+    /// The other end, if it is known and belongs to a process.
     pub(super) other: Option<(ProcessId, u32)>,
-    /// The other end, once it is known, if it is the relay's.
+    /// The other end, if it is known and belongs to the relay.
     pub(super) relay_path: Option<ConnId>,
     is_open: bool,
-    /// The address of one end has changed: nothing gets through any more.
+    /// Whether the address of one end has changed, so that no packet gets through any more.
     pub(super) is_dead: bool,
     pipe: Pipe,
     pub(super) bulk: Stream<Vec<u8>>,
 }
 
 impl Channel {
-    /// When a message that is sent now arrives: once, twice or not at all.
+    /// Returns the times at which a message that is sent now arrives: once, twice or not at all.
     pub(super) fn carry(
         &mut self,
         now: Time,
@@ -52,7 +53,7 @@ impl<G: Game> World<G> {
         self.net.weather(from, self.plan.direct)
     }
 
-    /// Lets a driver make an offer, or an answer to one.
+    /// Lets a driver make an offer, or the answer to `offer`.
     pub(super) fn describe(&mut self, id: ProcessId, peer: PeerId, attempt: u32, offer: Option<&str>) {
         let other = offer.and_then(parse);
         let channel = Channel {
@@ -81,7 +82,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Takes an answer: both ends know each other now, and try to reach each other.
+    /// Takes an answer. Both ends know each other now, and try to reach each other.
     pub(super) fn connect(&mut self, id: ProcessId, peer: PeerId, attempt: u32, answer: &str) {
         if let Some(conn) = Self::relay_path_named(answer) {
             if let Some(channel) = self.cast.processes[id].channels.get_mut(&attempt) {
@@ -159,7 +160,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Closes a driver's end of a connection. The other end hears of it soon, unless that is lost.
+    /// Closes a driver's end of a connection. The other end hears of it soon, or only after [`CONSENT_LASTS`] if the
+    /// notice is lost.
     pub(super) fn close_direct(&mut self, id: ProcessId, attempt: u32) {
         let Some(channel) = self.cast.processes[id].channels.remove(&attempt) else { return };
         if let Some(conn) = channel.relay_path {
@@ -177,7 +179,7 @@ impl<G: Game> World<G> {
         self.queue.push(self.now + after, Event::DirectClosed { process, attempt });
     }
 
-    /// Leaves the channels of a process that ended without closing them. Their other ends notice later.
+    /// Gives up the channels of a process that ended without closing them. Their other ends notice later.
     pub(super) fn abandon_channels(&mut self, id: ProcessId) {
         let channels = std::mem::take(&mut self.cast.processes[id].channels);
         for (process, attempt) in channels.values().filter_map(|channel| channel.other) {

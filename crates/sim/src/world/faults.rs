@@ -13,7 +13,7 @@ use crate::network::{Place, Side};
 /// How long a reload of a page takes; up to 300 ms are added.
 const RELOAD_TAKES: Duration = Duration::from_millis(100);
 
-/// A fault that is over.
+/// The end of a fault.
 #[derive(Clone, Debug)]
 pub(crate) enum Ending {
     /// These processes run again.
@@ -22,7 +22,7 @@ pub(crate) enum Ending {
     Show(Vec<ProcessId>),
     /// These games make steps again.
     Step(Vec<ProcessId>),
-    /// The relay that announced its stop stops, for this long.
+    /// The relay stops for this long, as it announced before.
     RelayStops(Duration),
     /// The frozen relay runs again.
     RelayResumes,
@@ -32,7 +32,7 @@ pub(crate) enum Ending {
     Disk,
     /// A cut is mended.
     Mend(Side, Side),
-    /// A path that flaps is cut or mended again, as often as `left` says.
+    /// Paths that flap are cut or mended again. `left` is the number of changes that follow.
     Flap { side: Side, rest: Side, is_cut: bool, left: u32, period: Duration },
     /// The storm is over.
     Calm,
@@ -55,7 +55,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Carries out a fault; whether it struck anything.
+    /// Carries out a fault. Returns whether it struck anything.
     fn apply(&mut self, fault: Fault) -> bool {
         match fault {
             Fault::Join => {
@@ -277,7 +277,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Strikes each of these processes; whether it struck any.
+    /// Strikes each of these processes. Returns whether it struck any.
     fn each(&mut self, who: Who, mut strike: impl FnMut(&mut Self, ProcessId) -> bool) -> bool {
         self.processes_of(who).into_iter().filter(|&id| strike(self, id)).count() > 0
     }
@@ -327,7 +327,7 @@ impl<G: Game> World<G> {
         true
     }
 
-    /// Lets a page keep what its session can be founded anew from, and its seat.
+    /// Lets a page keep its seat, and the data from which its session can be founded anew.
     fn keep_table(&mut self, id: ProcessId) {
         let process = &self.cast.processes[id];
         let now = process.clock.local(self.now);
@@ -356,8 +356,8 @@ impl<G: Game> World<G> {
         self.reload_later(number, RELOAD_TAKES);
     }
 
-    /// Ends a cut in one direction. What streams have held back arrives then, and its receiver cannot tell when it was
-    /// sent. So a host that was alone hears others once more.
+    /// Ends a cut in one direction. Messages that streams held back arrive then, and their receiver cannot tell when
+    /// they were sent. So a host that was alone counts as having heard others again.
     fn mend(&mut self, from: Side, to: Side) {
         self.net.cuts.mend(from, to);
         for (id, process) in self.cast.processes.iter().enumerate() {
@@ -381,8 +381,8 @@ impl<G: Game> World<G> {
         true
     }
 
-    /// Whether another member that runs is left when this process goes; without one there is no session to judge. Also
-    /// notes that the session may end when the members left are all on a side of a partition with a lower term.
+    /// Whether another running member is left when this process goes. Without one there is no session to judge. Also
+    /// notes that the session may end, if all members left are on a side of a partition with a lower term.
     pub(super) fn can_spare(&mut self, id: ProcessId) -> bool {
         let members = self.cast.members();
         let others =
@@ -453,7 +453,7 @@ impl<G: Game> World<G> {
             return;
         }
         process.still -= 1;
-        // Frames that were missed are not made up for.
+        // Missed frames are skipped, and not made up for.
         process.next_frame = process.next_frame.max(process.clock.local(self.now));
         self.disturb(id, "makes steps again");
         if self.cast.processes[id].is_awake() {
@@ -485,13 +485,13 @@ impl<G: Game> World<G> {
         self.turn(id);
     }
 
-    /// A new player joins with the ticket that a player had before its present one.
+    /// Lets a new player join with the ticket that a player had before its present one.
     fn replay_ticket(&mut self, id: ProcessId) -> bool {
         let victim = self.cast.processes[id].player;
         self.cast.players[victim].old_ticket.is_some_and(|old| self.show_ticket(id, old))
     }
 
-    /// A new player joins with the hash of a player's ticket as its ticket.
+    /// Lets a new player join with the hash of a player's ticket as its ticket.
     fn forge_ticket(&mut self, id: ProcessId) -> bool {
         let session = self.cast.processes[id].peer.as_ref().and_then(|peer| peer.session());
         let forged = session.and_then(|session| {
@@ -501,7 +501,7 @@ impl<G: Game> World<G> {
         forged.is_some_and(|forged| self.show_ticket(id, forged))
     }
 
-    /// A new player joins with a ticket that must not open a player's seat.
+    /// Lets a new player join with a ticket that must not open a player's seat.
     fn show_ticket(&mut self, id: ProcessId, ticket: Ticket) -> bool {
         let session = self.cast.processes[id].peer.as_ref().and_then(|peer| peer.session());
         let seat = session.and_then(|session| {
@@ -548,7 +548,7 @@ impl<G: Game> World<G> {
         Side { players, relay: group.relay }
     }
 
-    /// All other places. Players that join later are among them.
+    /// All places that are not on this side. Players that join later are among them.
     const fn rest(&self, side: Side) -> Side {
         side.rest(64)
     }

@@ -1,4 +1,5 @@
-//! Calls the checkers: after each turn for what changed, ten times a second for everything.
+//! Calls the checkers. Some check a process each time that its driver has run, others check all processes ten times a
+//! second.
 
 use samovar_peer::{Path, Peer};
 use samovar_session::{EndReason, Event, Session};
@@ -11,7 +12,8 @@ use crate::game::{Game, ProcessId};
 use crate::network::Place;
 use crate::promise::{Broken, Promise};
 
-/// A silence of this many times the usual one is no bad luck with losses: a peer did not give up a failed path.
+/// Losses alone do not explain a silence of more than this many times the usual one. A peer then failed to give up a
+/// dead path.
 const SILENCE_FACTOR_MAX: u64 = 4;
 /// A host is healthy when no fault has touched it or its paths for this long.
 const HEALTHY_AFTER: Duration = Duration::from_millis(10_000);
@@ -19,13 +21,13 @@ const HEALTHY_AFTER: Duration = Duration::from_millis(10_000);
 const CALM_AFTER: Duration = Duration::from_millis(3_000);
 /// The memory that a peer may hold beside its links and objects, in bytes of its `Debug` output.
 const MEMORY_BASE: usize = 600_000;
-/// The memory that it may hold for each link.
+/// The memory that a peer may hold for each link.
 const MEMORY_PER_LINK: usize = 400_000;
-/// The memory that it may hold for each object and link.
+/// The memory that a peer may hold for each pair of an object and a link.
 const MEMORY_PER_OBJECT: usize = 20_000;
 
 impl<G: Game> World<G> {
-    /// Runs the checks that follow each turn of a process.
+    /// Runs the checks that follow each run of a process's driver.
     pub(super) fn look_at(&mut self, id: ProcessId, peer: &Peer) {
         let Some(session) = peer.session() else { return };
         let side = self.judges.checks.side(session).filter(|_| !session.term().is_witnessed());
@@ -44,7 +46,7 @@ impl<G: Game> World<G> {
         if let Err(broken) = self.judges.checks.clocks.look(local, id, session) {
             self.break_promise(broken);
         }
-        // Where sides may fork, a host may go on alone.
+        // If the rules let both sides of a partition play on, a host may go on alone.
         let is_in_office = session.is_host() && !self.plan.rules.forks;
         let is_alone = is_in_office && (self.is_alone(id, session) || self.should_know(id, session));
         if let Err(broken) = self.judges.checks.offices.look(self.now, id, session, is_alone) {
@@ -62,7 +64,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// The tickets that a new host does not know open nothing.
+    /// Stops checking the seats of players whose tickets a new host does not know. These tickets open no seat.
     fn excuse_seats(&mut self, session: &Session) {
         for player in &mut self.cast.players {
             let Some(hash) = player.ticket.map(|ticket| ticket.hash()) else { continue };
@@ -72,8 +74,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Whether neither the relay nor a majority of the electorate can send anything to a host. A hidden host does not
-    /// count as alone, because it may notice late.
+    /// Whether a host can hear neither the relay nor a majority of the electorate. A hidden host does not count as
+    /// alone, because it may notice late.
     fn is_alone(&self, id: ProcessId, session: &Session) -> bool {
         let process = &self.cast.processes[id];
         let here = Place::Player(process.player);
@@ -93,7 +95,8 @@ impl<G: Game> World<G> {
         voters.iter().filter(is_heard).count() * 2 <= voters.len()
     }
 
-    /// Whether the relay reaches a host, and has given its office to another.
+    /// Whether a host should know that it was replaced: the relay has given its office to another member, and reaches
+    /// it.
     fn should_know(&self, id: ProcessId, session: &Session) -> bool {
         let here = Place::Player(self.cast.processes[id].player);
         self.judges.checks.offices.is_superseded(session)
@@ -103,7 +106,7 @@ impl<G: Game> World<G> {
             && self.net.cuts.lets_both(here, Place::Relay)
     }
 
-    /// Counts a term that began, and whether its former host was healthy.
+    /// Counts a new term, and counts its former host as deposed if that host was healthy.
     fn on_reign(&mut self, former: Option<PeerId>) {
         let Some(former) = former else { return };
         self.judges.figures.host_changes += 1;
@@ -125,7 +128,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Begins a crisis if this process is the host: it is about to go, and survivors must go on.
+    /// Begins a crisis if this process is the host. The process is about to go, and the survivors must go on without
+    /// it.
     pub(super) fn begin_crisis(&mut self, id: ProcessId) {
         let process = &self.cast.processes[id];
         let Some(session) = process.peer.as_ref().and_then(|peer| peer.session()) else { return };
@@ -142,12 +146,12 @@ impl<G: Game> World<G> {
         self.judges.recoveries.begin(since, (host, term), survivors, is_clean);
     }
 
-    /// Judges what a session reports of itself and others.
+    /// Checks the events that a session reports about itself and others.
     pub(super) fn judge_event(&mut self, id: ProcessId, host: Option<PeerId>, event: &Event) {
         if self.lies(id) {
             return;
         }
-        // A liar is blamed rightly. A member's session may also end by the misbehaviour of a host that is a liar.
+        // It is right to blame a liar. A member's session may also end because its host, a liar, misbehaves.
         let is_of_liar = match event {
             Event::LinkClosed { peer, .. } => {
                 self.judges.closed = Some((id, *peer));
@@ -164,7 +168,8 @@ impl<G: Game> World<G> {
             let what = format!("process {id} reports {event:?} although everybody is honest");
             self.break_promise(Broken::new(Promise::NoBlame, what));
         }
-        // A newcomer begins an ended session anew, which changes no host.
+        // Where the game forbids a new host, a newcomer may begin an ended session anew. That does not change the
+        // host.
         if let (Event::HostChanged(host), false) = (event, self.plan.rules.migrates) {
             let what = format!("process {id} reports {host:?} although the game forbids a new host");
             self.break_promise(Broken::new(Promise::Office, what));
@@ -192,7 +197,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Passes on what a session reports of objects, and judges whether it reported divergence before its end.
+    /// Passes the events of a session about objects to the checker of divergence. At the session's end, checks that
+    /// it has reported its divergence.
     pub(super) fn judge_divergence(&mut self, process: ProcessId, session: &Session, event: &Event) {
         match event {
             Event::ObjectCreated(id) => {
@@ -218,14 +224,14 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// A process that shows an old or forged ticket must not get the seat.
+    /// Checks that a process that shows an old or forged ticket does not get the seat.
     pub(super) fn judge_seat(&mut self, id: ProcessId, peer: &Peer) {
         let Some(session) = peer.session().filter(|session| session.is_member()) else { return };
         let Some(seat) = session.seat() else { return };
         let Some(forbidden) = self.cast.processes[id].forbidden_seat.take() else { return };
         // A process that found no member left began the session anew, with new views and seats.
         let is_anew = session.view().number() < forbidden.view;
-        // No member can know that the ticket was used if all that knew are gone.
+        // If all processes that knew of the ticket's use are gone, no member can know of it.
         let is_known = forbidden.knowing.iter().any(|&knowing| self.cast.processes[knowing].is_awake());
         if seat == forbidden.seat && !is_anew && is_known {
             let what = format!("process {id} took {seat:?} with a ticket that was used");
@@ -305,7 +311,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// The violation, if a pair is not on the best path that the network allows.
+    /// Returns a violation if a pair is not on the best path that the network allows.
     pub(super) fn low_pair(&self) -> Option<Broken> {
         let best = match (self.net.lets_direct(), self.plan.has_endpoint && self.net.has_udp) {
             (true, _) => Path::Direct,
@@ -328,13 +334,13 @@ impl<G: Game> World<G> {
         })
     }
 
-    /// Weighs all peers, and the relay.
+    /// Measures the memory of all peers and of the relay.
     pub(super) fn weigh_all(&mut self) {
         (0..self.cast.processes.len()).for_each(|id| self.weigh(id));
         self.weigh_relay();
     }
 
-    /// Weighs the next process that runs, and the relay.
+    /// Measures the memory of the next running process and of the relay.
     pub(super) fn weigh_next(&mut self) {
         let running = |id: &usize| self.cast.processes.get(*id).is_some_and(Process::is_awake);
         let next =
@@ -371,7 +377,7 @@ impl<G: Game> World<G> {
     }
 }
 
-/// Whether an event takes a peer for a cheat.
+/// Whether an event blames a peer for misbehaviour.
 fn blames(event: &Event) -> bool {
     match event {
         Event::LinkClosed { code, .. } | Event::Ended(EndReason::Refused(code)) => {
@@ -390,7 +396,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn blame_is_told_from_bad_luck() {
+    fn misbehaviour_is_blamed_and_bad_luck_is_not() {
         let closed = |code| Event::LinkClosed { peer: PeerId(1), code };
         assert!(blames(&closed(CloseCode::NotYours)));
         assert!(!blames(&closed(CloseCode::NotAMember)) && !blames(&closed(CloseCode::Silent)));

@@ -23,7 +23,7 @@ pub struct Figures {
     pub bytes: u64,
     /// Packets that members sent each other directly, and through the relay.
     pub sent: [u64; 2],
-    /// Turns of processes.
+    /// The number of times that a process's driver ran.
     pub turns: u64,
     /// The longest silence of a running member; zero if the plan does not bound it.
     pub silence: Duration,
@@ -37,7 +37,7 @@ pub struct Figures {
     pub returns: Vec<Duration>,
 }
 
-/// The judges of a run.
+/// The checkers of a run, their findings, and the figures.
 #[derive(Debug, Default)]
 pub(super) struct Judges {
     pub(super) checks: Checks,
@@ -47,14 +47,14 @@ pub(super) struct Judges {
     pub(super) figures: Figures,
     pub(super) violation: Option<Violation>,
     looks: u64,
-    /// The process that was weighed last.
+    /// The process whose memory was measured last.
     pub(super) weighed: ProcessId,
-    /// The session that all players were members of before anything happened.
+    /// The session that all players had joined before the first fault.
     pub(super) founded: Option<SessionId>,
-    /// The founded session may have ended: at some moment no member of its highest term was left, its relay was reset,
-    /// or a liar hosted it.
+    /// Whether the founded session may have ended: at some moment no member of its highest term was left, its relay
+    /// was reset, or a liar hosted it.
     pub(super) is_orphaned: bool,
-    /// The process that closed a link last, and the peer at the link's other end.
+    /// The process that last closed a link, and the peer at the link's other end.
     pub(super) closed: Option<(ProcessId, PeerId)>,
 }
 
@@ -63,12 +63,12 @@ impl Judges {
         Self { checks: Checks { forks, ..Checks::default() }, ..Self::default() }
     }
 
-    /// Whether a promise is broken, and the run over with it.
+    /// Whether a promise is broken, so that the run is over.
     pub(super) const fn is_over(&self) -> bool {
         self.violation.is_some()
     }
 
-    /// Counts a look at everything; how many there were.
+    /// Counts a check of everything. Returns the number of these checks.
     pub(super) const fn look(&mut self) -> u64 {
         self.looks += 1;
         self.looks

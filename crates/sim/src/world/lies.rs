@@ -1,7 +1,8 @@
-//! Liars. A liar's peer is honest. Beside that peer's messages the liar sends the relay and other members messages that
-//! may do harm.
+//! Liars. A liar's peer is honest, but the liar also sends messages that may do harm, to the relay and to other
+//! members.
 //!
-//! The messages of a liar are not judged. A liar that becomes host is ended, because a host may shut anybody out.
+//! The checkers ignore the messages of a liar. A liar that becomes host is ended, because a host may shut out any
+//! member.
 
 mod forger;
 
@@ -18,17 +19,17 @@ use crate::fault::Fault;
 use crate::game::{Game, ProcessId};
 use forger::Forger;
 
-/// The most lies at one frame.
+/// The most lies that a liar sends in one frame.
 const AT_ONCE: u64 = 6;
 /// The most bytes of a packet of random bytes.
 const NOISE_MAX: u64 = 1_200;
-/// The probability that a liar forges a change of owner at a frame.
+/// The probability, in each frame, that a liar forges a change of owner.
 const FORGES: f64 = 0.1;
-/// The most messages of the game that a flood sends at one frame.
+/// The most messages of the game that a flood sends in one frame.
 const FLOOD: u64 = 150;
-/// The most bytes of each of them.
+/// The most bytes of each message of a flood.
 const FLOOD_BYTES: u64 = 400;
-/// The most packets of its own that a liar keeps. It sends them again, and to others.
+/// The most packets of its own that a liar keeps. It sends them again, to the same members or to others.
 const KEPT_MAX: usize = 16;
 
 /// The dice and the memory of a process that lies.
@@ -41,7 +42,7 @@ pub(super) struct Liar {
 }
 
 impl Liar {
-    /// Forges what its peer sends, and keeps some of the packets.
+    /// Forges messages in a packet that its peer sends, and may keep the packet.
     pub(super) fn pass(&mut self, transmit: &mut Transmit) {
         let (Transmit::Direct { bytes, .. } | Transmit::Relay { bytes, .. }) = &mut *transmit;
         self.forger.rewrite(bytes);
@@ -63,7 +64,7 @@ impl Liar {
         }
     }
 
-    /// A packet for a member, which its link does not expect.
+    /// Makes a packet for a member that the member's link does not expect.
     fn packet(&mut self) -> Vec<u8> {
         let dice = &mut self.dice;
         match dice.below(4) {
@@ -82,7 +83,7 @@ impl Liar {
         }
     }
 
-    /// A message for the relay, which should do no harm.
+    /// Makes a message for the relay, which the relay must withstand.
     fn word(&mut self, session: &Session) -> ToRelay {
         let mut members: Vec<_> = session.view().members().map(|member| member.peer).collect();
         if members.is_empty() {
@@ -125,7 +126,7 @@ fn flood(dice: &mut Dice, session: &mut Session) {
 }
 
 impl<G: Game> World<G> {
-    /// Lets a liar lie, in its own turn.
+    /// Lets a liar send its lies, while its driver runs.
     pub(super) fn lie(&mut self, id: ProcessId, session: &mut Session) {
         let process = &mut self.cast.processes[id];
         let lies = self.now < self.cast.players[process.player].lies_until;
@@ -138,7 +139,8 @@ impl<G: Game> World<G> {
             kept: Vec::new(),
             forger: Forger::default(),
         });
-        // A carrier can forge whatever it carries (PROTOCOL §2.6), so it lies to the relay alone.
+        // The protocol cannot keep a carrier from forging the packets that it carries (PROTOCOL §2.6). So a liar that
+        // carries packets lies to the relay alone.
         let carries =
             self.plan.paths == PathPolicy::ByHost && session.view().backups().contains(&session.me());
         if carries {
@@ -189,8 +191,8 @@ impl<G: Game> World<G> {
         true
     }
 
-    /// Whether a process may send this. The peer of a stranger may speak to the relay alone, because its messages to
-    /// others would make it a member. Lies do not come by here.
+    /// Whether a process may send this. The peer of a stranger may send to the relay only, because its messages to
+    /// other peers would make it a member. Lies are sent without this check.
     pub(super) fn may_send(&self, id: ProcessId, transmit: &Transmit) -> bool {
         let is_for_relay = match transmit {
             Transmit::Direct { peer, .. } => *peer == PeerId::RELAY,
@@ -236,7 +238,8 @@ impl<G: Game> World<G> {
         self.cast.players[player].is_stranger || self.plan.faults.iter().any(|(_, fault)| lies(fault))
     }
 
-    /// Whether an event is a message from a liar. A liar may send it twice, or send something else to others.
+    /// Whether an event is a message from a liar. Such messages are not checked, because a liar may send a message
+    /// twice, or send others something else.
     pub(super) fn is_word_of_liar(&self, event: &Event) -> bool {
         matches!(event, Event::Message { from, .. } | Event::Late { from, .. } if self.cast.liars.contains(from))
     }

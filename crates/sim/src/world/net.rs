@@ -12,7 +12,7 @@ use crate::network::{Cuts, Place, Weather};
 pub(super) struct Net {
     pub(super) sockets: SortedMap<ConnId, Socket>,
     next_conn: u64,
-    /// The relay's ends of data channels, by the sockets of their members.
+    /// The relay's ends of data channels, each under the socket of its member.
     pub(super) relay_paths: SortedMap<ConnId, RelayPath>,
     pub(super) cuts: Cuts,
     pub(super) storm: Option<Weather>,
@@ -21,7 +21,7 @@ pub(super) struct Net {
     pub(super) has_direct: bool,
     /// Whether datagrams get through anywhere.
     pub(super) has_udp: bool,
-    /// When a fault last struck it or ended.
+    /// The last time at which a fault of the network struck or ended.
     pub(super) disturbed: Time,
 }
 
@@ -55,7 +55,7 @@ impl Net {
         (self.has_direct, self.has_udp) = (has_direct, true);
     }
 
-    /// Whether nothing is cut or clogged, and there is no storm.
+    /// Whether no path is cut or clogged, and there is no storm.
     pub(super) fn is_fair(&self) -> bool {
         self.cuts.is_empty() && self.storm.is_none() && self.clogs.is_empty()
     }
@@ -71,7 +71,7 @@ impl Net {
         weather
     }
 
-    /// Whether direct connections can be opened and carry anything.
+    /// Whether direct connections can be opened, and carry packets.
     pub(super) const fn lets_direct(&self) -> bool {
         self.has_direct && self.has_udp
     }

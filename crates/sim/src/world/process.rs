@@ -1,4 +1,4 @@
-//! A process: a peer with a clock and a driver's run loop, and the faults that keep it from running.
+//! A process: a peer with a clock and a driver, and the faults that keep it from running.
 
 mod rebirth;
 
@@ -20,16 +20,16 @@ use crate::game::{Game, ProcessId, Turn};
 use crate::network::Place;
 use crate::promise::{Broken, Promise};
 
-/// The most rounds of timers and draining until no timer is due.
+/// The most rounds of handling timers and draining the peer, after which no timer may be due.
 const ROUNDS_MAX: usize = 4;
 /// A datagram for a process that does not run is dropped when this many events wait already, as by a kernel's full
 /// buffer.
 pub(super) const DATAGRAMS_MAX: usize = 256;
 /// A tab in the background has one timer a second.
 const HIDDEN_INTERVAL: Duration = Duration::from_millis(1_000);
-/// How long after the end of a session its player reloads the page.
+/// How long after the end of its session a player reloads the page.
 const RELOAD_AFTER: Duration = Duration::from_millis(700);
-/// How long a process that leaves may take.
+/// The longest time that a leaving process may take to end.
 const LEAVE_WITHIN: Duration = Duration::from_millis(3_000);
 
 /// Something that arrived at a process.
@@ -45,13 +45,14 @@ pub(super) enum Arrival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Running,
-    /// It has not run since `since`. Its system answers for it and keeps datagrams, or does neither.
+    /// The process has not run since `since`. With `keeps_datagrams` its system answers for it and keeps datagrams.
+    /// Otherwise the machine sleeps, and the system does neither.
     Stopped {
         since: Time,
         keeps_datagrams: bool,
         clock_stops: bool,
     },
-    /// It has ended.
+    /// The process has ended.
     Ended,
 }
 
@@ -74,18 +75,18 @@ pub(super) struct Process {
     next_timer: Time,
     /// World time of the earliest wake-up that is queued.
     wake: Time,
-    /// When a fault last struck it or ended.
+    /// The last time at which a fault struck it or ended.
     pub(super) disturbed: Time,
-    /// When it sent a packet last.
+    /// The time at which it last sent a packet.
     pub(super) last_sent: Time,
-    /// Since when it has been leaving.
+    /// The time since which it has been leaving.
     pub(super) leaving: Option<Time>,
     told_backlog: bool,
     is_tuned: bool,
-    /// The peer that it is, or was last.
+    /// The id of its peer, also after the peer has ended.
     pub(super) known_as: Option<PeerId>,
     pub(super) forbidden_seat: Option<ForbiddenSeat>,
-    /// Its peer takes its seat back as another peer.
+    /// Whether its peer takes its seat back under a new peer id.
     is_reborn: bool,
     pub(super) liar: Option<Liar>,
     pub(super) heir: Option<ProcessId>,
@@ -94,7 +95,7 @@ pub(super) struct Process {
 /// The seat that a ticket must not open.
 pub(super) struct ForbiddenSeat {
     pub(super) seat: SeatId,
-    /// The number of the view at that time.
+    /// The number of the view when the ticket was shown.
     pub(super) view: u64,
     /// The processes that knew that the ticket was used.
     pub(super) knowing: Vec<ProcessId>,
@@ -188,7 +189,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Hands over what arrived, or keeps it for a process that does not run.
+    /// Hands an arrival to a process, or keeps it while the process does not run.
     pub(super) fn arrive(&mut self, id: ProcessId, arrival: Arrival) {
         let process = &mut self.cast.processes[id];
         match process.state {
@@ -240,7 +241,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Lets a process that did not run go on.
+    /// Lets a stopped process run again.
     pub(super) fn resume(&mut self, id: ProcessId) {
         let process = &mut self.cast.processes[id];
         let State::Stopped { since, clock_stops, .. } = process.state else { return };
@@ -297,7 +298,8 @@ impl<G: Game> World<G> {
         self.watch_liar(id);
     }
 
-    /// Draining a peer may make a timer due at once. A few rounds must be enough until none is due.
+    /// Repeats timers and draining until no timer is due. Draining may make a timer due at once, but a few rounds
+    /// must be enough.
     fn finish(&mut self, id: ProcessId, peer: &mut Peer, now: Time) {
         for _ in 0..ROUNDS_MAX {
             if peer.poll_timeout().is_none_or(|due| due > now) {
@@ -364,7 +366,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Takes the peer's events; whether there were any.
+    /// Takes the peer's events. Returns whether there were any.
     fn take_events(&mut self, id: ProcessId, peer: &mut Peer) -> bool {
         let mut any = false;
         while let Some(event) = peer.poll_event() {

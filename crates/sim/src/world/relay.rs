@@ -16,13 +16,13 @@ pub(super) struct Relay {
     /// The records on disk.
     disk: BTreeMap<SessionId, TermRecord>,
     pub(super) delay: Duration,
-    /// When the disk has finished all writes that it was asked for.
+    /// The time at which the disk finishes all requested writes.
     busy_until: Time,
-    /// The number of its starts. Writes that were asked for before the last start are lost.
+    /// The number of its starts. Writes that it requested before the last start are lost.
     life: u64,
     secret: [u8; 32],
     wake: Time,
-    /// When a fault last struck it or ended.
+    /// The last time at which a fault struck it or ended.
     pub(super) disturbed: Time,
     /// The events that wait while it does not run; `None` while it runs.
     pub(super) inbox: Option<Vec<Event>>,
@@ -59,8 +59,8 @@ impl Relay {
         self.is_up() && self.inbox.is_none()
     }
 
-    /// Keeps events of a relay that does not run until it runs again; datagrams only while there is room. Returns an
-    /// event that need not wait.
+    /// Keeps an event for a relay that does not run, until it runs again. Datagrams are kept only while there is
+    /// room. Returns an event that need not wait.
     pub(super) fn put_off(&mut self, event: Event) -> Option<Event> {
         let Some(inbox) = &mut self.inbox else { return Some(event) };
         match event {
@@ -111,8 +111,9 @@ impl<G: Game> World<G> {
         self.run_relay();
     }
 
-    /// Whether the relay's disk names members of the founded session, and none of them plays on. The
-    /// relay takes a member for a stranger that the host named only while the relay was being killed.
+    /// Whether the relay's disk names members of the founded session, and none of them plays on. If the host names a
+    /// member while the relay is being killed, that member is not on the disk, and the relay then takes it for a
+    /// stranger.
     fn disk_names_nobody_left(&self) -> bool {
         let record = self.judges.founded.and_then(|session| self.relay.disk.get(&session));
         let staying = || self.cast.processes.iter().filter(|process| process.leaving.is_none());
@@ -128,8 +129,8 @@ impl<G: Game> World<G> {
         self.trace.note(self.now, Place::Relay, || "stops".to_owned());
     }
 
-    /// Lets the relay run again. It reads each connection in order, but the connections in any order, and its timers
-    /// may be first.
+    /// Lets the relay run again. It takes the connections in random order, but reads each connection in order. Its
+    /// timers may fire first.
     pub(super) fn resume_relay(&mut self) {
         let Some(mut inbox) = self.relay.inbox.take() else { return };
         self.relay.disturbed = self.now;
@@ -147,7 +148,7 @@ impl<G: Game> World<G> {
         self.run_relay();
     }
 
-    /// Lets the relay announce that it stops within this time.
+    /// Lets the relay announce that it will stop after this time.
     pub(super) fn drain_relay(&mut self, within: Duration) {
         if let Some(directory) = &mut self.relay.directory {
             directory.handle_draining(self.now, within);
@@ -156,10 +157,10 @@ impl<G: Game> World<G> {
         self.run_relay();
     }
 
-    /// Ends the relay's process. What is not on disk is lost.
+    /// Ends the relay's process. All state that is not on disk is lost.
     pub(super) fn end_relay(&mut self) {
         self.relay.directory = None;
-        // The events that waited for it find no process.
+        // The events that waited for the relay now find no process.
         self.relay.inbox.take().into_iter().flatten().for_each(|event| self.happen(event));
         self.relay.disturbed = self.now;
         self.trace.note(self.now, Place::Relay, || "is killed".to_owned());
@@ -198,7 +199,7 @@ impl<G: Game> World<G> {
         match write {
             Write::Keep(record) => {
                 let (session, term) = (record.session, record.term);
-                // A liar that hosts may shut others out, and the session then ends for them.
+                // A liar that hosts may shut others out. The session then ends for them.
                 self.judges.is_orphaned |= self.cast.liars.contains(&record.host);
                 self.relay.disk.insert(session, record);
                 if let Some(directory) = &mut self.relay.directory {
@@ -210,7 +211,7 @@ impl<G: Game> World<G> {
         self.run_relay();
     }
 
-    /// Lets the directory do what is due, and carries out its requests.
+    /// Lets the directory handle its due timers, and carries out its requests.
     pub(super) fn run_relay(&mut self) {
         let Some(directory) = &mut self.relay.directory else { return };
         if directory.poll_timeout().is_some_and(|due| due <= self.now) {

@@ -9,10 +9,11 @@ use super::{Event, World};
 use crate::game::{Game, ProcessId};
 use crate::network::{Pipe, Place, Stream};
 
-/// The relay uses a member's channels while it has heard something there within this time.
+/// The relay uses a member's channels while it has heard the member there within this time.
 const HEARD_WITHIN: Duration = Duration::from_millis(700);
 
-/// After this silence on the channels packets take the socket, too. A member sends something there every 200 ms.
+/// After this silence on the channels, packets also go by the socket. A member sends a packet on its channels every
+/// 200 ms.
 const DOUBTED_AFTER: Duration = Duration::from_millis(300);
 
 /// How long a member's complaint about its channels counts.
@@ -23,12 +24,12 @@ const DOUBT_COUNTS_FOR: Duration = Duration::from_millis(400);
 pub(super) struct RelayPath {
     pub(super) process: ProcessId,
     pub(super) attempt: u32,
-    /// When the relay last heard something here; `None` if it never did, and it sends nothing until then.
+    /// When the relay last heard the member here. `None` if it never did; until it does, it sends nothing here.
     heard: Option<Time>,
     is_open: bool,
-    /// Until when the member's complaint counts that it hears nothing here.
+    /// The time until which the member's complaint counts that it hears nothing here.
     doubted: Time,
-    /// The address of the member's end has changed.
+    /// Whether the address of the member's end has changed.
     pub(super) is_dead: bool,
     pipe: Pipe,
     bulk: Stream<Vec<u8>>,
@@ -61,13 +62,13 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// The connection of the relay that an answer names; `None` if the answer is a peer's.
+    /// The connection at the relay that an answer names; `None` if the answer comes from a peer.
     pub(super) fn relay_path_named(answer: &str) -> Option<ConnId> {
         let (word, conn) = answer.split_once(' ')?;
         Some(ConnId(conn.parse().ok()?)).filter(|_| word == ANSWER)
     }
 
-    /// Takes the relay's answer: both ends try to reach each other.
+    /// Takes the relay's answer. Both ends then try to reach each other.
     pub(super) fn connect_relay_path(&mut self, id: ProcessId, attempt: u32, conn: ConnId) {
         let (from, trip) = (self.cast.place(id), self.direct_weather(self.cast.place(id)).latency.times(2));
         if self.reaches_relay(from) && self.net.relay_paths.contains_key(&conn) {
@@ -109,7 +110,7 @@ impl<G: Game> World<G> {
         self.send_member(to, mode, bytes);
     }
 
-    /// Notes a member's complaint, which comes by its socket, that its channels are silent.
+    /// Notes a member's complaint that its channels are silent. The complaint comes by the member's socket.
     pub(super) fn note_doubt(&mut self, conn: ConnId, bytes: &[u8]) {
         let to_relay = RelayFrame::Forward { peer: PeerId::RELAY, mode: Mode::Unreliable, payload: &[] };
         if let Some(relay_path) =
@@ -119,8 +120,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Sends a message of the directory to a member. What it forwards takes the member's channels, if the member is
-    /// heard there.
+    /// Sends a message of the directory to a member. Packets that the relay forwards go by the member's channels, if
+    /// the relay hears the member there.
     pub(super) fn forward_down(&mut self, conn: ConnId, bytes: Vec<u8>) {
         match RelayFrame::decode(&bytes) {
             Ok(RelayFrame::Forward { peer, mode, payload }) => {
@@ -209,7 +210,7 @@ impl<G: Game> World<G> {
         self.queue.push(self.now + after, Event::DirectClosed { process, attempt });
     }
 
-    /// The relay hears that a member closed its end.
+    /// Drops the relay's end, because the relay hears that the member closed its own.
     pub(super) fn on_relay_path_closed(&mut self, conn: ConnId, attempt: u32) {
         if self.relay_path(conn, attempt).is_some() {
             self.net.relay_paths.remove(&conn);
@@ -224,7 +225,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Changes the address of a process: connections that it opened before carry nothing any more.
+    /// Changes the address of a process. Connections that it opened before carry no data any more.
     pub(super) fn move_network(&mut self, id: ProcessId) {
         for relay_path in self.net.relay_paths.values_mut().filter(|relay_path| relay_path.process == id) {
             relay_path.is_dead = true;

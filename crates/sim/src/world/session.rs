@@ -1,4 +1,4 @@
-//! The run of a plan: all players join, faults strike, everything heals, all members agree.
+//! Runs a plan: all players join, faults strike, everything heals, all members agree.
 
 use samovar_peer::Peer;
 use samovar_session::Session;
@@ -14,13 +14,13 @@ use crate::promise::{Broken, Promise};
 const JOIN_WITHIN: Duration = Duration::from_millis(20_000);
 /// How long it may take, once everything has healed, until all members have one host and one view.
 const HEAL_WITHIN: Duration = Duration::from_millis(60_000);
-/// The same where the relay restarted. It keeps the code of a session without members for 60 s, and newcomers ask for
-/// it again and again.
+/// The same if the relay restarted. The relay keeps the code of a session without members for 60 s, and newcomers ask
+/// for that session again and again.
 const HEAL_WITHIN_AFTER_START: Duration = Duration::from_millis(80_000);
-/// How long it may take from then, when changes stop, until all members agree in everything.
+/// How long it may take, once changes stop, until all members agree in everything.
 const AGREE_WITHIN: Duration = Duration::from_millis(20_000);
-/// How long it may take from then until all pairs are on the best path: an attempt that had just begun in vain, the
-/// longest pause, and the longest probation.
+/// How long it may take, once all members agree, until all pairs are on the best path. It is the sum of an attempt
+/// that had just begun in vain, the longest pause, and the longest probation.
 const CLIMB_WITHIN: Duration = Duration::from_millis(50_000);
 /// How often members are compared.
 const COMPARE_EVERY: Duration = Duration::from_millis(250);
@@ -70,7 +70,7 @@ impl<G: Game> World<G> {
         self.run_until_all(JOIN_WITHIN, "not everybody joined");
     }
 
-    /// Waits until all players are members of one session; then stops changes, and waits until all members agree.
+    /// Waits until all players are members of one session. Then it stops changes, and waits until all members agree.
     fn settle(&mut self) {
         let restarts = |(_, fault): &(_, Fault)| {
             matches!(fault, Fault::RelayCrash { .. } | Fault::RelayReset { .. } | Fault::RelayDrain { .. })
@@ -90,16 +90,16 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Judges, before everything heals, whether the survivors have gone on.
+    /// Checks, before everything heals, that the survivors have gone on.
     fn judge_recovery(&mut self) {
-        // Over streams alone this is not judged: a loss may take seconds, and without the relay all members wait for
-        // it.
+        // Sessions over streams alone are exempt: a loss may delay a stream for seconds, and without the relay all
+        // members wait for it.
         let within = self.plan.recovers_within.filter(|_| self.plan.has_direct || self.plan.has_endpoint);
         let Some((crisis, within)) = self.judges.recoveries.crisis.as_ref().zip(within) else { return };
         let since = crisis.since;
         let begun = since.max(self.relay.disturbed);
-        // A member whose carrier is gone may be left with its stream to the relay alone. The time in which that stream
-        // stalls does not count. Of several such members the one whose stream stalled least decides.
+        // A member whose carrier is gone may have only its stream to the relay left. The time in which that stream
+        // stalls does not count. If there are several such members, the shortest of their stalls is taken.
         let stalled = crisis.waiting().map(|process| self.stalled(process, begun)).min();
         if begun + within + stalled.unwrap_or(Duration::ZERO) <= self.now {
             let what = format!("the beacon has not moved at all survivors since {since:?}");
@@ -107,8 +107,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// docs/recovery.md, promise 10: some member runs at all times, so the session that began is the one that is there
-    /// in the end. Where the game forbids a new host, the session ends with its host.
+    /// docs/recovery.md, promise 10. Some member runs at all times, so the session at the end must be the one that
+    /// was founded. If the game forbids a new host, the session ends with its host.
     fn judge_survival(&mut self) {
         let session = self.cast.members().first().map(|(_, session)| session.warrant().session);
         let goes_on = self.plan.rules.migrates && !self.judges.is_orphaned;
@@ -118,14 +118,14 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// docs/recovery.md, promise 13: a player keeps its seat. It keeps it also in a session that is founded anew, if
-    /// its page was reloaded and kept what that takes.
+    /// docs/recovery.md, promise 13. A player keeps its seat. If its page was reloaded and kept the state for it, the
+    /// player also keeps the seat in a session that is founded anew.
     fn judge_seats(&mut self) {
         let takes_seats = |(_, fault): &(_, Fault)| {
             matches!(fault, Fault::Lie { .. } | Fault::OldTicket { .. } | Fault::ForgedTicket { .. })
         };
         let rules = self.plan.rules;
-        // A seat that was taken anew on one side of a fork has another ticket on the other side.
+        // A seat that was taken back on one side of a fork has another ticket on the other side.
         let keeps_seats = rules.migrates && !rules.forks && !self.plan.faults.iter().any(takes_seats);
         let founded = self.judges.founded.filter(|_| keeps_seats);
         let lost = self.cast.players.iter().enumerate().find_map(|(number, player)| {
@@ -168,7 +168,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Why the players are not members of one session; `None` if they are.
+    /// Returns why the players are not members of one session; `None` if they are.
     fn disunity(&self) -> Option<String> {
         let members = self.cast.members();
         for (number, player) in
@@ -198,7 +198,7 @@ impl<G: Game> World<G> {
         None
     }
 
-    /// How the members differ; `None` if they agree.
+    /// Returns how the members differ; `None` if they agree.
     fn discord(&mut self) -> Option<Broken> {
         if let Some(what) = self.disunity() {
             return Some(Broken::new(Promise::Convergence, what));

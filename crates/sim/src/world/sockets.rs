@@ -1,4 +1,4 @@
-//! WebSockets between processes and the relay: streams that stand still while nothing gets through.
+//! WebSockets between processes and the relay. Each is a pair of streams that stand still while their path is cut.
 
 use samovar_directory::ConnId;
 use samovar_peer::{Path, SocketId};
@@ -11,7 +11,7 @@ use crate::network::{Place, Stream};
 
 /// How long the relay waits for a sign of life. The system gives one even for a process that does not run.
 const SILENCE_MAX: Duration = Duration::from_millis(6_000);
-/// Round trips until a socket is open: TCP, TLS, WebSocket.
+/// The round trips until a socket is open: TCP, TLS, WebSocket.
 const TRIPS: u64 = 3;
 
 /// How long a proxy takes to break all sockets.
@@ -23,15 +23,15 @@ pub(super) struct Socket {
     pub(super) process: ProcessId,
     pub(super) up: Stream<Vec<u8>>,
     down: Stream<Vec<u8>>,
-    /// The relay has accepted it.
+    /// Whether the relay has accepted it.
     is_accepted: bool,
-    /// The process is to be told that it is lost.
+    /// Whether the process must still be told that the socket is lost.
     is_broken: bool,
-    /// Its process closed it.
+    /// Whether its process closed it.
     is_closing: bool,
-    /// The address of the process has changed: nothing gets through any more.
+    /// Whether the address of the process has changed, so that no byte gets through any more.
     is_reset: bool,
-    /// When the relay had the last sign of life.
+    /// The time of the last sign of life at the relay.
     heard: Time,
 }
 
@@ -52,7 +52,7 @@ impl<G: Game> World<G> {
         self.net.sockets.insert(conn, socket);
         self.cast.processes[id].sockets.insert(name, conn);
         if !self.net.cuts.lets_both(place, Place::Relay) {
-            // The relay does not answer; the client stops waiting by itself.
+            // The relay does not answer, and the client gives up after a while.
             return;
         }
         let trip = self.plan.relay.latency.times(2) + self.chance.dice.span(self.plan.relay.jitter.times(2));
@@ -63,7 +63,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Whether a process has a connection to the relay, and the relay to it.
+    /// Whether a process and the relay have a connection that both believe to be open.
     pub(super) fn is_connected(&self, id: ProcessId) -> bool {
         let mut sockets =
             self.cast.processes[id].sockets.values().filter_map(|conn| self.net.sockets.get(conn));
@@ -113,7 +113,7 @@ impl<G: Game> World<G> {
         self.turn(id);
     }
 
-    /// The process closes its socket: the relay hears of it behind what was sent before.
+    /// Closes a process's socket. The relay hears of it after all that was sent before.
     pub(super) fn close_socket(&mut self, id: ProcessId, name: SocketId) {
         let Some(conn) = self.cast.processes[id].sockets.remove(&name) else { return };
         let place = self.cast.place(id);
@@ -122,12 +122,12 @@ impl<G: Game> World<G> {
         if !socket.is_accepted {
             self.net.sockets.remove(&conn);
         } else if socket.is_reset {
-            // The relay finds out by silence.
+            // The relay notices only by silence.
         } else if !socket.up.is_holding() && self.net.cuts.lets(place, Place::Relay) {
             let at = socket.up.carry(self.now, 0, &self.plan.relay, &mut self.chance.dice);
             self.queue.push(at, Event::HungUp(conn));
         }
-        // Otherwise the relay finds out by silence.
+        // Otherwise the relay notices only by silence.
     }
 
     /// Sends bytes of a process to the relay, or holds them while they do not get through.
@@ -176,14 +176,14 @@ impl<G: Game> World<G> {
         self.arrive(socket.process, Arrival::Relay(conn, bytes));
     }
 
-    /// The relay hears that a process closed its socket.
+    /// Drops a socket, because the relay hears that the process closed it.
     pub(super) fn on_hung_up(&mut self, conn: ConnId) {
         if self.net.sockets.remove(&conn).is_some_and(|socket| socket.is_accepted) {
             self.relay_closed(conn);
         }
     }
 
-    /// The relay closes a socket behind what it sent before.
+    /// Lets the relay close a socket after all that it sent before.
     pub(super) fn hang_up(&mut self, conn: ConnId) {
         let Some(socket) = self.net.sockets.get_mut(&conn) else { return };
         socket.is_accepted = false;
@@ -202,8 +202,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// The address of a process has changed. The first packet from the new address is answered by a reset; the relay
-    /// finds out by silence.
+    /// Resets the sockets of a process whose address has changed. The first packet from the new address is answered
+    /// by a reset. The relay notices only by silence.
     pub(super) fn reset_sockets(&mut self, id: ProcessId) {
         for &conn in self.cast.processes[id].sockets.values() {
             if let Some(socket) = self.net.sockets.get_mut(&conn) {
@@ -228,7 +228,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// A proxy breaks all sockets, one after another; both ends hear of it.
+    /// Lets a proxy break all sockets, one after another. Both ends hear of it.
     pub(super) fn break_sockets_by_proxy(&mut self) {
         self.trace.note(self.now, Place::Relay, || "is behind a proxy that breaks all sockets".to_owned());
         let accepted = self.net.sockets.iter().filter(|(_, socket)| socket.is_accepted);
@@ -251,7 +251,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// Sends what was held back, and gives up sockets that were silent for too long.
+    /// Sends the messages that were held back, and gives up sockets that were silent for too long.
     pub(super) fn tend_sockets(&mut self) {
         let mut dead = Vec::new();
         let mut released = Vec::new();
@@ -288,7 +288,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// The relay has given up a socket. Its process hears of that as soon as something gets through.
+    /// Closes a socket that the relay has given up. Its process hears of that as soon as the path carries bytes
+    /// again.
     fn drop_dead(&mut self, conn: ConnId) {
         let Some(socket) = self.net.sockets.get(&conn) else { return };
         let process = &self.cast.processes[socket.process];

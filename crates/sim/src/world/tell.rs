@@ -1,4 +1,4 @@
-//! Writes a full trace: events of peers, messages to and from the relay, and what packets carry.
+//! Writes a full trace: the events of peers, the messages to and from the relay, and the contents of packets.
 
 use samovar_peer::PeerEvent;
 use samovar_session::Event;
@@ -16,7 +16,7 @@ use crate::network::Place;
 const TEXT_MAX: usize = 150;
 
 impl<G: Game> World<G> {
-    /// Replaces peers' ids by their players' names, and leaves out what only machines read.
+    /// Replaces peers' ids by their players' names, and leaves out ids and signatures that only machines read.
     fn readable(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (id, process) in self.cast.processes.iter().enumerate() {
@@ -120,7 +120,7 @@ impl<G: Game> World<G> {
     }
 }
 
-/// Describes what a packet carries; and whether a control message or a CLOSE is in it.
+/// Describes the content of a packet. Also returns whether it holds a control message or a CLOSE.
 fn content(bytes: &[u8]) -> (String, bool) {
     let (mut text, mut is_control) = (String::new(), false);
     let Ok((header, mut frames)) = PacketHeader::decode(bytes) else { return ("?".to_owned(), false) };

@@ -25,7 +25,7 @@ pub struct Told {
     pub has_state: bool,
     /// The last frame that the member has.
     pub last: u64,
-    /// The digest of all frames up to that.
+    /// The digest of all frames up to that one.
     pub digest: u64,
     /// The member's newest frames, up to the last one: [`LOCKSTEP_TOLD_MAX`] at most. The sender makes sure that they
     /// fit a message.
@@ -39,13 +39,13 @@ pub struct Loading {
     pub term: Term,
     /// The frame after which the game is in this state.
     pub frame: u64,
-    /// The digest of all frames up to that.
+    /// The digest of all frames up to that one.
     pub digest: u64,
     /// The chain of checksums after that frame.
     pub chain: u64,
     /// The players in ascending order of seats, and the input of each in that frame.
     pub players: Vec<(SeatId, Vec<u8>)>,
-    /// The game's own.
+    /// The game's state; only the game reads it.
     pub state: Vec<u8>,
 }
 
@@ -63,9 +63,9 @@ pub struct Compare {
 /// A named part of a game's state, and the hash of its value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldHash {
-    /// At most [`LOCKSTEP_FIELD_NAME_MAX`] bytes.
+    /// The name of the part, at most [`LOCKSTEP_FIELD_NAME_MAX`] bytes.
     pub name: String,
-    /// The hash of its value.
+    /// The hash of the part's value.
     pub hash: u64,
 }
 
@@ -80,7 +80,7 @@ pub struct Fields {
     pub fields: Vec<FieldHash>,
 }
 
-/// The body of LOCKSTEP in the session's lane, or of the bulk stream.
+/// The body of a LOCKSTEP message in the session's lane or in the bulk stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockstepMessage {
     /// A member reports its frames.
@@ -89,16 +89,16 @@ pub enum LockstepMessage {
     Want(Term),
     /// The state of the game.
     Loading(Loading),
-    /// The host compares.
+    /// The host sends its checksums, to find the first frame that differs.
     Compare(Compare),
-    /// A member's answer to that.
+    /// A member answers [`LockstepMessage::Compare`].
     Fields(Fields),
     /// The host reports a difference: its term, the first frame, and the first field, if known.
     Differs(Term, u64, Option<String>),
 }
 
 impl LockstepMessage {
-    /// Appends it.
+    /// Appends the message.
     pub fn encode(&self, out: &mut Writer<'_>) {
         match self {
             Self::Told(told) => told.encode(out),
@@ -133,7 +133,7 @@ impl LockstepMessage {
         }
     }
 
-    /// Reads it. Each input has `input_size` bytes.
+    /// Reads a message. Each input has `input_size` bytes.
     ///
     /// # Errors
     /// Any [`DecodeError`].

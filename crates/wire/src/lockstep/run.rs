@@ -17,11 +17,11 @@ const JOINS: u8 = 1;
 /// A player's change in a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// It plays from this frame on, with an input of zeros.
+    /// The player plays from this frame on, with an input of zeros.
     Joins,
-    /// It plays no more from this frame on.
+    /// The player no longer plays from this frame on.
     Leaves,
-    /// Its input differs from the one in the frame before.
+    /// The player's input differs from the one in the frame before.
     Input(Vec<u8>),
 }
 
@@ -52,8 +52,8 @@ pub struct Run {
 pub enum Frames {
     /// The changes in each frame.
     Changes(Vec<FrameChanges>),
-    /// The number of frames, in which no player joins or leaves, and the inputs of all players of each, in ascending
-    /// order of seats.
+    /// The number of frames, and for each the inputs of all players in ascending order of seats. No player joins or
+    /// leaves in these frames.
     Inputs(usize, Vec<u8>),
 }
 
@@ -75,7 +75,8 @@ impl Run {
         Self { bytes: Vec::new(), frames: 0, gap: 0, is_full: false }
     }
 
-    /// Frames in which no player joins or leaves, as the inputs of all players of each, in ascending order of seats.
+    /// A full run: for each frame the inputs of all players, in ascending order of seats. No player may join or leave
+    /// in these frames.
     #[must_use]
     pub const fn full(frames: usize, inputs: Vec<u8>) -> Self {
         Self { bytes: inputs, frames, gap: 0, is_full: true }
@@ -93,13 +94,13 @@ impl Run {
         self.frames
     }
 
-    /// The run's bytes; the number of frames is stated elsewhere.
+    /// The run's bytes. They do not state the number of frames.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Appends a frame, unless the run would then exceed `max` bytes; whether it did.
+    /// Appends a frame, unless the run would then exceed `max` bytes. Returns whether it appended the frame.
     pub fn push(&mut self, changes: &[SeatChange], max: usize) -> bool {
         let (len, gap) = (self.bytes.len(), self.gap);
         for change in changes {

@@ -17,7 +17,7 @@ pub struct Addressed<'a> {
 }
 
 impl<'a> Addressed<'a> {
-    /// Reads a message of the channel of this mode. The caller drops empty messages before.
+    /// Reads a message that came on the channel of this mode. The caller has already dropped empty messages.
     ///
     /// # Errors
     /// `Truncated` without a whole peer, `TooLarge` when the payload is beyond the limit of its mode.
@@ -30,7 +30,7 @@ impl<'a> Addressed<'a> {
         Ok(Self { peer: PeerId(u32::from_le_bytes(*peer)), payload })
     }
 
-    /// The message.
+    /// The encoded message.
     #[must_use]
     pub fn encode(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(ADDRESS_HEADER + self.payload.len());
@@ -39,7 +39,7 @@ impl<'a> Addressed<'a> {
         bytes
     }
 
-    /// Turns a message from `from` into the one that its receiver gets, in place: only the peer changes.
+    /// Turns a message that `from` sent into the one that its receiver gets, in place. Only the peer's id changes.
     pub fn readdress(bytes: &mut [u8], from: PeerId) {
         if let Some(peer) = bytes.first_chunk_mut::<ADDRESS_HEADER>() {
             *peer = from.0.to_le_bytes();
@@ -54,7 +54,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_message_changes_its_peer_on_the_way_and_nothing_else() {
+    fn readdressing_changes_only_the_peer_of_a_message() {
         let mut bytes = Addressed { peer: PeerId(7), payload: b"abc" }.encode();
         Addressed::readdress(&mut bytes, PeerId(9));
         let expected = Addressed { peer: PeerId(9), payload: b"abc" };

@@ -29,7 +29,7 @@ impl Binary {
     /// Compiles the tests that this call of `cargo test` would run.
     ///
     /// # Errors
-    /// That fails, or no line of Cargo's output is a test.
+    /// The build fails, or no line of Cargo's output is a test.
     pub(super) fn build(test: &mut Command) -> Result<Vec<Self>> {
         let said = process::read(test.args(["--no-run", "--message-format=json-render-diagnostics"]))?;
         let binaries: Vec<_> = said.lines().filter_map(Self::from_message).collect();
@@ -41,7 +41,7 @@ impl Binary {
 
     fn from_message(line: &str) -> Option<Self> {
         let message: Value = serde_json::from_str(line).ok()?;
-        // A binary that tests only start is an artifact, too.
+        // Skips programs that tests only start: Cargo lists them, too.
         let program = message["executable"].as_str().filter(|_| message["profile"]["test"] == true)?;
         let directory = Path::new(message["manifest_path"].as_str()?).parent()?;
         let package = directory.file_name()?.to_str()?;
@@ -49,12 +49,12 @@ impl Binary {
         Some(Self { name, program: program.into(), directory: directory.into() })
     }
 
-    /// The command that runs it.
+    /// The command that runs the tests.
     pub(super) fn command(&self) -> Command {
         self.under(None)
     }
 
-    /// The command that runs it, by a program that runs tests for another machine.
+    /// The command that runs the tests. A `runner` is a program that runs tests for another machine.
     pub(super) fn under(&self, runner: Option<&Path>) -> Command {
         let mut command = Command::new(runner.unwrap_or(&self.program));
         if runner.is_some() {
@@ -71,11 +71,11 @@ pub(super) struct Job {
     pub(super) command: Command,
 }
 
-/// Runs all jobs, two at a time, and prints the output of each at its end; of a single one at once. Those that took
-/// longest the last time, or are new, begin. Returns the outputs.
+/// Runs all jobs, two at a time; jobs that are new or took longest the last time start first. Prints each job's
+/// output when the job ends, or while it runs when it is the only job. Returns the outputs.
 ///
 /// # Errors
-/// One did not succeed: the names of those, after all have ended.
+/// Names the jobs that did not succeed, after all jobs have ended.
 pub(super) fn run(repo: &Repo, mut jobs: Vec<Job>) -> Result<Vec<String>> {
     let mut times = Times::read(repo);
     jobs.sort_by_key(|job| std::cmp::Reverse(times.of(&job.name).unwrap_or(Duration::MAX)));
@@ -91,7 +91,7 @@ pub(super) fn run(repo: &Repo, mut jobs: Vec<Job>) -> Result<Vec<String>> {
             let mut ended = lock(&ended);
             let said = outcome.as_ref().map_or("", |(_, said)| said.as_str());
             let mut stdout = io::stdout().lock();
-            // The reader of this output may be gone.
+            // Ignores errors, because the reader of this output may be gone.
             if !is_single {
                 let _ = write!(stdout, "\n-- {name}\n{said}");
             }
@@ -117,13 +117,14 @@ pub(super) fn run(repo: &Repo, mut jobs: Vec<Job>) -> Result<Vec<String>> {
     if failed.is_empty() { Ok(said) } else { Err(Failure::new(format!("failed: {}", failed.join(", ")))) }
 }
 
-/// Whether it succeeded, and its output; `aloud` prints the output at once.
+/// Runs a command to its end. Returns whether it succeeded, and its output. With `aloud` also prints each line at
+/// once.
 fn to_end(mut command: Command, aloud: bool) -> Result<(bool, String)> {
     let name = process::shown(&command);
     let (reader, writer) = io::pipe().explain(&name)?;
     command.stdout(writer.try_clone().explain(&name)?).stderr(writer);
     let mut child = command.spawn().explain(&name)?;
-    // The command's ends of the pipe.
+    // Closes the command's ends of the pipe, so that the loop below ends with the child.
     drop(command);
     let mut said = String::new();
     for line in BufReader::new(reader).split(b'\n') {
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_is_found_in_what_cargo_says() {
+    fn a_test_binary_is_found_in_cargos_output() {
         let line = r#"{"manifest_path": "/r/crates/wire/Cargo.toml", "target": {"name": "packets"},
             "profile": {"test": true}, "executable": "/t/packets-1"}"#
             .replace('\n', "");

@@ -14,8 +14,8 @@ use crate::repo::{FOR_BOTH, NATIVE, Repo, WASM};
 use crate::tools::Toolbox;
 use crate::tools::chromium::Chromium;
 
-/// The packages of the core whose tests also run as wasm. They touch no browser: Node.js, the same engine as
-/// Chromium's, starts in a twentieth of a second for each, and a browser in three seconds.
+/// The packages of the core whose tests also run as wasm. They need no browser, so they run in Node.js, which has the
+/// same engine as Chromium. Node.js starts in a twentieth of a second for each, a browser in three seconds.
 const CORE: [&str; 7] = [
     "samovar-wire",
     "samovar-link",
@@ -29,7 +29,7 @@ const CORE: [&str; 7] = [
 /// The packages whose tests need a page.
 const IN_BROWSER: [&str; 2] = ["samovar-peer-web", FOR_BOTH];
 
-/// Runs the tests of the core as wasm, and those of what needs a page in a headless browser.
+/// Runs the tests of the core as wasm, and the tests that need a page in a headless browser.
 ///
 /// # Errors
 /// A test fails, or none was run: a runner that finds no test succeeds.
@@ -48,7 +48,7 @@ pub(super) fn core_tests(repo: &Repo, runner: &Path, chromium: &Chromium) -> Res
                 // In seconds: short enough to find a browser that does not start.
                 .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "30")
                 .env("WASM_BINDGEN_TEST_TIMEOUT", "120");
-            // Cargo's configuration sets it, for wasm-pack.
+            // Cargo's configuration sets this variable, for wasm-pack.
             if !in_browser {
                 test.env_remove("WASM_BINDGEN_USE_BROWSER");
             }
@@ -72,7 +72,7 @@ pub(super) fn core_tests(repo: &Repo, runner: &Path, chromium: &Chromium) -> Res
 fn wasm_test(repo: &Repo, packages: &[&str]) -> Command {
     let mut test = repo.cargo("test");
     test.args(["--lib", "--tests", "--locked", "--target", WASM]);
-    // A test's name tells where it failed; without line numbers the modules take a third of the time.
+    // Without line numbers the modules take a third of the time, and a test's name tells where it failed.
     test.env("CARGO_PROFILE_DEV_DEBUG", "false");
     for package in packages {
         test.args(["--package", package]);
@@ -85,7 +85,8 @@ pub(super) fn webdriver_settings(repo: &Repo, chromium: &Chromium) -> Result<Pat
     let directory = repo.target.join("xtask");
     fs::create_dir_all(&directory).explain(directory.display())?;
     let file = directory.join("webdriver.json");
-    // Direct connections on loopback need the flag and a microphone; without one the browser hides its addresses.
+    // Direct connections on loopback need the flag for them, and a microphone: without one the browser hides its
+    // addresses.
     let flags = [
         "--headless",
         "--no-sandbox",
@@ -114,7 +115,7 @@ pub(super) fn end_to_end(repo: &Repo, toolbox: &Toolbox<'_>, targets: &[&str]) -
 /// Builds the named test targets and runs them in a place without a network, with these variables set.
 ///
 /// # Errors
-/// A target is missing, or a test fails: then after the other targets have been run as well.
+/// A target is missing, or a test fails. A failure does not keep the other targets from running.
 pub(crate) fn run(repo: &Repo, targets: &[&str], variables: &[(&str, OsString)]) -> Result<()> {
     let existing = || repo.packages.iter().flat_map(|package| &package.tests);
     if let Some(missing) = targets.iter().find(|&&target| existing().all(|name| name != target)) {
@@ -136,13 +137,13 @@ pub(crate) fn run(repo: &Repo, targets: &[&str], variables: &[(&str, OsString)])
     binaries::run(repo, Binary::build(&mut test)?.into_iter().map(job).collect()).map(drop)
 }
 
-/// Tests of a target that run at once on two cores, beside those of another target. With more, pages wait too long for
-/// their turn: a host that waits for a quarter of a second is missed by others.
+/// The number of a target's tests that run at once, on two cores and beside those of another target. With more, pages
+/// wait too long for a core: other members miss a host that waits for a quarter of a second.
 fn threads(target: &str) -> usize {
     if target == "browser" { 2 } else { 1 }
 }
 
-/// The built parts that end-to-end tests act on.
+/// The built parts that end-to-end tests use.
 pub(crate) struct Stage {
     relay: PathBuf,
     page: PathBuf,
@@ -154,11 +155,11 @@ impl Stage {
     /// Builds the page and the relay, and finds the browser.
     ///
     /// # Errors
-    /// One of them is unavailable.
+    /// The page or the relay cannot be built, or there is no browser.
     pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<Self> {
         page::build(repo, toolbox, Optimised::Always)?;
         let whiteboard = page::build_example(repo, toolbox, "whiteboard")?;
-        // A release is no faster where a few pages play.
+        // Not a release build, which is no faster when only a few pages play.
         let relay = program::as_tested(repo, "samovar-relay", "relay")?;
         Ok(Self { relay, page: page::directory(repo), whiteboard, chromium: Chromium::ensure()? })
     }

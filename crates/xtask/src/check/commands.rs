@@ -1,6 +1,7 @@
-//! The commands in the documents: each program understands its arguments, and what they name exists.
+//! Checks the commands in the documents: each program understands its arguments, and the packages, tests and examples
+//! that they name exist.
 //!
-//! `--help` behind the arguments makes a program read them all and do nothing.
+//! With `--help` behind its arguments, a program reads them all and does nothing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,13 +12,13 @@ use super::program;
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
 
-/// The documents of readers, below the root.
+/// The folders of the documents, below the root.
 const DOCUMENTS: [&str; 5] = [".", "docs", "crates/wire", "crates/wire/protocol", "web"];
 
 /// The beginnings of commands of this project, in text and in code blocks.
 const OURS: [&str; 4] = ["cargo ", "samovar-sim ", "samovar-relay ", "target/release/samovar-relay "];
 
-/// Words of other programs, at the beginning of a line of a code block. Nobody checks those lines.
+/// The beginnings of other programs' commands. Lines of a code block that begin so are not checked.
 const OTHERS: [&str; 3] = ["scp ", "eval ", "wasm-pack "];
 
 /// Checks every command.
@@ -68,7 +69,7 @@ fn documents(repo: &Repo) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The commands in code blocks of the shell, and those of this project in the text.
+/// All commands in the shell's code blocks, and the commands of this project in the text.
 fn commands_in(document: &str) -> Vec<String> {
     let (mut commands, mut in_shell, mut in_code) = (Vec::new(), false, false);
     let mut prose = String::new();
@@ -87,14 +88,14 @@ fn commands_in(document: &str) -> Vec<String> {
     }
     let spans = prose.split('`').skip(1).step_by(2);
     let is_ours = |span: &&str| OURS.iter().any(|ours| span.starts_with(ours));
-    // Not those with a gap for the reader to fill.
+    // Leaves out commands with a gap for the reader to fill.
     let is_whole = |span: &&str| !span.contains(['…', '{', '|']);
     commands.extend(spans.filter(is_ours).filter(is_whole).map(str::to_owned));
     commands.retain(|command| !command.is_empty() && !command.starts_with('#'));
     commands
 }
 
-/// Why a command would not run.
+/// The reason why a command would not run; `None` when it would.
 fn refusal(repo: &Repo, programs: &Programs, command: &str) -> Option<String> {
     if OTHERS.iter().any(|other| command.starts_with(other)) || command == "trunk serve" {
         return None;
@@ -106,13 +107,13 @@ fn refusal(repo: &Repo, programs: &Programs, command: &str) -> Option<String> {
         return Some(format!("there is no package {package}"));
     }
     match words[..] {
-        // It would compile its own workspace, for minutes; `prove` does.
+        // Not tried here: it would compile its own workspace, for minutes. `prove` compiles that.
         ["cargo", "xtask", "bench", ..] => None,
         ["cargo", "xtask", ref rest @ ..] => misreads(&programs.xtask, rest),
         ["cargo", "run", ..] => match (package, behind("--")) {
             (Some(&"samovar-sim"), Some(rest)) => misreads(&programs.sim, rest),
             (Some(&"samovar-relay"), Some(rest)) => misreads(&programs.relay, rest),
-            // They take a relay, a code and a name; the tests of the examples run them with these.
+            // An example takes a relay, a code and a name. The examples' own tests run them with these.
             (Some(&"samovar-examples"), Some([_, _, _])) => {
                 let name = behind("--bin")?.first()?;
                 let file = repo.root.join(format!("examples/src/bin/{name}.rs"));
@@ -133,7 +134,7 @@ fn refusal(repo: &Repo, programs: &Programs, command: &str) -> Option<String> {
     }
 }
 
-/// What a program says against these arguments.
+/// The first line of a program's error when it does not understand these arguments.
 fn misreads(program: &Path, words: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     let output = command.args(words).arg("--help").output();

@@ -1,4 +1,4 @@
-//! The rules for dependencies in `deny.toml`: licences, sources, bans; and their known faults.
+//! Checks the dependencies by the rules in `deny.toml` (licences, sources, bans), and for known faults.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::tools::Tool;
 /// Checks licences, sources and bans.
 ///
 /// # Errors
-/// One is not allowed, or cargo-deny is unavailable.
+/// A licence, a source or a crate is not allowed, or cargo-deny is unavailable.
 pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
     process::run(deny(context)?.args(["check", "bans", "licenses", "sources"]))?;
     Ok(Outcome::Done)
@@ -18,7 +18,7 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
 /// Checks advisories, when their database can be reached.
 ///
 /// # Errors
-/// One is not noted in `deny.toml`, or cargo-deny is unavailable.
+/// An advisory is not noted in `deny.toml`, or cargo-deny is unavailable.
 pub(super) fn advisories(context: &Context<'_>) -> Result<Outcome> {
     if !is_reached(process::code(deny(context)?.arg("fetch"))) {
         return Ok(Outcome::Skipped("the database of advisories cannot be reached"));
@@ -27,7 +27,7 @@ pub(super) fn advisories(context: &Context<'_>) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Whether the database is here, by the exit code of fetching it.
+/// Whether the database was reached, by the exit code of the command that fetches it.
 const fn is_reached(code: Option<i32>) -> bool {
     matches!(code, Some(0))
 }

@@ -3,13 +3,13 @@
 use super::{Context, Outcome};
 use crate::process::{self, Failure, Result};
 
-/// Features of the session; everything else is checked with all of them.
+/// Features of the session. All other checks build the session with all of them.
 const FEATURES: [&str; 4] = ["orders", "lockstep", "ownership", "extras"];
 
 /// Checks the session, built in each way.
 ///
 /// # Errors
-/// One of them does not build, fails a test, or sends other messages.
+/// One of these sessions does not build, fails a test, or sends other messages.
 pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
     for feature in FEATURES {
         let mut clippy = context.repo.cargo("clippy");
@@ -19,7 +19,8 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
     let mut test = context.repo.cargo("test");
     test.args(["--package", "samovar-session", "--no-default-features", "--locked", "--quiet"]);
     process::run(test.args(["--lib", "--tests"]))?;
-    // So a page and a robot that are built differently can be members of one game.
+    // The messages must be the same, so that a page and a robot that are built differently can be members of one
+    // game.
     let (none, all) = (said(context, &["--no-default-features"])?, said(context, &[])?);
     if none != all {
         return Err(Failure::new(format!(

@@ -3,12 +3,12 @@
 use crate::process::{self, Failure, Result};
 use crate::repo::{Package, Repo};
 
-/// One crate's place.
+/// One crate's place in the layers.
 struct Room {
     name: &'static str,
     /// A crate may depend on crates of lower floors only, so neighbours never see each other.
     floor: u8,
-    /// Whether it must do no input or output of its own.
+    /// Whether the crate must do no input or output of its own.
     sans_io: bool,
 }
 
@@ -49,7 +49,8 @@ const HOUSE: [Room; 20] = [
     driver("samovar-whiteboard", 8),
 ];
 
-/// The directory needs the rules of warrants, and no other crate of the floor below.
+/// Crates that may depend on these crates only. The directory needs the roster's rules of warrants, and no other
+/// crate of that floor.
 const ONLY: [(&str, &[&str]); 1] = [("samovar-directory", &["samovar-wire", "samovar-roster"])];
 
 /// Crates that a sans-I/O crate must not reach by any chain of dependencies.
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_house_as_designed_stands() {
+    fn the_designed_layers_are_accepted() {
         let packages = [
             package("samovar-wire", &["bincode"]),
             package("samovar-link", &["samovar-wire"]),
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_and_higher_floors_are_out_of_sight() {
+    fn a_dependency_on_the_same_or_a_higher_floor_is_reported() {
         let packages = [
             package("samovar-objects", &["samovar-roster"]),
             package("samovar-wire", &["samovar-link"]),

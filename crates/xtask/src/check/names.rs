@@ -1,4 +1,4 @@
-//! Public types of the core that share a name: each needs a reason, because a reader has to ask which is meant.
+//! Checks that public types of the core share a name only for a reason, because a reader has to ask which is meant.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::repo::Repo;
 /// The crates of the core, from wire to peer.
 const CRATES: [&str; 8] = ["wire", "link", "objects", "order", "roster", "session", "directory", "peer"];
 
-/// Names of several types, their number, and the reason.
+/// Names that several types share: the name, the number of types, and the reason.
 const SHARED: [(&str, usize, &str); 16] = [
     ("Call", 2, "what a game says, and its record on the wire"),
     ("Delivery", 3, "what each kind of order delivers, and the session's choice among them"),

@@ -1,5 +1,5 @@
 //! The steps of `prove`: fresh seeds, wide models, planted bugs, hostile bytes, a person's random walk, and
-//! measurements of real machines. Each goes on to its end and prints all its findings.
+//! measurements of real machines. Each step goes on to its end and prints all its findings.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::Command;
@@ -40,7 +40,7 @@ pub(super) const STEPS: [Step; 12] = [
     Step { name: "person", about: "people who click, reload and close at random", first: 8.0, run: person },
 ];
 
-/// The shares of the minutes for the steps without an end of their own.
+/// Some steps would go on for ever. These are their shares of the given minutes.
 const SOAK: f64 = 0.2;
 const FUZZ: f64 = 0.15;
 const BUGS: f64 = 0.15;
@@ -50,15 +50,16 @@ const PERSON: f64 = 0.5;
 const SOAKS: [(u64, &[&str]); 3] =
     [(1_000_000, &["--scenario", "chaos"]), (10_000, &[]), (10_000, &["--by-host"])];
 
-/// New at each start; a seed that breaks a promise is printed, and can be repeated.
+/// A random first seed. A seed that breaks a promise is printed, so that its run can be repeated.
 fn fresh() -> u64 {
     RandomState::new().build_hasher().finish() >> 24
 }
 
-/// A release of the simulator is twice as fast, and takes three minutes to compile.
+/// From this many minutes on, a release build of the simulator pays: it is twice as fast, and takes three minutes to
+/// compile.
 const RELEASE_PAYS_FROM: f64 = 30.0;
 
-/// The simulator, built as it pays for this many minutes.
+/// The simulator, as a release build when that pays for the given minutes.
 fn simulator(context: &Context<'_>) -> Result<Command> {
     if context.minutes < RELEASE_PAYS_FROM {
         return Ok(Command::new(program::as_tested(context.repo, "samovar-sim", "program")?));
@@ -81,7 +82,7 @@ fn soak(context: &Context<'_>) -> Result<Outcome> {
 }
 
 fn models(context: &Context<'_>) -> Result<Outcome> {
-    // All runs whose figures the documents have; virtual time makes them the same on every machine.
+    // Repeats all runs whose figures the documents have. Virtual time makes the figures the same on every machine.
     let mut figures = context.repo.cargo("test");
     if context.minutes >= RELEASE_PAYS_FROM {
         figures.arg("--release");
@@ -116,7 +117,7 @@ fn figures(context: &Context<'_>) -> Result<Outcome> {
     network::ensure()?;
     browser::end_to_end(context.repo, &context.toolbox, &["figures"])?;
     let mut relay = context.repo.cargo("test");
-    // The one selection of packages, so that nothing is compiled again.
+    // The same selection of packages as everywhere, so that nothing is compiled again.
     relay.args(NATIVE).args(["--locked", "--test", "relay", "--", "--test-threads=1"]);
     relay.args(["--show-output", "attack::", "bounds::", "herd::", "limits::", "siege::"]);
     process::run(relay.env("SAMOVAR_FIGURES", "1"))?;
@@ -137,7 +138,7 @@ fn person(context: &Context<'_>) -> Result<Outcome> {
     network::ensure()?;
     let order = person::Order { seed: fresh(), minutes: context.minutes * PERSON };
     person::walk(context.repo, &context.toolbox, order)?;
-    // The moving picture of the README can be taken.
+    // Checks that the moving picture of the README can be taken.
     browser::end_to_end(context.repo, &context.toolbox, &["picture"])?;
     Ok(Outcome::Done)
 }

@@ -1,5 +1,5 @@
-//! The structure inside crates: modules form no circle, central structs stay small, and a service of the session knows
-//! the core and no other service.
+//! Checks the structure inside crates: modules form no circle, central structs stay small, and a service of the
+//! session knows the core and no other service.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ const CENTRAL: [(&str, &str, usize); 4] = [
     ("crates/sim/src/world.rs", "World", 20),
 ];
 
-/// The services of the session and their foundations: none of them names the session.
+/// The services of the session and their foundations. None of them may name `Session`.
 const SERVICES: [&str; 13] = [
     "calls",
     "context",
@@ -84,13 +84,13 @@ pub(super) fn check(repo: &Repo) -> Result<()> {
     if wrong.is_empty() { Ok(()) } else { Err(Failure::new(format!("\n  {}", wrong.join("\n  ")))) }
 }
 
-/// The identifiers of a module and of all below it.
+/// The files, identifiers and imports of a module, together with those of all modules below it.
 #[derive(Debug, Default)]
 struct Module {
     files: Vec<(PathBuf, usize)>,
-    /// Every identifier in its code.
+    /// Every identifier in the module's code.
     words: BTreeSet<String>,
-    /// The names after `crate::` in it.
+    /// The names after `crate::` in the module's code.
     imports: BTreeSet<String>,
 }
 
@@ -127,7 +127,7 @@ fn read(path: &Path, module: &mut Module) -> Result<()> {
     Ok(())
 }
 
-/// The modules of a crate that only its tests have.
+/// The modules of a crate that are compiled only for tests.
 fn tests_of(root: &str) -> impl Iterator<Item = &str> {
     root.split("#[cfg(test)]\nmod ").skip(1).filter_map(|behind| behind.split([';', ' ']).next())
 }
@@ -142,7 +142,7 @@ pub(super) fn without_tests(source: &str) -> &str {
     &source[..tests.unwrap_or(source.len())]
 }
 
-/// Takes words and imports from code, tests and comments left out.
+/// Notes the identifiers and imports of a source, without its tests and comments.
 fn note(source: &str, module: &mut Module) {
     let code = without_tests(source);
     let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default());
@@ -150,7 +150,7 @@ fn note(source: &str, module: &mut Module) {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     module.words.extend(code.split(|letter| !is_word(letter)).map(str::to_owned));
     for (_, behind) in code.match_indices("crate::").map(|(at, found)| (at, &code[at + found.len()..])) {
-        // A list of several begins with a brace.
+        // A list of several imports begins with a brace.
         let end =
             if behind.starts_with('{') { behind.find(';') } else { behind.find(|letter| !is_word(letter)) };
         let list = &behind[..end.unwrap_or(behind.len())];
@@ -181,7 +181,7 @@ fn circles(modules: &BTreeMap<String, Module>) -> Vec<Vec<String>> {
     circles.into_iter().collect()
 }
 
-/// How many fields a struct has.
+/// The number of a struct's fields; `None` when the source does not declare it.
 fn fields(source: &str, name: &str) -> Option<usize> {
     let declarations = [format!("struct {name} {{\n"), format!("struct {name}<")];
     let (_, behind) = declarations.iter().find_map(|declaration| source.split_once(declaration.as_str()))?;

@@ -1,13 +1,14 @@
 //! A place without a network, in which no process outlives its command.
 //!
-//! Chromium contacts its maker if it can, and a killed driver leaves its browsers behind. Name spaces of their own for
-//! network and processes prevent both. All downloads and builds must be done before.
+//! Chromium contacts its maker if it can, and a killed driver leaves its browsers behind. Linux namespaces for the
+//! network and for processes prevent both. All downloads and builds must be done before.
 
 use std::process::Command;
 
 use crate::process;
 
-/// Only the loopback exists; the command's exit code is passed on.
+/// The shell script that runs a command in the sandbox. The only network is the loopback interface. The script ends
+/// with the command's exit code.
 const SHELL: [&str; 3] = ["-c", "ip link set lo up && \"$@\"; exit $?", "_"];
 
 /// The way to wrap commands on this machine.
@@ -16,11 +17,11 @@ pub(super) struct Sandbox {
 }
 
 impl Sandbox {
-    /// Tries the means of this machine, and prints if it permits none.
+    /// Opens a sandbox if this machine permits one, and otherwise prints that it does not.
     pub(super) fn open() -> Self {
         let mut arguments = vec!["--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
         if !process::is_root() {
-            // Name spaces are for root, which any user may become in a name space of users.
+            // Only root may make these namespaces. In a user namespace any user may become root.
             arguments.insert(0, "--map-root-user");
         }
         let sandbox = Self { arguments: Some(arguments) };
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrapped_command_keeps_its_arguments_variables_and_exit_code() {
+    fn a_wrapped_command_keeps_arguments_variables_and_exit_code() {
         let mut command = Command::new("sh");
         command.args(["-c", "test \"$1 $TEA\" = 'a b green' && exit 9", "_", "a b"]).env("TEA", "green");
         assert_eq!(process::code(&mut Sandbox::open().wrap(&command)), Some(9));

@@ -109,7 +109,7 @@ fn names_another(before: &str) -> Option<bool> {
     (is_number || is_name || word.ends_with(".md")).then_some(true)
 }
 
-/// `3.2` of `3.2 Acks`, `3.2.` or `3.2)`.
+/// The number at the beginning of a text: `3.2` of `3.2 Acks`, `3.2.` or `3.2)`.
 fn leading_number(text: &str) -> Option<String> {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
     let number = text[..end].trim_matches('.');
@@ -136,20 +136,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headings_are_numbers_at_any_level() {
+    fn numbered_headings_are_found_at_any_level() {
         let document = "# Protocol 1\n## 1. Packets\n### 1.2 Acks\n## §4 Lanes\ntext 5.1\n```\n## 9 no\n```\n#### 4.1.2: x\n";
         assert_eq!(headings(document), ["1", "1.2", "4", "4.1.2"]);
         assert_eq!(repeated(&["1".to_owned(), "2".to_owned(), "1".to_owned()]), ["1"]);
     }
 
     #[test]
-    fn tests_stand_in_rows_that_begin_with_a_section() {
+    fn tests_are_read_from_rows_that_begin_with_a_section() {
         let document = "| `no_test` |\n| §1 rule 2 | `one_test`, `an_other`; `tests` |\n`no_row`\n";
         assert_eq!(named_tests(document), ["one_test", "an_other"]);
     }
 
     #[test]
-    fn citations_carry_their_line() {
+    fn citations_are_found_with_their_line() {
         let source = "//! Packets (PROTOCOL §1.2).\n\n/// See `PROTOCOL.md` §4, §4.1.2; and §9\nfn f() {}";
         let cited: Vec<_> = citations(source);
         let expected = [(1, "1.2"), (3, "4"), (3, "4.1.2"), (3, "9")];
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn other_documents_are_passed_over() {
+    fn citations_of_other_documents_are_skipped() {
         for source in
             ["RFC 9002 §6.2, §6.3", "DESIGN §4", "(ARCHITECTURE.md §2)", "`README.md` §1", "the sign § alone"]
         {

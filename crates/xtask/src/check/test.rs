@@ -70,7 +70,7 @@ fn clippy(context: &Context<'_>) -> Result<Outcome> {
     let mut clippy = context.repo.cargo("clippy");
     clippy.args(NATIVE).args(["--all-targets", "--locked", "--", "-D", "warnings"]);
     process::run(&mut clippy)?;
-    // A workspace of its own, which the call above does not include.
+    // The fuzzer is a workspace of its own, which the call above does not include.
     if fuzz::obstacle().is_none() {
         fuzz::check(context.repo)?;
     }
@@ -135,7 +135,7 @@ fn native(context: &Context<'_>) -> Result<Outcome> {
     let jobs = binaries.into_iter().map(|each| Job { command: each.command(), name: each.name });
     binaries::run(context.repo, jobs.collect())?;
     process::run(context.repo.cargo("test").args(NATIVE).args(["--locked", "--doc"]))?;
-    // The browser's driver has an example, too; it compiles anywhere, and runs nowhere.
+    // The documentation of the browser's driver has an example, too. This call compiles it and does not run it.
     process::run(context.repo.cargo("test").args(["--locked", "--doc", "--package", "samovar-peer-web"]))?;
     Ok(Outcome::Done)
 }

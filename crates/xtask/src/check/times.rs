@@ -14,7 +14,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// The notes of earlier runs.
+    /// Reads the times that earlier runs noted.
     pub(super) fn read(repo: &Repo) -> Self {
         let file = repo.target.join("xtask").join("times.txt");
         let text = fs::read_to_string(&file).unwrap_or_default();
@@ -30,7 +30,7 @@ impl Times {
         self.seconds.get(step).and_then(|&seconds| Duration::try_from_secs_f64(seconds).ok())
     }
 
-    /// The step has passed in this time.
+    /// Notes that the step has passed in this time.
     pub(super) fn note(&mut self, step: &str, time: Duration) {
         self.seconds.insert(step.to_owned(), time.as_secs_f64());
         let lines: String =

@@ -8,14 +8,14 @@ use crate::process::{self, Explain, Failure, Result};
 use crate::tools::Tool;
 use crate::tools::chromium::Chromium;
 
-/// A small crate of the core, the two whose tests `test` does not run in wasm, and the browser's driver. Tests of the
-/// other crates take minutes in a browser, and `test` runs them in Node.js.
+/// A small crate of the core, the two crates whose tests the tier `test` does not run in wasm, and the browser's
+/// driver. The other crates' tests take minutes in a browser, and `test` runs them in Node.js.
 const PACKAGES: [&str; 4] = ["wire", "order", "duel", "peer-web"];
 
 /// Runs the tests of these packages.
 ///
 /// # Errors
-/// A test fails; or none was run: wasm-pack succeeds then.
+/// A test fails, or none was run. In the latter case wasm-pack itself succeeds.
 pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
     let chromium = Chromium::ensure()?;
     let settings = webdriver_settings(context.repo, &chromium)?;
@@ -29,7 +29,7 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
             .arg("--locked")
             .env("PATH", &path)
             .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &settings)
-            // As in the step `wasm`, whose modules these are.
+            // The same setting as in the step `wasm`, so that its compiled modules are used again.
             .env("CARGO_PROFILE_DEV_DEBUG", "false");
         let mut said = Said::of(&mut test)?;
         if said.lost_its_browser() {
@@ -46,7 +46,7 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// What a run of wasm-pack printed.
+/// The result and the output of a run of wasm-pack.
 struct Said {
     is_success: bool,
     passed: usize,
@@ -72,7 +72,7 @@ impl Said {
         !self.is_success && self.errors.contains("Running ") && !has_failed
     }
 
-    /// The first error among what it printed.
+    /// The first error that the run printed.
     fn reason(&self) -> &str {
         let errors = || self.errors.lines().chain(self.output.lines()).map(str::trim);
         errors().find(|line| line.to_ascii_lowercase().starts_with("error")).unwrap_or("it names no error")
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_browser_is_told_from_a_failed_test() {
+    fn a_lost_browser_is_distinguished_from_a_failed_test() {
         let lost = said("test result: ok. 8 passed", "     Running tests/order\nError: http status: 500\n");
         assert!(lost.lost_its_browser());
         assert_eq!(lost.reason(), "Error: http status: 500");

@@ -12,13 +12,14 @@ mod session;
 
 /// One planted bug.
 pub(super) struct Mutant {
-    /// Its name on the command line.
+    /// The bug's name on the command line.
     pub(super) name: &'static str,
-    /// The package's directory, below `crates/` or, of the relay, the root.
+    /// The package's directory: below `crates/`, except that the relay's is below the root.
     pub(super) package: &'static str,
-    /// A pattern that fits exactly one place in its sources.
+    /// A pattern that fits exactly one place in the package's sources.
     pub(super) text: &'static str,
-    /// The code that replaces it; `$` stands for the same as the first `$` of the pattern, `$2` for what the second does.
+    /// The code that replaces the pattern. `$` stands for the text that the pattern's first `$` fits, `$2` for that
+    /// of the second.
     pub(super) instead: &'static str,
     /// The resulting fault.
     pub(super) breaks: &'static str,
@@ -28,7 +29,7 @@ pub(super) struct Mutant {
     pub(super) finder: Finder,
 }
 
-/// Samovar's promises, whatever dies.
+/// Samovar's promises, which it keeps whatever dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Promise {
     /// When changes stop, all live members have the same objects, owners and values.
@@ -73,11 +74,11 @@ pub(super) enum Finder {
     Test(&'static [&'static str]),
 }
 
-/// Elections: thousands of histories of peers and a relay.
+/// Finds bugs of elections in thousands of histories of peers and a relay.
 const ELECTIONS: Finder =
     Finder::Model(&["-p", "samovar-tests", "--test", "election", "random_histories_have_one_host_per_term"]);
 
-/// All planted bugs, those of one file beside each other, so that little is compiled again between two.
+/// All planted bugs. Those of one file follow each other, so that little is compiled again from one to the next.
 pub(super) fn all() -> impl Iterator<Item = &'static Mutant> {
     let lists = [
         roster::MUTANTS,

@@ -1,7 +1,7 @@
-//! The place of a planted bug: a sequence of Rust's tokens, anywhere in its crate.
+//! Finds the place of a planted bug: a sequence of Rust's tokens, anywhere in its crate.
 //!
 //! Line breaks and comments do not count, and `$` stands for any receiver of a field or a method (`self`,
-//! `self.core.roster`, `votes`), so that code may move without its planted bugs.
+//! `self.core.roster`, `votes`). So code may move without a change of its planted bugs.
 
 use std::ops::Range;
 
@@ -13,9 +13,9 @@ const RECEIVER: &str = "$";
 /// A place in a source that a pattern fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Match {
-    /// Its bytes.
+    /// The bytes of the place.
     pub(super) range: Range<usize>,
-    /// What each `$` of the pattern stands for, in their order.
+    /// The receivers that the pattern's `$` stand for, in their order.
     pub(super) receivers: Vec<String>,
 }
 
@@ -25,8 +25,8 @@ pub(super) fn find(source: &str, pattern: &str) -> Vec<Match> {
     (0..source.len()).filter_map(|start| fit(&source, start, &pattern)).collect()
 }
 
-/// The text with every `$2` replaced by what the second `$` of the pattern stands for, and so on; a `$` without a
-/// number is the first.
+/// Fills in the receivers: replaces every `$2` by the receiver that the pattern's second `$` fits, and so on. A `$`
+/// without a number is the first.
 pub(super) fn fill(text: &str, receivers: &[String]) -> String {
     let numbered = (1..).zip(receivers).skip(1).fold(text.to_owned(), |text, (number, receiver)| {
         text.replace(&format!("{RECEIVER}{number}"), receiver)
@@ -60,7 +60,7 @@ fn fit(source: &[(Range<usize>, &str)], start: usize, pattern: &[(Range<usize>, 
             at += 1;
             continue;
         }
-        // The whole chain, so that one place fits once.
+        // A receiver is the whole chain, so that one place fits once.
         let is_inside = at > 0 && source[at - 1].1 == ".";
         let length = chain(&source[at..], &pattern[index + 1..])?;
         (!is_inside && length > 0).then_some(())?;
@@ -72,7 +72,8 @@ fn fit(source: &[(Range<usize>, &str)], start: usize, pattern: &[(Range<usize>, 
     Some(Match { range: source[start].0.start..last.0.end, receivers })
 }
 
-/// The number of tokens of a receiver here, if the tokens after `$` follow it.
+/// The number of tokens of the receiver at the start of `source`; `None` unless the tokens behind the pattern's `$`
+/// follow it.
 fn chain(source: &[(Range<usize>, &str)], rest: &[(Range<usize>, &str)]) -> Option<usize> {
     let rest: Vec<_> = rest.iter().map(|(_, word)| *word).take_while(|word| *word != RECEIVER).collect();
     let is_word = |word: &str| word.starts_with(|first: char| first.is_alphanumeric() || first == '_');
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn each_receiver_is_found_by_itself() {
+    fn several_receivers_are_told_apart() {
         let source = "a.b.first(c.second())";
         let receivers = vec!["a.b".to_owned(), "c".to_owned()];
         assert_eq!(fill("$.third($2.first($.last()))", &receivers), "a.b.third(c.first(a.b.last()))");

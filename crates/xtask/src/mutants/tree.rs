@@ -13,7 +13,7 @@ use crate::repo::Repo;
 
 /// The place of a planted bug.
 pub(super) struct Place {
-    /// Below the root.
+    /// The file's path below the root.
     file: PathBuf,
     at: Match,
 }
@@ -22,7 +22,7 @@ impl Place {
     /// The only place that the bug's pattern fits.
     ///
     /// # Errors
-    /// It fits none, or several.
+    /// The pattern fits no place, or several.
     pub(super) fn of(repo: &Repo, mutant: &Mutant) -> Result<Self> {
         let crates = Path::new(if mutant.package == "relay" { "" } else { "crates" });
         let sources = crates.join(mutant.package).join("src");
@@ -53,7 +53,8 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Copies the files that have changed since the last time. A release of the simulator pays when it runs for long.
+    /// Copies the files that have changed since the last time. With `is_release` the simulator is built for release,
+    /// which pays for long runs.
     pub(super) fn copy(repo: &Repo, is_release: bool) -> Result<Self> {
         let directory = repo.target.join("mutants");
         let root = directory.join("tree");
@@ -62,7 +63,7 @@ impl Tree {
         let mut copied = BTreeSet::new();
         for file in process::read(&mut files)?.split('\0').filter(|file| !file.is_empty()) {
             let (from, to) = (repo.root.join(file), root.join(file));
-            // A removed file is tracked until the removal is committed.
+            // Git tracks a removed file until the removal is committed.
             if from.is_file() {
                 copy_changed(&from, &to)?;
                 copied.insert(to);
@@ -105,13 +106,13 @@ impl Tree {
         fs::write(&path, source).explain(path.display())
     }
 
-    /// Undoes that.
+    /// Removes the bug from the copy again.
     pub(super) fn restore(&self, repo: &Repo, place: &Place) -> Result<()> {
         copy_changed(&repo.root.join(&place.file), &self.copy.root.join(&place.file))
     }
 }
 
-/// Removes files of an earlier tree: Cargo would take them for tests, and more.
+/// Removes files of an earlier tree. Cargo would take them for tests, for example.
 fn remove_others(directory: &Path, kept: &BTreeSet<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(directory).explain(directory.display())? {
         let path = entry.explain(directory.display())?.path();
@@ -124,7 +125,8 @@ fn remove_others(directory: &Path, kept: &BTreeSet<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Copies a file unless an equal copy exists: Cargo goes by the time of the last change.
+/// Copies a file unless an equal copy exists. Cargo goes by the time of the last change, and would compile a new copy
+/// again.
 fn copy_changed(from: &Path, to: &Path) -> Result<()> {
     let bytes = fs::read(from).explain(from.display())?;
     if fs::read(to).is_ok_and(|known| known == bytes) {

@@ -8,7 +8,7 @@ use crate::process::{self, Failure, Result};
 /// Names of a Chromium or Chrome, the plain one first.
 const NAMES: [&str; 5] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
 
-/// Its place on macOS.
+/// The place of Chrome on macOS.
 const MACOS: &str = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome";
 
 /// A Chromium and the `chromedriver` that drives it.
@@ -24,7 +24,7 @@ impl Chromium {
     /// missing and this process may.
     ///
     /// # Errors
-    /// Names the packages to install if it cannot.
+    /// One of them is still missing. The error names the packages to install.
     pub(crate) fn ensure() -> Result<Self> {
         if let Some(found) = Self::find() {
             return Ok(found);
@@ -48,7 +48,7 @@ impl Chromium {
             .or_else(|| Some(PathBuf::from(MACOS)).filter(|path| path.exists()))?;
         let driver = named("CHROMEDRIVER")
             .or_else(|| process::find("chromedriver"))
-            // Debian and its kin keep the driver beside the browser's own files.
+            // Debian and systems derived from it keep the driver beside the browser's own files.
             .or_else(|| {
                 Some(Path::new("/usr/lib/chromium/chromedriver").to_owned()).filter(|path| path.exists())
             })?;

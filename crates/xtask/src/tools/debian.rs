@@ -1,10 +1,11 @@
-//! Packages of Debian and its kin.
+//! Installs packages of Debian, on Debian and systems derived from it.
 
 use std::process::Command;
 
 use crate::process::{self, Result};
 
-/// Installs these packages if possible: elsewhere it does nothing, and the caller reports the missing ones.
+/// Installs these packages where there is `apt-get` and this process is root. Elsewhere it does nothing, and the
+/// caller reports the missing ones.
 ///
 /// # Errors
 /// `apt-get` fails.

@@ -1,4 +1,5 @@
-//! The programs with which tests make networks of name spaces, and the proxies that stand in front of relays.
+//! Programs for tests of networks: those that make networks of namespaces, and the proxies that stand in front of
+//! relays.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +10,15 @@ use crate::process::{self, Result};
 const PROGRAMS: [(&str, &str); 4] =
     [("ip", "iproute2"), ("nft", "nftables"), ("nginx", "nginx"), ("caddy", "caddy")];
 
-/// Servers, which Debian starts at their installation where systemd runs: on a person's own machine they are not
-/// installed.
+/// Servers. Where systemd runs, Debian starts a server when it installs it. So servers are not installed there: it
+/// may be a person's own machine.
 const SERVERS: [&str; 2] = ["nginx", "caddy"];
 
-/// Their directories where only root has them on its `PATH`.
+/// Directories of such programs, which some systems have on the `PATH` of root only.
 const SYSTEM: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// Installs missing programs if this process may. It reports those still missing; the tests skip without them.
+/// Installs missing programs if this process may. Prints the names of those still missing; the tests that need them
+/// are skipped.
 ///
 /// # Errors
 /// An installation fails.

@@ -1,4 +1,5 @@
-//! Tools from crates.io, whose index has the sums of all packages, and from npm, by a sum in this file.
+//! Fetches tools from crates.io, whose index has the checksums of all packages, and from npm, with a checksum in this
+//! file.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,8 +9,8 @@ use sha2::{Digest as _, Sha512};
 use super::{Recipe, Tool};
 use crate::process::{self, Explain, Failure, Result};
 
-/// Compiling a tool in half the time is worth more than a fast tool. Only for tools: these variables must not reach a
-/// build of the project.
+/// Settings with which a tool compiles in half the time, which is worth more than a fast tool. They are only for
+/// tools: these variables must not reach a build of the project.
 const LIGHT_PROFILE: [(&str, &str); 4] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
@@ -21,7 +22,7 @@ const LIGHT_PROFILE: [(&str, &str); 4] = [
 pub(super) fn install(tool: Tool, recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
     match tool {
         Tool::WasmOpt => from_npm(recipe, scratch, root),
-        // Their default features fetch further tools over TLS, which is this module's work.
+        // The default features of these two fetch further tools over TLS, which is this module's work.
         Tool::Trunk | Tool::WasmBindgen => from_crates(recipe, &["--no-default-features"], scratch, root),
         Tool::Deny | Tool::WasmPack => from_crates(recipe, &[], scratch, root),
     }
@@ -29,7 +30,7 @@ pub(super) fn install(tool: Tool, recipe: &Recipe, scratch: &Path, root: &Path) 
 
 fn from_crates(recipe: &Recipe, features: &[&str], scratch: &Path, root: &Path) -> Result<()> {
     eprintln!("xtask: compiling {}, some minutes, once", recipe.folder());
-    // Cargo would advise to put the scratch folder on PATH if it were not there.
+    // With the scratch folder on PATH, Cargo does not advise to put it there.
     let mut path = vec![root.join("bin")];
     path.extend(std::env::split_paths(&process::path()));
     let mut install = Command::new("cargo");
@@ -48,7 +49,7 @@ fn from_crates(recipe: &Recipe, features: &[&str], scratch: &Path, root: &Path) 
 }
 
 /// The SHA-512 of the package of [`BINARYEN`](super::BINARYEN), which the npm registry calls its integrity. A new
-/// version needs a new sum: `npm view binaryen@VERSION dist.integrity`, in hexadecimal.
+/// version needs a new checksum: `npm view binaryen@VERSION dist.integrity`, in hexadecimal.
 const BINARYEN_SUM: &str = "e14b20ef212fc0edc532ca373a8bfaaa438e1d2a1dd4812ff9ba0a921efb9139\
      6333e78d068baa0936ea5acc06cdb1bebc334efdbfefd82e207c48755a007d2e";
 
@@ -81,7 +82,7 @@ fn from_npm(recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
     process::run(&mut install)
 }
 
-/// Checks a file against the sum in this repository.
+/// Checks a file against the checksum in this repository.
 fn check_sum(bytes: &[u8], expected: &str) -> Result<()> {
     let sum: String = Sha512::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     if sum == expected {
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_counts_only_by_its_sum() {
+    fn a_file_with_another_checksum_is_refused() {
         let sum = "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a\
             2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f";
         check_sum(b"abc", sum).unwrap();

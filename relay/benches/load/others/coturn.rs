@@ -31,7 +31,8 @@ pub(super) struct Forwarded {
     half: Load,
 }
 
-/// As many clients as at the relay, each with a peer of its own; `None` if it is not installed, or fails.
+/// Measures coturn with as many clients as the relay has, each with a peer of its own; `None` if coturn is not
+/// installed, or fails.
 pub(super) async fn measure(options: &Options) -> Option<Forwarded> {
     let port = free_port();
     let scratch = std::env::temp_dir();
@@ -50,7 +51,7 @@ pub(super) async fn measure(options: &Options) -> Option<Forwarded> {
     for _ in 0..options.games(PathWord::WebRtc) * options.members {
         let Client { socket, peer } = timeout(STARTS_WITHIN, Client::allocate(address)).await.ok()?;
         let [client, peer] = [socket, peer].map(|socket| socket.into_std().expect("a socket"));
-        // To it all others are the same peer.
+        // For coturn, all others are the same peer.
         let others = vec![PeerId::RELAY; options.members - 1];
         crowd.enter(Player::new(crate::client::Client::Turn(Turn { client, peer }), others));
     }
@@ -89,7 +90,7 @@ impl Client {
         client
     }
 
-    /// Asks until it succeeds: a server that is still starting does not answer.
+    /// Repeats a request until it succeeds: a server that is still starting does not answer.
     async fn ask(&self, kind: u16, attributes: &[(u16, &[u8])]) {
         let mut body = Vec::new();
         for (kind, value) in attributes {

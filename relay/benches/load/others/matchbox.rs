@@ -1,5 +1,5 @@
-//! `matchbox_server`, which introduces the peers of a room to each other: a join is a WebSocket and the answer with the
-//! peer's id.
+//! Measures `matchbox_server`, which introduces the peers of a room to each other. A join is a WebSocket and the
+//! answer with the peer's id.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ pub(super) struct Joined {
     idle_bytes: usize,
 }
 
-/// As many joins as at the relay, in rooms as large as its games; `None` if it is not installed.
+/// Measures as many joins as at the relay, in rooms as large as its games; `None` if the server is not installed.
 pub(super) async fn measure(options: &Options) -> Option<Joined> {
     let address = format!("127.0.0.1:{}", free_port());
     let server = Other::start(Command::new("matchbox_server").arg(&address))?;

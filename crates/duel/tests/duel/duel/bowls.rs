@@ -1,4 +1,5 @@
-//! The sugar bowl: the first player has it, not the nearest, and a change of host loses and repeats no points.
+//! The sugar bowl: the first player gets it, not the one with the fastest connection. A change of host neither loses
+//! nor repeats points.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use crate::duel::world::World;
 
 const BOWLS: Stakes = Stakes { bowl_seconds: 2, ..Stakes::NONE };
 
-/// The bowls of a feed: number, player, and the time of the touch.
+/// The taken bowls in a peer's feed: number, player, and the time of the touch.
 fn bowls_of(world: &World, peer: PeerId) -> Vec<(u32, PlayerKey, u64)> {
     let taken = world.players[&peer].feed.iter().filter_map(|event| match *event {
         DuelEvent::BowlTaken { by, bowl, at, .. } => Some((bowl, by, at)),
@@ -25,8 +26,8 @@ fn bowls_of(world: &World, peer: PeerId) -> Vec<(u32, PlayerKey, u64)> {
     taken.collect()
 }
 
-/// The order in which two touches of a bowl are delivered: B, which is far from all others, touches it first, C 50 ms
-/// later. Returns whose touch each of the others is told first.
+/// Sends two touches of a bowl with this delivery: first that of B, which is far from all others, then that of C, 50
+/// ms later. Returns, for the host and for D, whose touch is delivered first.
 fn first_told(delivery: impl Fn(Time) -> Delivery) -> Vec<char> {
     let mut world = World::new(80, 0, 0);
     let (b, c, d) = (world.join(), world.join(), world.join());
@@ -70,7 +71,7 @@ fn time_stamp_order_gives_the_bowl_to_the_first() {
 }
 
 #[test]
-fn the_first_driver_has_the_bowl_on_every_screen() {
+fn the_first_driver_gets_the_bowl_on_every_screen() {
     let mut by_far = 0;
     for (seed, loss) in [(81, 0), (82, 5)] {
         let mut world = World::with_stakes(seed, loss, 2, BOWLS);
@@ -115,13 +116,13 @@ fn the_first_driver_has_the_bowl_on_every_screen() {
 }
 
 #[test]
-fn a_bowl_is_worth_two_points_once_whenever_the_host_dies() {
+fn a_bowl_gives_its_points_once_whenever_the_host_dies() {
     for loss in [0, 10] {
         for after in (0..480).step_by(60) {
             let mut world = World::with_stakes(83, loss, 0, BOWLS);
             let (a, b) = (world.join(), world.join());
             world.run(2_000);
-            // Only one of them moves, so that there are no other points.
+            // Only one player moves, so that there are no other points.
             world.play_for_bowls(a);
             let mine = world.key(a);
             world.run_until("a touch", 20_000, |world| {
@@ -173,7 +174,7 @@ fn a_missing_or_distant_bowl_cannot_be_taken() {
         assert_eq!(bowls_of(&world, peer), []);
         assert_eq!(world.players[&peer].duel.score(player), Some(0));
     }
-    // A member cannot speak for another either.
+    // Nor can a member claim a touch for another player.
     let other = world.key(b);
     let now = world.now;
     let session = &mut world.peer(a).session;

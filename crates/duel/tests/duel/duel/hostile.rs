@@ -49,7 +49,7 @@ fn create_state(world: &mut World, owner: PeerId, state: &State) -> Result<Objec
     world.peer(owner).session.edit(now).create_state(traits(TEAPOT), state)
 }
 
-/// A teapot of these numbers and texts.
+/// The state of a teapot with these numbers and texts, which may break the rules.
 fn forged(numbers: &[i32], identity: &[u8], phase: &[u8]) -> State {
     let mut state = State::default();
     numbers.iter().for_each(|&number| state.number(number));
@@ -83,7 +83,7 @@ fn random_bytes_in_objects_change_nothing() {
             let (numbers, [identity, phase]) = random_teapot(&mut rng);
             create_state(&mut world, a, &forged(&numbers, &identity, &phase)).unwrap();
             world.run(16);
-            // Good fields turn bad as well.
+            // Fields that were good turn bad as well.
             let now = world.now;
             let own = world.peer(a).session.objects().filter(|object| object.owner() == a);
             let ids: Vec<_> = own.map(samovar_session::Object::id).collect();
@@ -102,7 +102,7 @@ fn random_bytes_in_objects_change_nothing() {
     }
 }
 
-/// Changes some bytes.
+/// Changes up to two bytes of a field.
 fn spoil(rng: &mut Rng, field: &mut [u8]) {
     for _ in 0..rng.below(3) {
         let index = rng.below(field.len() as u32) as usize;
@@ -112,7 +112,7 @@ fn spoil(rng: &mut Rng, field: &mut [u8]) {
     }
 }
 
-/// Numbers of the agreed ranges and texts of the agreed lengths: all that a session lets its game send.
+/// Random numbers of the agreed ranges and texts of the agreed lengths. A session lets its game send nothing else.
 fn random_teapot(rng: &mut Rng) -> (Vec<i32>, [Vec<u8>; 2]) {
     let schemas = schemas();
     let fields = schemas.of(TEAPOT).unwrap().fields();
@@ -133,7 +133,7 @@ fn random_teapot(rng: &mut Rng) -> (Vec<i32>, [Vec<u8>; 2]) {
 }
 
 #[test]
-fn a_teapot_of_another_shape_is_not_even_sent() {
+fn a_teapot_of_another_shape_is_refused_before_sending() {
     let mut world = World::new(70, 0, 0);
     let a = world.join();
     world.run(2_500);
@@ -169,7 +169,7 @@ fn a_teapot_beyond_the_rim_or_too_fast_stays_where_it_was() {
     let (a, b) = (world.join(), world.join());
     world.run(2_500);
     let liar = world.key(b);
-    // Its page steps no more, so only the lies below are sent about it.
+    // The liar's page steps no more, so only the lies below are sent about its teapot.
     world.peer(b).frame = Duration::from_millis(1_000_000);
     world.run(100);
     let place = world.players[&a].teapot(world.now, liar).unwrap().motion;
@@ -193,7 +193,7 @@ fn a_teapot_beyond_the_rim_or_too_fast_stays_where_it_was() {
     assert!(distance(shown.position, [1.0, 5.0]) < 0.1, "the truth is believed again: {shown:?}");
 }
 
-/// The schema of a liar's teapots: wider than agreed, and too long.
+/// The schema of a liar's teapots: wider ranges of numbers and longer texts than agreed.
 fn forged_schemas() -> Schemas {
     let agreed = schemas();
     let mut fields = SchemaBuilder::default();
@@ -216,12 +216,12 @@ fn forged_schemas() -> Schemas {
 #[test]
 fn a_state_beyond_the_schema_closes_only_its_senders_link() {
     for (seed, lie) in (72..).zip(["far", "turned", "long name", "long phase", "moved", "renamed"]) {
-        // No teapot moves: the liar would misread it, and leave.
+        // No teapot moves, since the liar would misread its updates and leave.
         let mut world = World::new(seed, 0, 0);
         let a = world.join();
         world.run(2_500);
         let liar = world.enter_with(forged_schemas(), None, 0);
-        // Its page steps no more: it sends only the lies below.
+        // The liar's page steps no more, so the liar sends only the lies below.
         world.peer(liar).frame = Duration::from_millis(1_000_000);
         world.run_until("a liar", 3_000, |world| world.players[&liar].session.is_member());
         let name = identity(world.key(liar)).encode();
@@ -244,7 +244,7 @@ fn a_state_beyond_the_schema_closes_only_its_senders_link() {
         while world.now < end && world.players[&liar].ended.is_none() {
             let now = world.now;
             let state = match lie {
-                // Read with the agreed ranges this means anything, mostly beyond them.
+                // Read with the agreed ranges, these numbers can mean anything, mostly values beyond the ranges.
                 "moved" => {
                     let number = |place| rng.below(if place == 4 { 1 << 20 } else { 1 << 28 }) as i32;
                     forged(&std::array::from_fn::<_, 6, _>(number), &name, &phase)
@@ -266,7 +266,7 @@ fn a_state_beyond_the_schema_closes_only_its_senders_link() {
 }
 
 #[test]
-fn a_hosts_broken_scoreboard_breaks_no_other() {
+fn members_survive_a_hosts_broken_scoreboard() {
     let mut world = World::new(65, 0, 2);
     let a = world.join();
     world.run(2_000);
@@ -290,14 +290,15 @@ fn a_hosts_broken_scoreboard_breaks_no_other() {
 }
 
 #[test]
-fn no_member_speaks_for_others() {
+fn a_members_objects_in_the_names_of_others_do_not_count() {
     let mut world = World::new(66, 0, 1);
     let (a, b) = (world.join(), world.join());
     world.run(2_500);
     let victim = world.key(b);
     let place = world.host().teapot(world.now, victim).unwrap().motion;
     let before = world.host().duel.scene(world.now, &world.host().session).teapots.len();
-    // Another teapot for the victim, for a robot, for a seat that does not exist; cubes in others' names.
+    // The liar makes teapots for the victim, for a robot that exists, for one that does not and for a seat that does
+    // not. It also makes cubes in the names of others.
     let elsewhere = Motion { position: [0.0, 5.0], ..Motion::default() };
     for driver in [victim, PlayerKey::Robot(0), PlayerKey::Robot(7), PlayerKey::Seat(99)] {
         create_teapot(&mut world, a, driver, elsewhere).unwrap();
@@ -312,14 +313,14 @@ fn no_member_speaks_for_others() {
     assert!(scene.cubes.iter().all(|cube| matches!(cube.shooter, PlayerKey::Robot(_))), "{:?}", scene.cubes);
     let shown = scene.teapots.iter().find(|teapot| teapot.player == victim).unwrap();
     assert!(distance(shown.motion.position, place.position) < 0.5, "{shown:?} {place:?}");
-    // The liar's objects are cleared away, and all others have one teapot.
+    // When the liar is gone, its objects are cleared away, and all others have one teapot each.
     world.kill(a);
     world.run(9_000);
     world.assert_agreed();
 }
 
 #[test]
-fn cubes_from_nowhere_and_too_many_cubes_do_not_count() {
+fn misplaced_cubes_and_too_many_cubes_do_not_count() {
     let mut world = World::new(67, 0, 0);
     let (a, b) = (world.join(), world.join());
     world.run(2_500);
@@ -346,12 +347,12 @@ fn cubes_from_nowhere_and_too_many_cubes_do_not_count() {
 }
 
 #[test]
-fn a_teapot_that_says_it_is_off_the_table_is_hit_all_the_same() {
+fn a_teapot_that_claims_to_be_off_the_table_can_be_hit() {
     let mut world = World::new(68, 0, 0);
     let (a, b) = (world.join(), world.join());
     world.run(2_500);
     let (shooter, struck) = (world.key(a), world.key(b));
-    // A cheat: its page steps no more, and its teapot claims to be out for ever.
+    // Player B cheats: its page steps no more, and its teapot claims to be off the table for ever.
     world.peer(b).frame = Duration::from_millis(1_000_000);
     world.run(100);
     let now = world.now;
@@ -367,7 +368,7 @@ fn a_teapot_that_says_it_is_off_the_table_is_hit_all_the_same() {
 }
 
 #[test]
-fn a_teapot_that_was_hit_cannot_fire_though_its_owner_says_so() {
+fn a_teapot_off_the_table_cannot_fire_whatever_its_owner_says() {
     let mut world = World::new(69, 0, 0);
     let (a, b) = (world.join(), world.join());
     world.run(2_500);

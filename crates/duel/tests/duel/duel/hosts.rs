@@ -1,4 +1,4 @@
-//! Changes of host: nothing is lost, nothing counts twice, robots go on.
+//! Changes of host: no points are lost, no cube counts twice, and robots go on.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::duel::world::{Hands, SMOOTH, World, total};
 
-/// Kills the host and waits until its robots move under the next one on every screen.
+/// Kills the host and waits until its robots move under the next one on every screen. Returns after how many
+/// milliseconds there was a new host.
 pub(crate) fn depose(world: &mut World) -> u64 {
     let host = world.warrant.host;
     world.kill(host);
@@ -41,7 +42,7 @@ pub(crate) fn depose(world: &mut World) -> u64 {
 }
 
 #[test]
-fn the_host_dies_in_the_middle_of_play_and_the_duel_goes_on() {
+fn the_duel_goes_on_when_the_host_dies_in_play() {
     for seed in 10..14 {
         let mut world = World::new(seed, 3, 2);
         let (a, b) = (world.join(), world.join());
@@ -69,7 +70,7 @@ fn the_host_dies_in_the_middle_of_play_and_the_duel_goes_on() {
 }
 
 #[test]
-fn hosts_may_die_one_after_the_other() {
+fn the_duel_survives_the_loss_of_three_hosts() {
     let mut world = World::new(20, 2, 2);
     (0..3).for_each(|_| {
         world.join();
@@ -89,8 +90,8 @@ fn hosts_may_die_one_after_the_other() {
     assert_eq!(world.host().duel.robots().len(), 2);
 }
 
-/// Two members and a host that only watches; one member fires one cube at the other. Returns the world at the
-/// moment of the launch, the shooter and the struck. One of them is the next host.
+/// Two members and a host that only watches; one member fires one cube at the other. Returns the world at the moment
+/// of the launch, the shooter and the struck member. The shooter or the struck member is the next host.
 fn one_shot(loss: u64, is_shooter_next: bool) -> (World, PeerId, PeerId) {
     let mut world = World::new(30, loss, 0);
     let (one, other) = (world.join(), world.join());
@@ -133,7 +134,7 @@ fn a_cube_in_flight_scores_exactly_once_whenever_the_host_dies() {
 fn a_cube_scored_by_the_former_host_does_not_score_again() {
     let (mut world, a, b) = one_shot(0, false);
     let (shooter, struck) = (world.key(a), world.key(b));
-    // The shooter's page sleeps, or it would clear the cube away at the news.
+    // The shooter's page sleeps. Otherwise it would destroy the cube at the news of the hit.
     world.peer(a).frame = Duration::from_millis(1_000_000);
     world.run(60);
     // The host decides differently from what all others will see: the cube has hit the host's own teapot.
@@ -159,7 +160,7 @@ fn a_cube_scored_by_the_former_host_does_not_score_again() {
 }
 
 #[test]
-fn under_heavy_fire_no_cube_scores_twice_across_changes_of_host() {
+fn no_cube_scores_twice_across_changes_of_host_in_heavy_fire() {
     for seed in 40..46 {
         let mut world = World::new(seed, 5, 4);
         (0..2).for_each(|_| {
@@ -178,8 +179,8 @@ fn under_heavy_fire_no_cube_scores_twice_across_changes_of_host() {
     }
 }
 
-/// Over a stretch of play: the longest time that any moving thing stood still on a screen, in milliseconds, and how
-/// much farther than possible it moved at most from one frame to the next.
+/// Plays on for `ms` milliseconds. Returns the longest time that a moving teapot stood still on a screen, in
+/// milliseconds, and the largest distance by which one moved farther in a frame than its top speed allows.
 fn stutter(world: &mut World, ms: u64) -> (f64, f32) {
     let mut shown: BTreeMap<(PeerId, PlayerKey), (Time, Vec2)> = BTreeMap::new();
     let (mut longest, mut farthest) = (Duration::ZERO, 0.0_f32);
@@ -256,7 +257,7 @@ fn a_host_that_hands_over_plays_on_and_nothing_stands_still() {
     }
 }
 
-/// Sees both robots move on at a player's.
+/// Asserts that both robots move on this peer's screen.
 fn robots_move(world: &mut World, peer: PeerId) {
     let places = |world: &World| {
         let robots = (0..2).map(PlayerKey::Robot);

@@ -13,7 +13,7 @@ use crate::duel::world::{World, total};
 
 const TO_THREE: Stakes = Stakes { points: 3, ..Stakes::NONE };
 
-/// The beginnings and endings of a feed: number, time, and at the end the winner.
+/// The beginnings and endings of matches in a peer's feed: number, time, and for an ending the winner.
 fn matches_of(world: &World, peer: PeerId) -> Vec<(u32, u64, Option<Option<PlayerKey>>)> {
     let told = world.players[&peer].feed.iter().filter_map(|event| match *event {
         DuelEvent::MatchBegan { number, at } => Some((number, at, None)),
@@ -23,8 +23,8 @@ fn matches_of(world: &World, peer: PeerId) -> Vec<(u32, u64, Option<Option<Playe
     told.collect()
 }
 
-/// Two members end the same match at once, each with itself as the winner. Returns the winner that two others believe
-/// in.
+/// Two members end the same match at once, each with itself as the winner. Returns which winner each of two other
+/// members believes in.
 fn winners(delivery: Delivery) -> Vec<Option<PlayerKey>> {
     let mut world = World::new(90, 0, 0);
     let (a, b, c, d) = (world.join(), world.join(), world.join(), world.join());
@@ -58,7 +58,7 @@ fn in_total_order_all_see_the_same_winner() {
 }
 
 #[test]
-fn a_match_begins_with_two_players_and_ends_with_the_points() {
+fn a_match_begins_with_two_players_and_ends_by_points() {
     let mut world = World::with_stakes(91, 3, 0, TO_THREE);
     world.run(1_500);
     let host = world.warrant.host;
@@ -89,7 +89,7 @@ fn a_match_begins_with_two_players_and_ends_with_the_points() {
 }
 
 #[test]
-fn a_match_ends_with_its_time() {
+fn a_match_ends_when_its_time_is_up() {
     let mut world = World::with_stakes(92, 0, 2, Stakes { seconds: 5, ..Stakes::NONE });
     let a = world.join();
     world.run(6_500);

@@ -1,5 +1,5 @@
-//! The anomalies of receive order in a duel: each happens with the weaker order, and cannot with the one that the
-//! duel's rules name.
+//! Anomalies of the order in which a duel's messages are delivered. Each happens with a weaker order, and cannot
+//! happen with the order that the duel's rules name.
 
 use samovar_duel::game::{DuelEvent, rules};
 use samovar_session::{Causality, Orders, Rules};
@@ -11,7 +11,7 @@ use crate::duel::world::{Hands, World};
 
 const NO_ORDERS: Orders = Orders { causal: None, total: false, timestamp: None, lockstep: None };
 
-/// The feeds about one shot that hits: at the host, and at a spectator that hears the shooter late.
+/// The feeds about one shot that hits: at the host, and at a member that receives the shooter's messages late.
 fn feeds_of_a_hit(rules: Rules, loss: u64) -> [Vec<&'static str>; 2] {
     let mut world = World::with_rules(60, loss, 0, rules);
     let (a, _, watcher) = (world.join(), world.join(), world.join());
@@ -52,7 +52,7 @@ fn in_causal_order_no_feed_says_destroyed_before_fired() {
 }
 
 #[test]
-fn the_host_as_dispatcher_sees_to_the_order() {
+fn a_dispatching_host_shows_shots_before_hits_everywhere() {
     let orders = Orders { causal: Some(Causality::Dispatcher), ..rules().orders };
     for loss in [0, 10] {
         for feed in feeds_of_a_hit(Rules { orders, ..rules() }, loss) {

@@ -54,7 +54,7 @@ fn robots_fight_by_themselves() {
 }
 
 #[test]
-fn mixed_frame_rates_play_together() {
+fn players_at_mixed_frame_rates_play_together() {
     let mut world = World::new(5, 2, 1);
     let (slow, fast) = (world.join(), world.join());
     let hidden = world.join();
@@ -89,7 +89,7 @@ fn a_host_that_steps_once_a_second_still_decides() {
 }
 
 #[test]
-fn everybody_sees_a_teapot_where_its_driver_has_it() {
+fn all_members_see_a_teapot_where_its_driver_has_it() {
     let mut world = World::new(7, 3, 0);
     let (a, b) = (world.join(), world.join());
     world.run(2_000);

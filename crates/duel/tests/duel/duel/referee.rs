@@ -31,7 +31,7 @@ fn a_spectator_hosts_and_decides_without_a_row_or_a_teapot() {
 }
 
 #[test]
-fn the_players_of_a_referee_go_on_when_it_dies() {
+fn players_go_on_when_their_referee_dies() {
     for seed in 112..115 {
         let mut world = World::with_referee(seed, 3, 2);
         let players = [world.join(), world.join(), world.join()];
@@ -59,7 +59,7 @@ fn the_players_of_a_referee_go_on_when_it_dies() {
 }
 
 #[test]
-fn a_spectators_visit_is_silent_and_its_teapot_not_counted() {
+fn a_spectator_is_not_announced_and_its_teapot_does_not_count() {
     let mut world = World::new(116, 0, 0);
     let host = world.warrant.host;
     world.run(1_000);
@@ -67,7 +67,7 @@ fn a_spectators_visit_is_silent_and_its_teapot_not_counted() {
     world.run(2_000);
     let seat = world.key(spectator);
     assert!(world.players[&spectator].session.is_member() && world.players[&spectator].drivers().len() == 1);
-    // It could fire at all others and not be hit itself.
+    // With a teapot but no row, the spectator could fire at all others and never be hit.
     create_teapot(&mut world, spectator, seat, Motion::default()).unwrap();
     world.run(1_000);
     assert_eq!(world.players[&host].drivers().len(), 2);

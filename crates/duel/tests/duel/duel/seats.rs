@@ -35,7 +35,7 @@ fn a_reloaded_member_has_its_teapot_and_its_score_back() {
         world.assert_agreed();
         let view = world.host().teapot(world.now, key).unwrap();
         assert!(!view.is_ghost);
-        // It drives.
+        // The returned player drives again.
         world.all_play();
         let before = world.host().teapot(world.now, key).unwrap().motion.position;
         world.run(6_000);
@@ -69,7 +69,7 @@ fn a_former_host_comes_back_as_a_member_to_its_own_teapot() {
 }
 
 #[test]
-fn the_host_dies_while_a_member_reloads() {
+fn members_agree_when_the_host_dies_while_one_reloads() {
     for pause in [20, 60, 120, 300] {
         let mut world = World::new(54, 3, 1);
         let (a, _) = (world.join(), world.join());
@@ -118,7 +118,7 @@ fn an_absent_player_is_a_ghost_that_nothing_touches() {
 }
 
 #[test]
-fn a_ghost_goes_and_comes_back_with_its_player() {
+fn a_ghost_is_hidden_after_a_while_until_its_player_returns() {
     let mut world = World::new(58, 0, 0);
     let (_, b) = (world.join(), world.join());
     world.run(2_500);
@@ -187,7 +187,7 @@ fn a_player_that_stays_away_loses_row_and_teapot() {
 }
 
 #[test]
-fn a_newcomer_drives_within_half_a_second() {
+fn a_newcomer_has_a_teapot_within_700_ms() {
     let mut world = World::new(57, 2, 1);
     world.run(1_000);
     let a = world.join();
@@ -239,7 +239,7 @@ fn every_member_ends_up_with_one_teapot_and_one_row() {
                 world.all_play();
             }
             world.run(u64::from(rng.below(4_000)));
-            // A member that knocked at a host that died with its welcome is out, as the page would tell.
+            // If an entrant's host died before the answer arrived, the entrant is out. Its page would say so.
             world.players.retain(|_, player| player.ended.is_none());
         }
         world.run(8_000);

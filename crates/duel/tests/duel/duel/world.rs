@@ -44,7 +44,7 @@ pub(crate) struct Player {
     pub(crate) ended: Option<Event>,
     /// The causes of host changes.
     pub(crate) causes: Vec<Cause>,
-    /// The words of the duel that were delivered here, and their orders.
+    /// The duel's messages that were delivered to this peer, each with its order.
     pub(crate) words: Vec<(Delivery, Word)>,
     /// Peers whose links were closed, by either end, and the codes.
     pub(crate) closed: Vec<(PeerId, CloseCode)>,
@@ -52,7 +52,7 @@ pub(crate) struct Player {
     pub(crate) hits: BTreeMap<Shot, (PlayerKey, u64)>,
 }
 
-/// Sender, receiver, mode, bytes.
+/// A packet on its way: sender, receiver, mode, bytes.
 type Parcel = (PeerId, PeerId, Mode, Vec<u8>);
 
 pub(crate) struct World {
@@ -60,11 +60,12 @@ pub(crate) struct World {
     pub(crate) players: BTreeMap<PeerId, Player>,
     signatory: Signatory,
     pub(crate) warrant: Warrant,
-    /// By arrival.
+    /// The packets on their way, by their arrival.
     wire: BTreeMap<(Time, u64), Parcel>,
     sent: u64,
-    /// All packets that the peers have sent, lost or not.
+    /// The bytes of all packets that the peers have sent, lost or not.
     pub(crate) bytes: u64,
+    /// The number of these packets.
     pub(crate) packets: u64,
     dice: Entropy,
     loss_percent: u64,
@@ -72,7 +73,7 @@ pub(crate) struct World {
     pub(crate) rules: Rules,
     /// The founder's stakes.
     pub(crate) stakes: Stakes,
-    /// The extra delay of datagrams from one peer to another.
+    /// The extra delay of packets from one peer to another.
     pub(crate) detours: BTreeMap<(PeerId, PeerId), Duration>,
     next_peer: u32,
     /// Every cube that any peer ever saw score, dead peers included.
@@ -81,7 +82,7 @@ pub(crate) struct World {
 
 const STEP: Duration = Duration::from_millis(2);
 
-/// 60 frames a second.
+/// The time of a frame at 60 frames a second.
 pub(crate) const SMOOTH: Duration = Duration::from_micros(16_667);
 
 impl World {
@@ -149,12 +150,12 @@ impl World {
         self.enter_as(SPECTATOR, schemas(), None, 0)
     }
 
-    /// Enters with schemas that need not be the claimed ones.
+    /// Enters with these schemas, which may differ from those that the parameters claim.
     pub(crate) fn enter_with(&mut self, schemas: Schemas, ticket: Option<Ticket>, robots: u8) -> PeerId {
         self.enter_as(0, schemas, ticket, robots)
     }
 
-    /// With these bits beside its colour.
+    /// Enters with these bits in the attributes, beside the colour.
     fn enter_as(&mut self, bits: u32, schemas: Schemas, ticket: Option<Ticket>, robots: u8) -> PeerId {
         let me = PeerId(self.next_peer);
         self.next_peer += 1;
@@ -189,20 +190,20 @@ impl World {
         me
     }
 
-    /// A process dies; the relay sees its connection close.
+    /// Ends a peer's process. The other peers see that its path is closed.
     pub(crate) fn kill(&mut self, peer: PeerId) {
         self.players.remove(&peer);
         self.players.values_mut().for_each(|player| player.session.path(self.now, peer).handle_closed());
     }
 
-    /// A page is closed: it says so.
+    /// Closes a peer's page, which tells the others that it goes.
     pub(crate) fn leave(&mut self, peer: PeerId) {
         self.peer(peer).session.go_away();
         self.step();
         self.players.remove(&peer);
     }
 
-    /// A player leaves for good.
+    /// Lets a player leave for good.
     pub(crate) fn leave_for_good(&mut self, peer: PeerId) {
         self.peer(peer).session.leave();
         self.step();
@@ -284,7 +285,7 @@ impl World {
         self.players[&id].duel.player(&self.players[&id].session).unwrap()
     }
 
-    /// All members play like robots.
+    /// Makes all members play like robots.
     pub(crate) fn all_play(&mut self) {
         let seed = self.dice.number();
         for (index, player) in (0..).zip(self.players.values_mut()) {
@@ -303,7 +304,7 @@ impl World {
     /// Checks that all members come to have the same scores, every row has one teapot everywhere, and no hit counted
     /// twice.
     pub(crate) fn assert_agreed(&mut self) {
-        // Robots never rest: their latest hit may be on its way.
+        // Robots never rest, so the news of their latest hit may be on its way.
         self.run_until("the same scores everywhere", 1_000, |world| {
             let mut boards = world.players.values().map(|player| player.duel.scoreboard());
             let first = boards.next();
@@ -330,7 +331,8 @@ impl World {
         self.assert_no_cube_scored_twice();
     }
 
-    /// Checks over all peers: a cube hit one teapot at one time, and each hit is one point.
+    /// Checks that no two peers saw different hits of one cube, and that no peer counts more points than cubes
+    /// scored.
     pub(crate) fn assert_no_cube_scored_twice(&self) {
         let mut all = BTreeMap::new();
         for (shot, hit) in self.players.values().flat_map(|player| &player.hits) {
@@ -410,7 +412,7 @@ impl Player {
                 let (from, to) = (own.motion.position, other.motion.position);
                 let is_clear = TEA_TABLE.is_line_clear(from, to, 0.5, 0.5);
                 let is_far = distance(from, to) > 9.0 || !is_clear;
-                // Drives round the obstacle.
+                // If an obstacle is in the way, steer round it.
                 let round = if is_clear { 0.0 } else { 0.9 };
                 let off = wrap_angle(heading_of(sub(to, from)) + round - own.motion.heading);
                 let is_still = own.motion.velocity[0].hypot(own.motion.velocity[1]) < 0.1;
@@ -424,7 +426,7 @@ impl Player {
         }
     }
 
-    /// The drivers of all teapot objects, sorted; a driver with two comes twice.
+    /// The drivers of all teapot objects, sorted; a driver with two teapots appears twice.
     pub(crate) fn drivers(&self) -> Vec<PlayerKey> {
         let teapots = self.session.objects().filter(|object| object.traits().kind == TEAPOT);
         let drivers = teapots.filter_map(|object| Identity::decode(object.field(IDENTITY)).ok());
@@ -433,7 +435,7 @@ impl Player {
         drivers
     }
 
-    /// How a player's teapot is shown here.
+    /// The view of a player's teapot on this peer's screen.
     pub(crate) fn teapot(&self, now: Time, player: PlayerKey) -> Option<TeapotView> {
         let scene = self.duel.scene(now, &self.session);
         scene.teapots.into_iter().find(|teapot| teapot.player == player)

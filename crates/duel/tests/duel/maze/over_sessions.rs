@@ -21,7 +21,7 @@ fn four_members_have_four_teapots_and_one_state() {
 }
 
 #[test]
-fn a_dead_host_costs_a_moment_and_a_robot_takes_its_teapot() {
+fn frames_go_on_and_a_robot_drives_after_the_host_dies() {
     for seed in 2..5 {
         let mut world = World::new(seed, 3, 4);
         world.run(2_000);
@@ -39,7 +39,7 @@ fn a_dead_host_costs_a_moment_and_a_robot_takes_its_teapot() {
 }
 
 #[test]
-fn late_joiners_load_the_state_and_the_fifth_waits_for_a_teapot() {
+fn late_joiners_load_the_state_and_the_fifth_member_waits() {
     let mut world = World::new(6, 3, 4);
     world.run(20_000);
     let fifth = world.join();
@@ -56,7 +56,7 @@ fn late_joiners_load_the_state_and_the_fifth_waits_for_a_teapot() {
 }
 
 #[test]
-fn a_state_that_went_astray_is_found_and_named_and_replaced() {
+fn a_wrong_state_is_found_named_and_replaced() {
     let mut world = World::new(7, 2, 3);
     world.run(2_000);
     let host = world.warrant.host;
@@ -74,6 +74,6 @@ fn a_state_that_went_astray_is_found_and_named_and_replaced() {
 }
 
 #[test]
-fn a_duel_is_another_game() {
+fn maze_and_duel_have_different_parameters() {
     assert_ne!(params(), samovar_duel::game::params());
 }

@@ -1,4 +1,4 @@
-//! Whole matches, stepped by themselves: the invariants of every state under any inputs.
+//! Whole matches, stepped without sessions: the invariants of every state under any inputs.
 
 use std::collections::BTreeSet;
 
@@ -67,7 +67,8 @@ fn the_same_inputs_lead_to_the_same_state_on_every_machine() {
     for _ in 0..6_000 {
         maze.step(crowd.inputs());
     }
-    // A change of the rules changes it; a change of machine does not: this runs natively and in wasm.
+    // A change of the rules changes this checksum, and a change of machine does not. The test runs natively and in
+    // wasm.
     assert_eq!(format!("{:016x}", maze.checksum()), "1a60d55820f1fa49");
 }
 
@@ -142,7 +143,7 @@ fn robots_bring_bowls_home_within_a_bounded_time() {
         }
         lasts.push(captures);
     }
-    // 9,000 frames are five minutes: a round that nobody wins is the exception.
+    // 9,000 frames are five minutes. A round without a winner is the exception.
     assert!(lasts.iter().all(|&captures| captures >= 2), "{lasts:?}");
 }
 
@@ -160,7 +161,7 @@ fn a_leaver_is_replaced_in_the_same_frame() {
 }
 
 #[test]
-fn a_loaded_state_goes_on_alike() {
+fn a_loaded_state_continues_like_the_saved_one() {
     let (mut maze, mut crowd) = (Maze::new(5), Crowd::new(6));
     for _ in 0..40 {
         for _ in 0..113 {
@@ -191,7 +192,7 @@ fn the_first_field_that_differs_is_named() {
 }
 
 #[test]
-fn hostile_states_are_refused_or_are_states() {
+fn hostile_states_are_refused_or_valid() {
     let (mut maze, mut crowd) = (Maze::new(8), Crowd::new(9));
     for _ in 0..2_000 {
         maze.step(crowd.inputs());

@@ -12,17 +12,17 @@ use samovar_wire::{Duration, Entropy, Mode, PeerId, SessionId, Term, Time, Warra
 
 const STEP: Duration = Duration::from_millis(2);
 
-/// One peer with its page, drawn every eighth step.
+/// One peer with its page.
 pub(crate) struct Player {
     pub(crate) session: Session,
     pub(crate) game: MazeGame,
     pub(crate) hand: Hand,
     pub(crate) news: Vec<MazeNews>,
-    /// The checksum of every state that it had.
+    /// The checksum of every state that the peer had, by frame.
     pub(crate) checksums: BTreeMap<u64, u64>,
 }
 
-/// Sender, receiver, mode, bytes.
+/// A packet on its way: sender, receiver, mode, bytes.
 type Parcel = (PeerId, PeerId, Mode, Vec<u8>);
 
 pub(crate) struct World {
@@ -86,7 +86,7 @@ impl World {
         me
     }
 
-    /// A process dies; the relay sees its connection close.
+    /// Ends a peer's process. The other peers see that its path is closed.
     pub(crate) fn kill(&mut self, peer: PeerId) {
         self.players.remove(&peer);
         self.players.values_mut().for_each(|player| player.session.path(self.now, peer).handle_closed());
@@ -142,7 +142,7 @@ impl World {
         player.game.role(&player.session)
     }
 
-    /// Checks that all members had the same state after every frame that two of them have; returns the number of
+    /// Checks that members had the same state after every frame that they have in common. Returns the number of
     /// frames that all have stepped.
     pub(crate) fn assert_agreed(&self) -> u64 {
         let mut all = BTreeMap::new();
@@ -164,7 +164,8 @@ impl Player {
             self.hand = Hand::from_byte(dice.number() as u8);
         }
         self.game.step(now, &mut self.session, self.hand);
-        // More than a step brings, except when a log is replayed; the others have told those states already.
+        // One step adds fewer states than 20, except when a log is replayed. Then the other members have noted the
+        // older states.
         let newest: Vec<_> = self.game.checksums().collect();
         self.checksums.extend(newest.iter().rev().take(20).copied());
         self.news.extend(std::iter::from_fn(|| self.game.poll_event()));

@@ -8,7 +8,7 @@ use samovar_wire::{CloseCode, Duration, Generation, Generations, Lane, Mode, Tim
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Runs for `ms`; the mean and the longest wait of bytes in the bottleneck, in milliseconds.
+/// Runs for `ms` milliseconds. Returns the mean and the longest wait of bytes in the bottleneck, in milliseconds.
 fn watch(pair: &mut Pair, ms: u64, mut each: impl FnMut(&mut Pair, u64)) -> (u64, u64) {
     let (mut sum, mut most) = (0, 0);
     for n in 0..ms {
@@ -132,7 +132,7 @@ fn a_narrow_path_that_widens_is_used_again() {
 }
 
 #[test]
-fn a_queue_that_is_not_ours_does_not_starve_us() {
+fn a_queue_of_another_sender_does_not_starve_this_link() {
     let mut pair = Pair::new(4, 0);
     pair.jitter_micros = 0;
     pair.compose = [400, 400];
@@ -213,7 +213,7 @@ fn a_sender_that_overruns_is_blocked_and_memory_is_bounded() {
 }
 
 #[test]
-fn an_end_that_never_acks_is_sent_little() {
+fn a_link_sends_little_to_an_end_that_never_acks() {
     let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     let (mut now, mut bytes, mut total) = (Time::ZERO, Vec::new(), 0);
     for n in 0..60_000u64 {

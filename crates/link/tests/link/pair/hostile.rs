@@ -8,7 +8,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 struct Madness {
     dice: Entropy,
-    /// Drawn from the dice, eight bytes at a time.
+    /// Random bytes from the dice that are not used yet.
     drawn: Vec<u8>,
     now: Time,
     ends: [Link; 2],
@@ -32,7 +32,7 @@ impl Madness {
         usize::from(u16::from_le_bytes([self.byte(), self.byte()])) % sides
     }
 
-    /// The bytes, mutated or not.
+    /// Mutates the bytes in one call of three.
     fn mutated(&mut self, mut bytes: Vec<u8>) -> Vec<u8> {
         if self.roll(3) > 0 {
             return bytes;

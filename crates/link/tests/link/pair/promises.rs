@@ -29,7 +29,7 @@ fn messages_arrive_once_and_in_order_whatever_the_path_does() {
 }
 
 #[test]
-fn what_was_queued_before_the_other_end_was_reached_has_arrived() {
+fn messages_queued_before_reached_at_have_arrived() {
     for seed in 0..10 {
         let mut pair = Pair::new(seed, u64::from(seed) * 3);
         let mut sent = Vec::new();
@@ -57,7 +57,7 @@ fn what_was_queued_before_the_other_end_was_reached_has_arrived() {
 }
 
 #[test]
-fn while_there_is_more_to_queue_the_other_end_is_not_reached() {
+fn reached_at_stays_while_the_owner_has_more_to_queue() {
     let mut pair = Pair::new(3, 0);
     let follows = |pair: &Pair| pair.now.since(pair.ends[0].reached_at()) < Duration::from_millis(1_000);
     pair.run(2_000);
@@ -126,7 +126,7 @@ fn a_sequenced_channel_goes_on_when_its_numbers_wrap() {
 }
 
 #[test]
-fn the_fate_of_every_composed_packet_is_told_exactly_once_and_truly() {
+fn each_composed_packet_gets_one_true_fate() {
     let mut pair = Pair::new(1, 20);
     pair.run(5_000);
     let mut numbers: Vec<_> = pair.fates.iter().map(|f| f.0).collect();
@@ -202,7 +202,7 @@ fn a_lossless_path_has_no_resends_before_a_proven_loss() {
     }
     let stats = pair.ends[0].stats();
     assert_eq!((stats.segments, stats.copies, stats.resends), (200, 0, 0));
-    // The relay drops packets under overload; later packets prove it, and the probe finds the last one.
+    // An overloaded relay drops packets. Later packets prove such a loss; the probe finds the loss of the last packet.
     pair.cut = [true; 2];
     pair.ends[0].send(Lane::GAME, b"dropped").unwrap();
     pair.run(5);
@@ -276,7 +276,7 @@ fn packet_of(link: &mut Link, now: Time) -> Vec<u8> {
     bytes
 }
 
-/// Milliseconds until a link sends an ack by itself, when a packet was expected after `expected` and did not come.
+/// Milliseconds until a link sends an ack by itself, when a packet was expected after `expected` ms and did not come.
 fn acks_after(expected: u64) -> u64 {
     const ARRIVED: u64 = 700;
     let at = |ms| Time::from_micros(ms * 1_000);

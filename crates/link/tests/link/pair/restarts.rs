@@ -15,8 +15,9 @@ struct End {
     epoch: u32,
     /// Messages that this link sent, by lane.
     sent: [u32; LANES.len()],
-    /// Messages that this link heard, by lane; and the epoch of the other end they came from.
+    /// Messages that this link heard, by lane.
     heard: [u32; LANES.len()],
+    /// The epoch of the other end that these messages came from.
     of: Option<u32>,
 }
 
@@ -24,10 +25,10 @@ struct Restarts {
     now: Time,
     ends: [End; 2],
     wire: Vec<(Time, usize, Mode, Vec<u8>)>,
-    /// The reliable mode keeps its order.
+    /// When the newest reliable bytes of each end arrive. Later ones do not overtake them.
     reliable_until: [Time; 2],
     dice: Entropy,
-    /// Links that began anew because the other end had.
+    /// How many links began anew because the other end had.
     followed: u32,
 }
 
@@ -142,7 +143,7 @@ impl Restarts {
 }
 
 #[test]
-fn ends_that_begin_anew_at_random_hear_each_other_again_from_the_first_message_on() {
+fn restarted_ends_hear_each_other_from_the_first_message() {
     let (mut followed, mut restarts) = (0, 0);
     for seed in 0..60 {
         let mut world = Restarts::new(seed);
@@ -170,7 +171,7 @@ fn ends_that_begin_anew_at_random_hear_each_other_again_from_the_first_message_o
 }
 
 #[test]
-fn a_close_under_a_former_generation_ends_nothing() {
+fn a_close_of_a_former_generation_is_ignored() {
     let mut world = Restarts::new(7);
     (0..500).for_each(|_| world.step(true));
     let farewell = world.ends[0].link.close_packet(samovar_wire::CloseCode::NotAMember);

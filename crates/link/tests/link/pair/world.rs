@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use samovar_link::{Fate, Link, LinkConfig, LinkEvent, Source};
 use samovar_wire::{Duration, Entropy, Generation, Lane, Mode, Time};
 
-/// Passes a number of bytes per second and holds a number of bytes; the excess is dropped.
+/// A part of the path that passes `rate` bytes per second, holds `holds` bytes, and drops the excess.
 pub(crate) struct Bottleneck {
     pub(crate) rate: u64,
     pub(crate) holds: usize,
@@ -59,7 +59,7 @@ pub(crate) struct Pair {
     /// The delay of the path besides 30 ms.
     pub(crate) extra_delay: Duration,
     pub(crate) bulk_gaps: bool,
-    /// By end: all its unreliable packets are lost.
+    /// Whether all unreliable packets are lost, by the end that sends them.
     pub(crate) cut: [bool; 2],
     pub(crate) bottleneck: Option<Bottleneck>,
     /// Whether the driver reports the bottleneck's backlog.

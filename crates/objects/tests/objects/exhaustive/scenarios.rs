@@ -1,4 +1,4 @@
-//! The scenarios of docs/sources.md, "Bitsquid", and those in which its messages race.
+//! The scenarios of docs/sources.md, "Bitsquid", and others in which such messages race.
 
 use samovar_wire::{PeerId, Stamp, Term};
 
@@ -27,7 +27,7 @@ fn owned(owner: PeerId, term: u64, counter: u32) -> End {
     End::Owned(owner, Stamp { term: Term(term), counter })
 }
 
-/// C_0, U_a and M_ab_1 as every other peer has them.
+/// A creates an object and tells all peers but the observer. Its CREATE and an update become letters to the observer.
 fn begun(observer: PeerId) -> (Stage, samovar_wire::ObjectId) {
     let mut stage = Stage::new(observer);
     let id = stage.create(A);
@@ -37,7 +37,7 @@ fn begun(observer: PeerId) -> (Stage, samovar_wire::ObjectId) {
     (stage, id)
 }
 
-/// The host grants, and the new owner announces itself to every other peer.
+/// The host grants the object to `to`, and the new owner announces itself to every other peer.
 fn migrate(stage: &mut Stage, id: samovar_wire::ObjectId, to: PeerId) {
     stage.peer(HOST).grant(id, to).unwrap();
     stage.tell(HOST, to);
@@ -75,7 +75,7 @@ fn three_owners() -> Scenario {
     stage.ends(id, End::Dead)
 }
 
-/// The update of A's first ownership may arrive when A owns the object again, and is still old.
+/// The update of A's first ownership may arrive when A owns the object again, and must not count then.
 fn there_and_back() -> Scenario {
     let (mut stage, id) = begun(X);
     migrate(&mut stage, id, B);
@@ -85,7 +85,7 @@ fn there_and_back() -> Scenario {
     stage.ends(id, owned(A, 1, 2))
 }
 
-/// A destroys an object that the host has granted to B already: the granted object lives on.
+/// A destroys an object that the host has granted to B already. The granted object lives on.
 fn destroy_races_grant(observer: PeerId) -> Scenario {
     let mut stage = Stage::new(observer);
     let id = stage.create(A);
@@ -110,7 +110,7 @@ fn destroy_races_grant(observer: PeerId) -> Scenario {
     stage.ends(id, owned(B, 1, 1))
 }
 
-/// C_0 is still in flight to B when B is granted the object and announces it.
+/// A's CREATE is still in flight to B when B is granted the object and announces it.
 fn grant_of_the_unseen(observer: PeerId) -> Scenario {
     let mut stage = Stage::new(observer);
     let id = stage.create(A);
@@ -129,7 +129,7 @@ fn grant_of_the_unseen(observer: PeerId) -> Scenario {
     stage.ends(id, owned(B, 1, 1))
 }
 
-/// B is gone; the observer alone may have heard that it took the object over.
+/// B is gone. The observer alone may have heard that B took the object over.
 fn grant_lost(was_heard: bool) -> Scenario {
     let (mut stage, id) = begun(X);
     stage.peer(HOST).grant(id, B).unwrap();
@@ -147,7 +147,7 @@ fn grant_lost(was_heard: bool) -> Scenario {
     stage.ends(id, owned(HOST, 1, 2))
 }
 
-/// The host revokes a grant before it hears from B; C ends the object.
+/// The host revokes a grant before it hears from the heir, B. C ends the object.
 fn two_grants() -> Scenario {
     let mut stage = Stage::new(HOST);
     let id = stage.create(A);
@@ -167,8 +167,8 @@ fn two_grants() -> Scenario {
     stage.ends(id, End::Dead)
 }
 
-/// The second host never heard of the first one's grants and counts to the same number, or not as far; its term
-/// decides.
+/// The second host never heard of the first one's grants. Its counter reaches the same number, or a lower one, so its
+/// term decides.
 fn two_hosts(grants: u32) -> Scenario {
     let (mut stage, id) = begun(X);
     (1..grants).for_each(|_| stage.peer(HOST).grant(id, C).unwrap());

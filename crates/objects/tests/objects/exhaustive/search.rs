@@ -1,4 +1,4 @@
-//! All orders of a scenario's letters, breadth first, so that the first failure is a shortest one.
+//! Tries all orders of a scenario's letters, breadth first, so that the first failure is a shortest one.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
@@ -20,7 +20,7 @@ pub(crate) enum Promise {
     Nothing,
 }
 
-/// Most copies of an update that arrive.
+/// The most copies of an update that arrive.
 const COPIES_MAX: u8 = 2;
 
 /// An order with a wrong end.
@@ -44,7 +44,7 @@ pub(crate) struct Found {
     pub(crate) failure: Option<Failure>,
 }
 
-/// The observer has heard some letters. Orders that led to the same state are one node.
+/// The state after some letters. Orders that led to the same state share one node.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Node<H> {
     hearer: H,
@@ -53,8 +53,8 @@ struct Node<H> {
     expected: Expected,
 }
 
-/// The value that PROTOCOL states: that of the newest announcement, or of its newest packet since. A grant's receiver
-/// keeps its own copy.
+/// The value that PROTOCOL states: that of the newest announcement, or of the newest packet since then. A grant's
+/// receiver keeps its own copy.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 struct Expected {
     known: Option<(Stamp, u64, Vec<u8>)>,
@@ -97,7 +97,7 @@ struct Way {
 
 type Level<H> = BTreeMap<u64, Vec<(Node<H>, Way)>>;
 
-/// Hears the letters in all orders.
+/// Lets the observer hear the letters in all orders.
 pub(crate) fn search<H: Hearer>(scenario: &Scenario, start: H, promise: Promise) -> Found {
     let heard = vec![0; scenario.letters.len()];
     let expected = Expected::new(scenario);
@@ -162,7 +162,7 @@ fn may_arrive(scenario: &Scenario, heard: &[u8], index: usize, promise: Promise)
     if heard[index] == copies || letter.after.is_some_and(|after| heard[after] == 0) {
         return false;
     }
-    // The letters stand in the order of writing.
+    // The letters are listed in the order in which they were written.
     let former = scenario.letters[..index].iter().zip(heard);
     let mut waiting = former.filter(|(other, copies)| !other.is_unreliable() && **copies == 0);
     promise == Promise::Nothing || !waiting.any(|(other, _)| other.from == letter.from)

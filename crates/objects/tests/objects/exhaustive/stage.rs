@@ -1,4 +1,4 @@
-//! The peers of a scenario: real machines that compose the observer's letters, in any order.
+//! The peers of a scenario: real machines, which compose the letters that the observer hears.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ fn machine(me: PeerId) -> Objects {
     objects
 }
 
-/// Something that happens to the observer, once or, for an update, any number of times up to two.
+/// Something that happens to the observer. An update happens up to two times, everything else once.
 #[derive(Clone, Debug)]
 pub(crate) struct Letter {
-    /// As the source writes it (docs/sources.md, "Bitsquid"): `C_0`, `M_b_1`, `D_1`, `U_b_1`; the host's word
-    /// for `M_b_1` is `word_h_1`.
+    /// The kind's first letter, the sender and the counter of the stamp, as in the source (docs/sources.md,
+    /// "Bitsquid"): `C_a_0`, `M_b_1`, `D_b_1`, `U_b_1`. The host's word for `M_b_1` is `word_h_1`.
     pub(crate) name: String,
     pub(crate) from: PeerId,
     pub(crate) content: Content,
@@ -35,13 +35,13 @@ pub(crate) struct Letter {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    /// A message of the reliable lane; announcements with their state.
+    /// A message of the reliable lane. An announcement has the state as its value.
     Reliable { kind: MessageKind, stamp: Stamp, value: Vec<u8>, body: Vec<u8> },
     /// A datagram and the number of its packet.
     Update { packet: u64, stamp: Stamp, value: Vec<u8>, body: Vec<u8> },
-    /// The view drops this peer: nothing that it has sent is heard any more.
+    /// The view drops this peer: the observer hears none of its later letters.
     Gone(PeerId),
-    /// A warrant names this host of this term.
+    /// A warrant names this peer as the host of this term.
     Host(PeerId, Term),
 }
 
@@ -115,12 +115,12 @@ impl Stage {
         }
     }
 
-    /// Fixes the observer's state at the first letter.
+    /// Takes the observer's present state as that before the first letter.
     pub(crate) fn begin(&mut self) {
         self.start = self.peers[&self.observer].clone();
     }
 
-    /// Seals all reliable messages that a peer has for the observer now.
+    /// Turns all reliable messages that a peer has for the observer now into letters.
     pub(crate) fn seal(&mut self, from: PeerId) {
         let bytes = self.messages(from, self.observer);
         assert!(!bytes.is_empty(), "{from} has nothing to tell");
@@ -142,7 +142,7 @@ impl Stage {
         }
     }
 
-    /// Seals a datagram with a new value. The sender assumes that its announcement is acked.
+    /// Turns a datagram with a new value into a letter. The sender assumes that its announcement is acked.
     pub(crate) fn seal_update(&mut self, from: PeerId, id: ObjectId, value: &[u8]) {
         let (now, observer) = (self.now(), self.observer);
         let packet = self.clock;
@@ -157,13 +157,13 @@ impl Stage {
         self.letters.push(Letter { name, from, content, after: None });
     }
 
-    /// Seals the news that a peer is gone.
+    /// Adds the letter that a peer is gone.
     pub(crate) fn seal_departure(&mut self, gone: PeerId) {
         let (name, content) = (format!("gone_{}", initial(gone)), Content::Gone(gone));
         self.letters.push(Letter { name, from: self.observer, content, after: None });
     }
 
-    /// Seals the news of a host; the letters that `said` seals under that warrant come after it.
+    /// Adds the letter that a warrant names a host. The letters that `said` adds under that warrant come after it.
     pub(crate) fn seal_host(&mut self, host: PeerId, term: Term, said: impl FnOnce(&mut Self)) {
         let (name, content) = (format!("host_{}_{}", initial(host), term.0), Content::Host(host, term));
         let warrant = self.letters.len();
@@ -183,7 +183,7 @@ fn initial(peer: PeerId) -> char {
 
 /// A receiver of letters: the real machine or a test-only variant of the protocol.
 pub(crate) trait Hearer: Clone + Eq + core::hash::Hash {
-    /// Takes one letter, or returns its fault.
+    /// Takes one letter. Returns its fault, if it is refused.
     fn hear(&mut self, letter: &Letter) -> Result<(), String>;
     /// Owner, stamp where the protocol has one, and value of the object; `None` when it is not there.
     fn picture(&self) -> Option<(PeerId, Option<Stamp>, Vec<u8>)>;
@@ -223,7 +223,7 @@ impl Hearer for Observer {
                 Ok(())
             }
         };
-        // Events for the game are no part of the peer's knowledge; left in, they would only tell equal states apart.
+        // Events for the game are no part of the peer's knowledge. If they stayed, equal states would seem to differ.
         while self.objects.poll_event().is_some() {}
         heard.map_err(|code| format!("{} is taken for {code:?}", letter.name))
     }

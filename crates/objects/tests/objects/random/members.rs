@@ -35,7 +35,7 @@ impl World {
         self.links.entry((from, to)).or_default().post(tick, weather, &mut self.dice, letter);
     }
 
-    /// The host by its own knowledge, if it lives.
+    /// The peer that holds the newest warrant, if it lives and knows of it.
     fn host(&self) -> Option<PeerId> {
         let (term, host) = self.warrant;
         self.peers.get(&host).filter(|peer| peer.host == host && peer.term == term).map(|_| host)
@@ -101,7 +101,7 @@ impl World {
         }
     }
 
-    /// No former member is left: the peers that knock found a new session.
+    /// Begins a new session, because no former member is left.
     fn begin_anew(&mut self) {
         self.peers.clear();
         self.links.clear();
@@ -112,7 +112,7 @@ impl World {
         self.peer(founder).view = vec![founder];
     }
 
-    /// Passes the warrant on before anything is sent under it.
+    /// A peer hears of a warrant, and passes it on before it sends anything under it.
     pub(crate) fn hear_warrant(&mut self, me: PeerId, term: u64, host: PeerId) {
         let Some(peer) = self.peers.get_mut(&me).filter(|peer| peer.term < term) else { return };
         let former = core::mem::replace(&mut peer.host, host);
@@ -126,7 +126,7 @@ impl World {
         if host == me {
             self.peer(me).view.retain(|&member| member != former);
             self.unlink(me, former);
-            // A peer that only the former host admitted has to knock again.
+            // A peer that only the former host admitted has to join again.
             let view = self.peers[&me].view.clone();
             let strangers: Vec<_> = self.peers.keys().copied().filter(|peer| !view.contains(peer)).collect();
             strangers.into_iter().for_each(|stranger| self.depart(stranger));
@@ -153,7 +153,7 @@ impl World {
         self.check(me);
     }
 
-    /// All know the host and the members, and nothing is in flight.
+    /// Whether all know the host and the members, and nothing is in flight.
     pub(crate) fn is_settled(&self) -> bool {
         let Some(host) = self.host() else { return false };
         let view = &self.peers[&host].view;

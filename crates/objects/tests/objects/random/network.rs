@@ -1,4 +1,5 @@
-//! One direction between two peers: a reliable lane, the bulk stream, datagrams and their fates. Time is in ticks.
+//! One direction between two peers: a reliable lane, the bulk stream, and datagrams with their fates. Time is in
+//! ticks.
 
 use std::collections::VecDeque;
 
@@ -6,17 +7,17 @@ use samovar_wire::{PeerId, Receipt};
 
 use samovar_wire::Rng;
 
-/// Contents of the reliable lane.
+/// A message of the reliable lane.
 #[derive(Clone, Debug)]
 pub(crate) enum Letter {
-    /// The host of this term.
+    /// A term and its host.
     Warrant(u64, PeerId),
     /// The host's list of members in this term.
     View(u64, Vec<PeerId>),
     Object(Vec<u8>),
 }
 
-/// A snapshot is delivered after the lane's earlier messages (PROTOCOL §3.2).
+/// A snapshot. It is delivered after the earlier messages of the lane (PROTOCOL §3.2).
 #[derive(Clone, Debug)]
 struct Bulk {
     due: u64,
@@ -54,7 +55,7 @@ pub(crate) struct Link {
     last_due: u64,
 }
 
-/// An arrival.
+/// Something that arrives.
 #[derive(Debug)]
 pub(crate) enum Arrival {
     Letter(Letter),
@@ -64,7 +65,7 @@ pub(crate) enum Arrival {
 
 impl Link {
     pub(crate) fn post(&mut self, now: u64, weather: Weather, dice: &mut Rng, letter: Letter) -> Receipt {
-        // A lost segment delays all behind it.
+        // A lost segment delays all segments behind it.
         let late = if dice.chance(weather.loss, 1_000) { weather.delay } else { 0 };
         self.last_due = self.last_due.max(now + 1 + dice.roll(weather.delay) + late);
         self.lane.push_back((self.last_due, letter));
@@ -85,8 +86,8 @@ impl Link {
         Receipt::Bulk(self.bulk_sent)
     }
 
-    /// Sends a datagram in the next packet and decides its fate. The sender may be told wrongly in one way: a packet
-    /// declared lost may arrive.
+    /// Sends a datagram in the next packet and decides its fate. The sender is wrong in one case only: a packet that
+    /// was declared lost may arrive.
     pub(crate) fn throw(&mut self, now: u64, weather: Weather, dice: &mut Rng, bytes: Vec<u8>) {
         let packet = self.packet;
         self.packet += 1;

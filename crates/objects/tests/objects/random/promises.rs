@@ -1,4 +1,4 @@
-//! The promises that every peer is checked for after every step (docs/recovery.md, promises 2 and 3).
+//! The promises that are checked for every peer after every step (docs/recovery.md, promises 2 and 3).
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ struct Known {
     serials: Vec<u32>,
 }
 
-/// One peer's past.
+/// A peer's former knowledge of all objects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Past(BTreeMap<ObjectId, Known>);
 
-/// Everything that was set in this life, to check all peers against.
+/// Everything that was set in this life, for comparison with what peers know.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     /// Every owner that a stamp has named, at any peer at any time.
@@ -49,7 +49,7 @@ fn serials(object: &Object) -> Vec<u32> {
 }
 
 impl Past {
-    /// Compares with what the peer knows now.
+    /// Compares the former knowledge with what the peer knows now, and notes that.
     pub(crate) fn check(&mut self, me: PeerId, objects: &Objects, ledger: &mut Ledger) -> Result<(), String> {
         for object in objects.iter() {
             let (id, stamp, owner) = (object.id(), object.stamp(), object.owner());
@@ -57,7 +57,7 @@ impl Past {
             if named != owner {
                 return Err(format!("{id} under {stamp:?} is {named}'s, and {owner}'s at {me}"));
             }
-            // A state must be one that its owner has set, entire, whatever its coding.
+            // A state must be, as a whole, one that its owner has set, whatever its coding.
             if let &[_, _, _, serial, ..] = object.numbers()
                 && ledger.states.get(&(serial as u32)).is_none_or(|set| *set != object.numbers())
             {
@@ -80,7 +80,7 @@ impl Past {
     }
 }
 
-/// Under one stamp, values only come from its owner, and never an older one.
+/// Checks that under one stamp new values come only from the owner, and that no older value comes back.
 fn check_values(object: &Object, old: &Known, new: &Known) -> Result<(), String> {
     for (index, (before, after)) in old.serials.iter().zip(&new.serials).enumerate() {
         let value = object.field(index);

@@ -34,7 +34,7 @@ pub(crate) fn schemas() -> Schemas {
     Schemas::new().with(mover())
 }
 
-/// The numbers of a state beside its tag.
+/// Random numbers of a state, without its tag.
 fn anywhere(dice: &mut Rng) -> Vec<i32> {
     let mut within = |range: i32, places: usize| -> Vec<i32> {
         let one = |dice: &mut Rng| match dice.roll(8) {
@@ -51,7 +51,7 @@ fn anywhere(dice: &mut Rng) -> Vec<i32> {
     [place, speed, vec![heading, largest], rotation, spin, vec![mood]].concat()
 }
 
-/// The state a sixtieth of a second later.
+/// The numbers of the state a sixtieth of a second later, without its tag.
 fn moved(before: &[i32], dice: &mut Rng) -> Vec<i32> {
     let mut numbers = before[TAG..].to_vec();
     let mut nudge = |value: i32, range: i32| (value + dice.roll(5) as i32 - 2).clamp(-range, range);
@@ -65,7 +65,7 @@ fn moved(before: &[i32], dice: &mut Rng) -> Vec<i32> {
     numbers
 }
 
-/// The next state of an object with these numbers, or the first of one without.
+/// The next state of an object with the numbers `before`; its first state if there are none.
 pub(crate) fn state(before: &[i32], tag: (PeerId, Stamp, u32), dice: &mut Rng) -> State {
     let is_new = before.is_empty() || dice.chance(150, 1_000);
     let numbers = if is_new { anywhere(dice) } else { moved(before, dice) };

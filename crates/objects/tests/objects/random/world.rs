@@ -18,7 +18,7 @@ const SETTLED_WITHIN: u64 = 3_000;
 pub(crate) const PEERS_MAX: usize = 16;
 const OWN_OBJECTS_MAX: usize = 10;
 
-/// Events in a life.
+/// Numbers of events in a life.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) ticks: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Peer {
     pub(crate) objects: Objects,
     pub(crate) host: PeerId,
     pub(crate) term: u64,
-    /// The members as the host named them; only a member does anything.
+    /// The members as the host named them. Only a member acts.
     pub(crate) view: Vec<PeerId>,
     pub(crate) linked: BTreeSet<PeerId>,
     pub(crate) past: Past,
@@ -63,7 +63,7 @@ pub(crate) struct World {
     pub(crate) tick: u64,
     pub(crate) peers: BTreeMap<PeerId, Peer>,
     pub(crate) links: BTreeMap<(PeerId, PeerId), Link>,
-    /// The newest warrant and when it was, or will be, given out.
+    /// The term and the host of the newest warrant.
     pub(crate) warrant: (u64, PeerId),
     pub(crate) next_peer: u32,
     serial: u32,
@@ -72,7 +72,7 @@ pub(crate) struct World {
     pub(crate) tally: Tally,
 }
 
-/// Makes a machine.
+/// The objects of a new peer.
 pub(crate) fn machine(me: PeerId, host: PeerId, term: u64) -> Objects {
     Objects::new(me, host, Term(term), typed::schemas())
 }
@@ -120,7 +120,7 @@ impl World {
         Time::from_micros(self.tick * 16_667)
     }
 
-    /// The whole life: a busy time, then peace, then everybody must agree.
+    /// Runs the whole life: first a busy time, then a quiet one, after which all peers must agree.
     pub(crate) fn live(mut self) -> Tally {
         let sizes = if self.dice.chance(300, 1_000) { 15 } else { 5 };
         let size = 2 + self.dice.roll(sizes);
@@ -235,7 +235,7 @@ impl World {
         self.check(me);
     }
 
-    /// A new state of an object that moves, noted so that the check accepts no other.
+    /// A new state of an object that moves. It is noted, because the check accepts only states that were set.
     fn state(&mut self, before: &[i32], me: PeerId, stamp: Stamp) -> State {
         self.serial += 1;
         let state = typed::state(before, (me, stamp, self.serial), &mut self.dice);
@@ -260,7 +260,7 @@ impl World {
         self.tell(|| format!("{me} sets {id}.{index} to {serial}"));
     }
 
-    /// Checks the peer for its promises.
+    /// Checks that a peer keeps the promises.
     pub(crate) fn check(&mut self, me: PeerId) {
         self.tally.steps += 1;
         let Some(peer) = self.peers.get_mut(&me) else { return };
@@ -270,8 +270,7 @@ impl World {
         }
     }
 
-    /// Delivers what arrives in this tick. Messages of a peer that is not yet known wait, as a link would resend
-    /// them.
+    /// Delivers what arrives in this tick. Messages of a peer that is not linked yet wait, as if a link resent them.
     fn deliver(&mut self) {
         let pairs: Vec<_> = self.links.keys().copied().collect();
         for (from, to) in pairs {
@@ -310,7 +309,7 @@ impl World {
         self.check(to);
     }
 
-    /// Every peer sends its messages, in busy times not always.
+    /// Lets every peer send its messages. In busy times a peer sometimes does not send.
     fn transmit(&mut self, is_busy: bool) {
         let (now, tick, weather) = (self.now(), self.tick, self.weather);
         for (&me, peer) in &mut self.peers {
@@ -342,7 +341,7 @@ impl World {
         }
     }
 
-    /// When changes stop, all live members have the same objects, owners and field values (docs/recovery.md, promise 1).
+    /// Checks that all live members have the same objects, owners and field values (docs/recovery.md, promise 1).
     fn compare(&self) {
         let picture = |peer: &Peer| -> Vec<_> {
             let fields = |o: &samovar_objects::Object| {

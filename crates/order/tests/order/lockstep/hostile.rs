@@ -66,7 +66,7 @@ fn pass(dice: &mut Rng, now: Time, (sender, receiver, from): (&mut Lockstep, &mu
 }
 
 #[test]
-fn no_bytes_make_anybody_panic() {
+fn mutated_bytes_do_not_make_lockstep_panic() {
     for seed in 0..200 {
         let (mut host, mut member) = pair();
         talk(&mut Rng::new(seed), &mut host, &mut member);
@@ -114,7 +114,7 @@ fn pass_whole(now: Time, (sender, receiver, from): (&mut Lockstep, &mut Lockstep
 }
 
 #[test]
-fn a_frame_that_cannot_follow_ends_the_link_and_changes_nothing() {
+fn impossible_frame_ends_the_link_and_changes_nothing() {
     let (_, mut member) = in_step();
     let before = member.last();
     let frames = Datagram::Frames { term: Term::FIRST, last: before as u16 + 1, lead: 0 };
@@ -149,7 +149,7 @@ fn only_the_host_of_the_term_is_listened_to() {
 }
 
 #[test]
-fn a_member_speaks_for_its_own_seat_only_and_not_far_ahead() {
+fn inputs_of_another_seat_or_far_ahead_are_ignored() {
     let (mut host, _) = in_step();
     let now = at(1_000);
     let last = host.last();

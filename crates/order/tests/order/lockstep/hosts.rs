@@ -16,7 +16,7 @@ fn survivors_of_a_host_that_dies_in_mid_frame_step_alike() {
         let mut world = World::with_players(seed, NET, LockstepConfig::new(2), 5);
         world.run(2_000 + seed);
         world.kill(peer(1));
-        // Each learns of the death, and of the new host, at another time.
+        // Each survivor learns of the death, and of the new host, at a different time.
         let survivors = [2, 3, 4, 5].map(peer);
         for (index, &id) in survivors.iter().enumerate() {
             world.run(7 * index as u64 * (seed % 5));
@@ -95,7 +95,7 @@ fn hosts_may_die_one_after_another_until_one_member_is_left() {
 }
 
 #[test]
-fn all_step_a_survivors_frames_after_an_idle_host_between() {
+fn all_step_a_survivors_frames_after_a_host_decided_nothing() {
     for seed in 0..10 {
         let mut world = World::with_players(seed, NET, LockstepConfig::new(1), 4);
         world.run(2_000);
@@ -111,7 +111,7 @@ fn all_step_a_survivors_frames_after_an_idle_host_between() {
             continue;
         }
         let all = [2, 3, 4].map(peer);
-        // Peer 4 hosts for an instant, and has decided nothing when peer 2 does.
+        // Peer 4 hosts for an instant, and has decided nothing when peer 2 becomes the host.
         world.tell_all(Term(512), peer(4), &all);
         world.run(5);
         world.tell_all(Term(768), peer(2), &all);
@@ -151,7 +151,7 @@ fn a_host_that_missed_a_term_adopts_the_longest_log() {
         let mut world = World::with_players(seed, NET, LockstepConfig::new(1), 4);
         world.run(2_000);
         let all = [1, 2, 3, 4].map(peer);
-        // Peer 4 does not hear of the term of peer 2.
+        // Peer 4 does not hear of the term in which peer 2 hosts.
         [1, 2, 3].into_iter().for_each(|to| world.tell(peer(to), Term(512), peer(2), &all));
         world.run(500);
         world.cut(peer(1));

@@ -16,7 +16,7 @@ fn a_late_joiner_loads_a_state_and_delays_no_member() {
     world.run(20_000);
     let from = world.now;
     world.add(peer(4), false);
-    // Its link is slow when the state comes: later frames come from the log.
+    // The joiner's link is slow when the state comes, so later frames come from the log.
     world.slow.insert(peer(4), 1_500_000);
     world.tell_all(Term::FIRST, peer(1), &[1, 2, 3, 4].map(peer));
     world.run(4_000);

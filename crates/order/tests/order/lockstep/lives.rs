@@ -12,7 +12,7 @@ use samovar_wire::{PeerId, SeatId, Term};
 use crate::lockstep::world::{Net, World, peer};
 use samovar_wire::Rng;
 
-/// The session's knowledge.
+/// The session, as its members should know it.
 struct Session {
     term: u64,
     host: PeerId,
@@ -21,7 +21,7 @@ struct Session {
 }
 
 impl Session {
-    /// All members learn of the view, at slightly different times.
+    /// Tells all members the view, at slightly different times.
     fn publish(&self, world: &mut World, dice: &mut Rng) {
         let mut order = self.members.clone();
         for index in (1..order.len()).rev() {
@@ -63,7 +63,7 @@ impl Session {
             // A host that hands over and stays.
             4 => self.succeed(dice),
             5 => {
-                // A peer is out of reach for a while; if it is the host, another succeeds it.
+                // A peer is out of reach for a while. If it is the host, another takes over.
                 world.cut(someone);
                 world.run(dice.roll(900));
                 if someone == self.host && self.members.len() > 1 {

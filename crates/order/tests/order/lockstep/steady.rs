@@ -33,7 +33,7 @@ fn eight_players_at_2_percent_loss_never_freeze() {
 }
 
 #[test]
-fn a_player_that_becomes_slow_or_is_lost_holds_up_the_others_once_and_is_the_same_for_all() {
+fn slow_or_lost_player_delays_the_others_only_once() {
     let mut world = World::with_players(3, RTT_100, LockstepConfig::new(1), 4);
     world.run(5_000);
     let from = world.now;
@@ -47,7 +47,7 @@ fn a_player_that_becomes_slow_or_is_lost_holds_up_the_others_once_and_is_the_sam
         assert!(freeze <= 150_000, "{id} froze for {freeze} µs");
         assert!(steps >= 470, "{id} took {steps} steps");
     }
-    // The far player plays on, with more delay.
+    // The slow player plays on, with more delay.
     let frames = &world.nodes[&peer(1)].stepped;
     let inputs: Vec<_> = frames.iter().rev().take(120).map(|(_, frame)| &frame.inputs).collect();
     let changes = |seat| {

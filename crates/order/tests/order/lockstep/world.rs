@@ -1,7 +1,7 @@
 //! Peers in lockstep over a simulated network, in virtual time.
 //!
-//! Datagrams are lost and overtake each other; reliable messages come in order, later when a segment was lost. The
-//! test tells each peer the host, when it wants.
+//! Datagrams are lost and overtake each other. Reliable messages come in order, later when a segment was lost. The
+//! test decides when each peer hears which host.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ pub(crate) struct Net {
 pub(crate) struct Game {
     pub(crate) frame: u64,
     pub(crate) places: BTreeMap<SeatId, u64>,
-    /// A bug of one machine changes this.
+    /// A machine with a bug has another value here.
     pub(crate) steam: u64,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Node {
     pub(crate) loads: Vec<(usize, u64)>,
     pub(crate) events: Vec<Event>,
     pub(crate) is_alive: bool,
-    /// It neither sends nor receives.
+    /// Whether it neither sends nor receives.
     pub(crate) is_cut: bool,
     /// The game computes a wrong state in this frame.
     pub(crate) wrong_at: Option<u64>,
@@ -117,7 +117,7 @@ pub(crate) struct World {
     pub(crate) now: Time,
     pub(crate) nodes: BTreeMap<PeerId, Node>,
     pub(crate) net: Net,
-    /// Further delay of all traffic of a peer.
+    /// Further delay of all traffic of a peer, in microseconds.
     pub(crate) slow: BTreeMap<PeerId, u64>,
     pub(crate) config: LockstepConfig,
     pub(crate) traffic: BTreeMap<(PeerId, PeerId), Traffic>,
@@ -127,7 +127,7 @@ pub(crate) struct World {
     sent: u64,
     /// The chance of a new input in a step, in sixtieths.
     pub(crate) fidgets: u64,
-    /// Inputs are numbers instead, each one more than the former.
+    /// Whether inputs are numbers, each one more than the former.
     pub(crate) counts: bool,
 }
 
@@ -157,7 +157,7 @@ impl World {
         }
     }
 
-    /// A founder and `count` others, under the founder.
+    /// A world of `count` players. Player 1 founds and hosts.
     pub(crate) fn with_players(seed: u64, net: Net, config: LockstepConfig, count: u32) -> Self {
         let mut world = Self::new(seed, net, config);
         world.add(peer(1), true);
@@ -205,12 +205,12 @@ impl World {
         self.nodes.get_mut(&id).unwrap().is_alive = false;
     }
 
-    /// It neither sends nor receives; reliable messages are lost.
+    /// Cuts a peer off: it neither sends nor receives, and reliable messages are lost.
     pub(crate) fn cut(&mut self, id: PeerId) {
         self.nodes.get_mut(&id).unwrap().is_cut = true;
     }
 
-    /// All links of a peer begin anew.
+    /// Ends the cut of a peer. All its links begin anew.
     pub(crate) fn mend(&mut self, id: PeerId) {
         self.nodes.get_mut(&id).unwrap().is_cut = false;
         let now = self.now;

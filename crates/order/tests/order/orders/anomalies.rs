@@ -1,4 +1,4 @@
-//! The anomalies of docs/sources.md, "Fujimoto": each happens under the weaker order, and cannot under the order that
+//! The anomalies of docs/sources.md, "Fujimoto": each happens under a weaker order, and not under the order that
 //! prevents it.
 
 use samovar_wire::PeerId;
@@ -13,8 +13,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 /// All ways to give three roles to members 1, 2 and 3, the host first.
 const ROLES: [[u32; 3]; 6] = [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]];
 
-/// A tank fires, its target is destroyed and tells so, and the way from the tank to an observer is slow. Returns what
-/// the observer saw, and the order of sending.
+/// A tank fires. Its target is destroyed and says so. The way from the tank to an observer is slow. Returns what the
+/// observer saw, and the order of sending.
 fn shoot(kind: Kind, roles: [u32; 3]) -> (Vec<Message>, [Message; 2]) {
     let [tank, target, observer] = roles.map(PeerId);
     let mut world = World::new(kind, 3);
@@ -22,7 +22,7 @@ fn shoot(kind: Kind, roles: [u32; 3]) -> (Vec<Message>, [Message; 2]) {
     let fired = world.send(tank).unwrap();
     world.drain_but(&slow);
     if !world.history.deliveries(target).contains(&fired) {
-        // A barrier delivers nothing before all members can.
+        // A barrier delivers no message before all members can.
         world.drain();
     }
     assert!(world.history.deliveries(target).contains(&fired));
@@ -51,13 +51,13 @@ fn in_causal_order_the_shot_is_seen_before_the_hit() {
 const ENEMIES: [PeerId; 2] = [PeerId(1), PeerId(2)];
 const PILOTS: [PeerId; 2] = [PeerId(3), PeerId(4)];
 
-/// Two enemies take off. Pilot 1 attacks the first that it sees, pilot 2 the second.
+/// The enemies that the pilots attack: pilot 1 the first that it sees, pilot 2 the second.
 fn attacked(world: &World) -> [PeerId; 2] {
     let seen = PILOTS.map(|pilot| world.history.deliveries(pilot));
     [world.history.sender(seen[0][0]), world.history.sender(seen[1][1])]
 }
 
-/// The way from each enemy to one of the pilots is slow.
+/// Lets two enemies take off. The way from each enemy to one of the pilots is slow.
 fn take_off(kind: Kind) -> World {
     let mut world = World::new(kind, 4);
     let slow = [(ENEMIES[0], PILOTS[0]), (ENEMIES[1], PILOTS[1])];

@@ -12,7 +12,8 @@ use samovar_wire::Rng;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// A step of the game of docs/sources.md, "Pacman": each member sends a message, and all deliver all of them.
+/// Frames in a step of the game of docs/sources.md, "Pacman": each member sends a message, and all deliver all of
+/// them.
 fn frames_of_a_step(n: u32, is_stable: bool) -> f64 {
     let mut world = World::new(Kind::Total, n);
     world.is_eager = false;
@@ -33,7 +34,7 @@ fn frames_of_a_step(n: u32, is_stable: bool) -> f64 {
         while let Some(&way) = world.busy().first() {
             world.arrive(way);
         }
-        // The first step also contains the answers to the first view.
+        // The first step does not count: it also contains the answers to the first view.
         counted += if step > 0 { world.frames - before } else { 0 };
     }
     let delivered = world.history.deliveries(peers[peers.len() - 1]).len();
@@ -42,13 +43,13 @@ fn frames_of_a_step(n: u32, is_stable: bool) -> f64 {
 }
 
 #[test]
-fn a_step_in_total_order_takes_at_most_two_messages_for_each_member() {
+fn total_order_takes_at_most_two_messages_per_member_and_step() {
     println!(
         "the seed | total | members | the source | total | the seed | total | stable: messages per step"
     );
     for n in 2..=32 {
         let (plain, stable) = (frames_of_a_step(n, false), frames_of_a_step(n, true));
-        // The seed: N inputs to all others, and N orders to all others.
+        // In the source each of N inputs goes to all others, and so does the number of each.
         println!("{n:7} | {:8} | {plain:5.1} | {stable:6.1}", 2 * n * (n - 1));
         assert!(plain <= f64::from(2 * n), "{plain} for {n}");
         assert!(stable <= f64::from(2 * n), "{stable} for {n}");
@@ -66,7 +67,7 @@ struct Stamps {
     others: usize,
 }
 
-/// Members that chat, with `delay` messages in flight in all; `pick` chooses the next sender.
+/// Lets members chat, with `delay` messages in flight in all. `pick` chooses the next sender. Returns the overhead.
 fn chat(n: u32, delay: usize, pick: impl Fn(&mut Rng) -> u32) -> Stamps {
     let view = view_of(n);
     let mut members: Vec<_> = view.members.iter().map(|&peer| Vector::new(peer)).collect();
@@ -120,7 +121,8 @@ fn a_causal_stamp_takes_at_most_six_bytes_among_sixteen() {
     }
 }
 
-/// One member talks, one answers sometimes, one listens. Returns the bytes kept in the end, and the deliveries.
+/// One member talks, one answers sometimes, one listens. Returns the most bytes that a member kept, and the
+/// deliveries.
 fn talk(kind: Kind, messages: usize, size: usize) -> (usize, [usize; 3]) {
     let view = view_of(3);
     let mut members: Vec<_> = view.members.iter().map(|&peer| AnyOrder::new(kind, peer)).collect();

@@ -1,7 +1,7 @@
 //! All schedules of three members with up to four messages: every order of sends and arrivals.
 //!
 //! A member's actions depend only on the sequence of its inputs. So two schedules with the same inputs for each
-//! member are equal, however their steps interleave, and one of them is enough.
+//! member are equal, however the members' steps interleave, and one of these schedules is enough.
 
 use std::collections::BTreeSet;
 
@@ -39,14 +39,14 @@ impl State {
             }
             Step::ArriveFrom(from) => next.world.arrive((from, peer)),
         }
-        // Rounds end as soon as they may: only the arrivals before an end are varied.
+        // Rounds end as soon as they may, so only the arrivals before such an end are varied.
         next.world.flush(peer);
         next.told[peer.0 as usize - 1].push(step);
         next
     }
 }
 
-/// Visits all schedules; returns the number of states and of ends. `check` is called for each end.
+/// Visits all schedules, and calls `check` at the end of each. Returns the number of states and of ends.
 fn explore(kind: Kind, messages: usize, check: impl Fn(&World) -> Result<(), String>) -> (usize, usize) {
     let first = State { world: World::new(kind, MEMBERS), sent: 0, told: Default::default() };
     let mut seen = BTreeSet::from([first.told.clone()]);
@@ -106,7 +106,7 @@ fn barriers_are_causal_in_every_schedule_of_two_messages() {
 }
 
 #[test]
-fn a_sequencer_is_total_and_causal_in_every_schedule_of_four_messages() {
+fn sequencer_is_total_and_causal_in_all_four_message_schedules() {
     report(Kind::Total, 4, explore(Kind::Total, 4, is_total));
 }
 

@@ -1,4 +1,5 @@
-//! A history of the group and the definitions of the orders, computed only from each member's actions and deliveries.
+//! A history of the group, and the definitions of the orders, computed only from each member's actions and
+//! deliveries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +40,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// A member sends a message to all `owed`: the members of the newest view that it was told of.
+    /// Notes that a member sends a message to all `owed`: the members of the newest view that it was told of.
     pub(crate) fn sent(&mut self, by: PeerId, message: Message, owed: Vec<PeerId>) {
         let past = self.past.entry(by).or_default();
         let origin = Origin { sender: by, past: past.clone(), view: last_view(self.acts.get(&by)), owed };
@@ -48,7 +49,7 @@ impl History {
         self.acts.entry(by).or_default().push(Act::Sent(message));
     }
 
-    /// The message was not sent after all.
+    /// Takes a message back that was not sent after all.
     pub(crate) fn retract(&mut self, by: PeerId, message: Message) {
         self.origins.remove(&message);
         self.past.entry(by).or_default().remove(&message);
@@ -112,7 +113,8 @@ impl History {
         Ok(())
     }
 
-    /// A member's deliveries between two views that followed each other there, without those of `other`'s messages.
+    /// A member's deliveries between two views that followed each other there, without its own messages and
+    /// `other`'s.
     fn delivered_in(&self, at: PeerId, other: PeerId) -> BTreeMap<(ViewId, ViewId), Vec<Message>> {
         let (mut found, mut view, mut list) = (BTreeMap::new(), None, Vec::new());
         for act in &self.acts[&at] {
@@ -129,8 +131,8 @@ impl History {
         found
     }
 
-    /// Checks that members that went from one view to the next together delivered the same before; in a total order
-    /// in the same order.
+    /// Checks that members that went from one view to the next together delivered the same messages before. In a
+    /// total order they delivered them in the same order.
     pub(crate) fn check_views(&self, is_ordered: bool) -> Result<(), String> {
         for (&a, &b) in self.acts.keys().flat_map(|a| self.acts.keys().map(move |b| (a, b))) {
             let theirs = self.delivered_in(b, a);
@@ -153,7 +155,7 @@ impl History {
         check_alike(members, |member| self.deliveries(member))
     }
 
-    /// The same for orders in which a member has its own messages from their sending on.
+    /// The same for orders in which a member sees its own messages when it sends them.
     pub(crate) fn check_total_at_sight(&self, members: &[PeerId]) -> Result<(), String> {
         check_alike(members, |member| {
             let acts = self.acts.get(&member).into_iter().flatten();
@@ -165,8 +167,8 @@ impl History {
         })
     }
 
-    /// Checks that every message of a survivor has reached all survivors that were there, or that it knew to be
-    /// members.
+    /// Checks that every message of a survivor has reached all survivors that were members then, or that the sender
+    /// took for members.
     pub(crate) fn check_complete(&self, survivors: &[PeerId], delivers_own: bool) -> Result<(), String> {
         for &at in survivors.iter().filter(|at| !self.acts[at].contains(&Act::Behind)) {
             let delivered: BTreeSet<_> = self.deliveries(at).into_iter().collect();

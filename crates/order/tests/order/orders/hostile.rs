@@ -1,4 +1,4 @@
-//! A member that sends anything: nothing panics, and what is kept of it stays within its bounds.
+//! A member that sends arbitrary bytes: no order panics, and what it keeps of that member stays within bounds.
 
 use samovar_order::UNSTABLE_BYTES_MAX;
 use samovar_wire::order::{Frame, Run};
@@ -82,7 +82,7 @@ fn any_bytes_from_a_member_are_taken_or_refused_within_bounds() {
     }
 }
 
-/// A flood of messages, until the victim refuses them.
+/// Floods an order with frames until it refuses one. Returns the code, and the bytes that are kept.
 fn flood(order: &mut AnyOrder, mut frame: impl FnMut(u64) -> Vec<u8>) -> (CloseCode, usize) {
     for number in 1..100_000 {
         if let Err(code) = order.get_mut().handle_frame(HOSTILE, &frame(number)) {

@@ -21,9 +21,9 @@ fn payloads(order: &mut AnyOrder) -> Vec<(PeerId, Vec<u8>)> {
         .collect()
 }
 
-/// The host drops a member whose submission got its place; that member is the next host.
+/// The host drops a member whose submission got its place. That member is the host later.
 #[test]
-fn a_host_left_behind_gives_no_message_a_second_place() {
+fn host_left_behind_gives_no_message_a_second_place() {
     for kind in [Kind::Total, Kind::Dispatcher] {
         let mut world = World::new(kind, 4);
         let message = world.send(B).unwrap();
@@ -53,9 +53,9 @@ fn order_at(peer: PeerId, kind: Kind, n: u32) -> AnyOrder {
     World::new(kind, n).nodes.remove(&peer).unwrap()
 }
 
-/// A member reports more of a living member's stream than that one has sent.
+/// A member reports more of a present member's stream than that one has sent.
 #[test]
-fn nobody_speaks_for_a_member_that_is_there() {
+fn invented_items_of_a_present_member_are_not_delivered() {
     let mut world = World::new(Kind::Vector, 3);
     let view = world.next_view(HOST, world.view.members.clone());
     world.publish(view.clone());
@@ -67,7 +67,7 @@ fn nobody_speaks_for_a_member_that_is_there() {
     let fill = Frame::Fill(B, Run { epoch: 1, first: 1, encoded: &item });
     let lane = world.lanes.entry((C, HOST)).or_default();
     lane.push_back(Parcel::Frame(Frame::Report(report).to_bytes()));
-    // B has reported when that arrives.
+    // B's report arrives before C's frames.
     while world.busy().contains(&(HOST, B)) || world.busy().contains(&(B, HOST)) {
         world.arrive((HOST, B));
         world.arrive((B, HOST));
@@ -85,9 +85,9 @@ fn nobody_speaks_for_a_member_that_is_there() {
     assert_eq!(payloads(&mut host), [], "B has sent nothing at all");
 }
 
-/// The same with the log of a former host that is alive.
+/// A member reports more of a log than its former host, which is still here, has sent.
 #[test]
-fn only_a_living_former_host_adds_to_its_log() {
+fn invented_entries_of_a_living_former_host_are_ignored() {
     let mut world = World::new(Kind::Total, 3);
     // The host hands over to B.
     let view = world.next_view(B, world.view.members.clone());
@@ -98,7 +98,7 @@ fn only_a_living_former_host_adds_to_its_log() {
     };
     assert_eq!(b.get_mut().handle_frame(HOST, &report(vec![0])), Ok(()));
     let _ = b.get_mut().handle_frame(C, &report(vec![1]));
-    // flags, origin, number, message
+    // An entry: flags, origin, number, message.
     let mut entry = vec![0];
     Writer::new(&mut entry).u32(HOST.0);
     entry.extend([1, b'!']);
@@ -111,7 +111,7 @@ fn only_a_living_former_host_adds_to_its_log() {
 
 /// A hostile host gives a member's message a number that the member never used.
 #[test]
-fn a_host_that_is_gone_has_not_silenced_anybody() {
+fn a_number_invented_by_a_lost_host_does_not_block_its_member() {
     let mut b = order_at(B, Kind::Total, 3);
     let mut entry = vec![0];
     let mut out = Writer::new(&mut entry);
@@ -123,7 +123,7 @@ fn a_host_that_is_gone_has_not_silenced_anybody() {
     let items = Frame::Items { safe: 0, stable: 0, run: Run { epoch: 1, first: 1, encoded: &encoded } };
     let _ = b.get_mut().handle_frame(HOST, &items.to_bytes());
     drop(payloads(&mut b));
-    // B hosts next, with nobody hostile left.
+    // B hosts next, with no hostile member left.
     let mut view = view_of(3);
     view.id.term = view.id.term.next_witnessed();
     (view.host, view.members, view.backups) = (B, vec![B], vec![]);
@@ -133,9 +133,9 @@ fn a_host_that_is_gone_has_not_silenced_anybody() {
     assert_eq!(payloads(&mut b), [(B, b"tea".to_vec())], "it was taken");
 }
 
-/// One member's REPORT of the former epoch, repeated.
+/// One member repeats its REPORT of the former epoch.
 #[test]
-fn a_flood_of_reports_does_not_make_a_host_say_without_bound() {
+fn a_flood_of_reports_makes_a_host_send_bounded_bytes() {
     let mut world = World::new(Kind::Vector, 3);
     let item = [&[200_u8, 1][..], &[0; 200]].concat();
     let mut host = world.nodes.remove(&HOST).unwrap();
@@ -163,7 +163,7 @@ fn a_flood_of_reports_does_not_make_a_host_say_without_bound() {
 
 /// Links begin anew while the host's INSTALL is slow.
 #[test]
-fn an_honest_member_whose_link_begins_anew_says_nothing_that_is_too_much() {
+fn honest_member_stays_within_limits_when_its_link_is_renewed() {
     let mut world = World::new(Kind::Vector, 3);
     let view = world.next_view(HOST, world.view.members.clone());
     world.publish(view);
@@ -180,7 +180,7 @@ fn an_honest_member_whose_link_begins_anew_says_nothing_that_is_too_much() {
             sent += 1;
         }
         is_said = false;
-        // B's report after a link reaches C and the other way round.
+        // B and C exchange frames until neither has more to send.
         let mut again = true;
         while core::mem::take(&mut again) {
             while let Some(out) = b.get_mut().poll_transmit() {
@@ -222,7 +222,7 @@ fn frames_of_gone_members_take_no_room() {
 
 /// A member claims to be in an epoch that does not exist.
 #[test]
-fn nobody_is_in_an_epoch_that_its_host_has_not_begun() {
+fn report_of_an_epoch_that_was_not_begun_is_refused() {
     for epoch in [3, 1_000, (1 << 56) - 1] {
         let mut world = World::new(Kind::Total, 3);
         let view = world.next_view(HOST, world.view.members.clone());
@@ -248,9 +248,9 @@ fn a_new_host_believes_in_no_more_epochs_than_views() {
     assert_eq!((claim(most + 1), claim(most)), (Err(CloseCode::LimitExceeded), Ok(())));
 }
 
-/// A hostile host names the last epoch, and is gone.
+/// A hostile host names the last possible epoch, and is gone.
 #[test]
-fn a_host_that_is_gone_has_left_the_others_epochs_to_count_on() {
+fn members_reach_a_new_view_after_a_host_named_the_last_epoch() {
     let mut world = World::new(Kind::Total, 3);
     let view = world.next_view(HOST, world.view.members.clone());
     world.publish(view.clone());
@@ -261,7 +261,7 @@ fn a_host_that_is_gone_has_left_the_others_epochs_to_count_on() {
         world.lanes.clear();
         let order = world.nodes.get_mut(&peer).unwrap();
         let _ = order.get_mut().handle_frame(HOST, &Frame::Install(install).to_bytes());
-        // Its frames to the hostile host are dropped.
+        // The member's frames to the hostile host are dropped.
         while order.get_mut().poll_transmit().is_some() {}
         while order.get_mut().poll_event().is_some() {}
     }
@@ -274,7 +274,7 @@ fn a_host_that_is_gone_has_left_the_others_epochs_to_count_on() {
 
 /// A hostile member announces that all have items that it sent to one member only, and is gone.
 #[test]
-fn nobody_is_waited_for_who_was_lied_to() {
+fn host_does_not_wait_for_items_dropped_because_of_a_lie() {
     let mut world = World::new(Kind::Vector, 3);
     let b = world.nodes.get_mut(&B).unwrap();
     let item = [1 + 4_u8, 0, 9, 0, 0, 0];

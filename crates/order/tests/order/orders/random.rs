@@ -58,7 +58,7 @@ impl Run {
             let is_stable = self.dice.chance(20, 100);
             let _ = if is_stable { self.world.send_stable(peer) } else { self.world.send(peer) };
         } else if roll < sends + crashes && alive.len() > 1 {
-            // The host has the most accidents.
+            // The host crashes most often.
             let host = self.world.view.host;
             let victim = if self.dice.chance(40, 100) && alive.contains(&host) { host } else { peer };
             let dice = &mut self.dice;
@@ -84,7 +84,7 @@ impl Run {
         }
     }
 
-    /// The host to be publishes the members it knows.
+    /// Publishes a view: the present host, or a new one, names the living members that it knows.
     fn publish(&mut self, is_joining: bool) {
         let present = self.world.view.clone();
         let alive = self.alive();
@@ -119,10 +119,11 @@ impl Run {
         self.world.publish(view);
     }
 
-    /// Everything arrives, the dead are removed, and every member sends one more message.
+    /// Lets everything arrive, removes the dead, and lets every member send one more message. Returns `false` when
+    /// the session is over.
     fn settle(&mut self) -> bool {
         self.publish(false);
-        // If no member with a view is left, the session is over.
+        // The session is over if no member with a view is left.
         if self.alive() != self.world.view.members {
             return false;
         }

@@ -13,7 +13,7 @@ const HOST: PeerId = PeerId(1);
 const B: PeerId = PeerId(2);
 const C: PeerId = PeerId(3);
 
-/// The host dies, with `left` frames of each of its lanes arriving; C takes over.
+/// The host dies. On each of its lanes `left` says how many of its frames still arrive. C takes over.
 fn succeed(world: &mut World, left: impl FnMut(usize) -> usize) {
     world.crash(HOST, left);
     let members = world.view.members.iter().copied().filter(|&peer| peer != HOST).collect();
@@ -23,7 +23,7 @@ fn succeed(world: &mut World, left: impl FnMut(usize) -> usize) {
 }
 
 #[test]
-fn one_survivors_messages_of_the_lost_host_reach_all() {
+fn lost_hosts_messages_that_one_survivor_has_reach_all() {
     for kind in [Kind::Vector, Kind::Dispatcher, Kind::Total] {
         let mut world = World::new(kind, 3);
         let message = world.send(HOST).unwrap();
@@ -48,7 +48,7 @@ fn messages_of_the_lost_host_that_no_survivor_has_are_lost() {
 #[test]
 fn unnumbered_submissions_are_numbered_by_the_next_host() {
     let mut world = World::new(Kind::Total, 3);
-    // One submission is lost in flight, the other's number is.
+    // One submission is lost in flight. The other one arrives, but its number is lost.
     let lost = world.send(B).unwrap();
     world.lanes.clear();
     world.relink(HOST, B);
@@ -63,7 +63,7 @@ fn unnumbered_submissions_are_numbered_by_the_next_host() {
 
 #[test]
 fn a_message_whose_cause_is_lost_is_not_delivered() {
-    // B alone hears the host's message and answers it; both die, and only the answer has reached C.
+    // B alone hears the host's message and answers it. Both die, and only the answer has reached C.
     let mut world = World::new(Kind::Vector, 4);
     assert!(world.send(HOST).is_some());
     world.arrive((HOST, B));
@@ -83,7 +83,7 @@ fn a_message_whose_cause_is_lost_is_not_delivered() {
 
 #[test]
 fn an_answer_to_a_lost_round_is_not_delivered() {
-    // B alone sees the host's round and answers in the next one; both die, and only the answer has reached C.
+    // B alone sees the host's round and answers in the next one. Both die, and only the answer has reached C.
     let mut world = World::new(Kind::Barrier, 3);
     let slow = [(HOST, C)];
     assert!(world.send(HOST).is_some());
@@ -138,7 +138,7 @@ fn messages_to_newcomers_reach_them_through_a_third_host() {
         assert_eq!((world.history.views(B).len(), world.history.views(newcomer).len()), (2, 0), "{kind:?}");
         world.crash(HOST, |_| 0);
         let message = world.send(B).unwrap();
-        // The next host is lost as well before it hears from B, and another one that saw none of this lets them in.
+        // The next host is lost as well, before it hears from B. A third host, which saw none of this, lets them in.
         let view = world.next_view(second, vec![B, newcomer, second, third]);
         world.publish(view);
         world.drain_but(&[(B, newcomer), (B, second), (B, third)]);
@@ -152,13 +152,13 @@ fn messages_to_newcomers_reach_them_through_a_third_host() {
 }
 
 #[test]
-fn a_late_report_of_a_newcomer_does_not_stall_it() {
+fn a_late_report_of_a_newcomer_stalls_no_stream() {
     let mut world = World::new(Kind::Vector, 2);
     let newcomer = PeerId(3);
     let view = world.next_view(HOST, vec![HOST, B, newcomer]);
     world.publish(view);
-    // On a new link it reports that it has nothing. B hears that only together with its full report, when no member
-    // keeps the items.
+    // On a new link the newcomer reports that it has nothing. B hears that only together with the newcomer's full
+    // report, when no member keeps the items any more.
     world.relink(B, newcomer);
     let slow = [(newcomer, B)];
     world.drain_but(&slow);
@@ -180,7 +180,7 @@ fn a_late_report_of_a_newcomer_does_not_stall_it() {
     assert!(world.history.deliveries(newcomer).contains(&second));
 }
 
-/// A random life of a host that dies: its deliveries, and a survivor's.
+/// A random life of a host that dies. Returns its deliveries and those of a survivor.
 fn last_words(seed: u64, is_stable: bool) -> (Vec<Message>, Vec<Message>) {
     let mut dice = Rng::new(seed);
     let mut world = World::new(Kind::Total, 3 + dice.index(2) as u32);
@@ -209,7 +209,7 @@ fn a_delivered_stable_message_survives_the_host_in_place() {
 }
 
 #[test]
-fn one_that_is_not_stable_may_get_another_place_or_none() {
+fn message_that_is_not_stable_may_lose_its_place() {
     let differs = |seed| {
         let (host, survivor) = last_words(seed, false);
         !survivor.starts_with(&host)

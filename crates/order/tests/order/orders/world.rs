@@ -1,4 +1,5 @@
-//! Members and the lanes between them: in order, each message once, delayed as the test wants.
+//! Members and the lanes between them. A lane keeps the order, delivers each message once, and is as slow as the test
+//! wants.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +9,7 @@ use samovar_wire::{PeerId, Term};
 use crate::orders::any::{AnyOrder, Kind};
 use crate::orders::history::{Act, History, Message};
 
-/// Marks the lane of a host's views, where it is separate from the lane of its frames: this bit is set in the id.
+/// This bit in a host's id marks the lane of its views, when that is not the lane of its frames.
 const NEWS: u32 = 1 << 31;
 
 /// A parcel in flight.
@@ -26,9 +27,9 @@ pub(crate) struct World {
     pub(crate) lanes: BTreeMap<(PeerId, PeerId), VecDeque<Parcel>>,
     pub(crate) history: History,
     pub(crate) view: View,
-    /// Members send their frames at once; otherwise when they are polled.
+    /// Whether members send their frames at once; otherwise they send when they are polled.
     pub(crate) is_eager: bool,
-    /// Views come in a lane of their own, before or after the frames under them.
+    /// Whether views come in a lane of their own, before or after the frames under them.
     pub(crate) is_split: bool,
     pub(crate) frames: usize,
     /// The newest view that each member was told of.
@@ -78,7 +79,7 @@ impl World {
 
     fn send_by(&mut self, by: PeerId, send: impl FnOnce(&mut AnyOrder, &[u8]) -> bool) -> Option<Message> {
         let message = self.next;
-        // The send is recorded before its consequences, which may be at the sender itself.
+        // The send is recorded before its consequences, some of which may occur at the sender itself.
         let owed = self.told.get(&by).map(|view| view.members.clone()).unwrap_or_default();
         self.history.sent(by, message, owed);
         if !send(self.nodes.get_mut(&by)?, &message.to_le_bytes()) {
@@ -130,7 +131,7 @@ impl World {
         }
     }
 
-    /// The lanes that have something on them.
+    /// The lanes that are not empty.
     pub(crate) fn busy(&self) -> Vec<(PeerId, PeerId)> {
         self.lanes.iter().filter(|(_, lane)| !lane.is_empty()).map(|(&way, _)| way).collect()
     }
@@ -199,7 +200,7 @@ impl World {
         self.after(host);
     }
 
-    /// The next view: these members, this host, and a later term when the host is another.
+    /// The next view, with these members and this host. It has a later term when the host is another.
     pub(crate) fn next_view(&self, host: PeerId, members: Vec<PeerId>) -> View {
         let mut id = self.view.id;
         id.number += 1;
@@ -223,7 +224,7 @@ impl World {
         }
     }
 
-    /// A link is lost with everything on it except views, and opened anew.
+    /// A link is lost, with everything on it except views, and opened anew.
     pub(crate) fn relink(&mut self, a: PeerId, b: PeerId) {
         for (from, to) in [(a, b), (b, a)] {
             if let Some(lane) = self.lanes.get_mut(&(from, to)) {

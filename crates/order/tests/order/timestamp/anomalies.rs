@@ -1,6 +1,6 @@
 //! Anomalies that time-stamp order prevents, and causal and total order do not (docs/sources.md, "Fujimoto").
 //!
-//! Each is shown to happen with the weaker order, in the same schedule in which time-stamp order gets it right.
+//! Each is shown to happen under the weaker order, in a schedule in which time-stamp order gets it right.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -51,9 +51,10 @@ impl VectorClock {
     }
 }
 
-/// Federate A fires at the first target that comes into range. B comes at 10 ms, C at 12 ms; C is nearer to the sequencer.
+/// Federate A fires at the first target that comes into range. B comes at 10 ms, C at 12 ms. C is nearer to the
+/// sequencer.
 #[test]
-fn total_order_shoots_c_and_time_stamps_shoot_b() {
+fn total_order_targets_c_and_time_stamp_order_targets_b() {
     // Total order is the order of arrival at the sequencer, A.
     let (way_of_b, way_of_c) = (40, 5);
     let mut sequenced = [(10 + way_of_b, "B in range"), (12 + way_of_c, "C in range")];
@@ -73,10 +74,10 @@ fn total_order_shoots_c_and_time_stamps_shoot_b() {
     }
 }
 
-/// A orders a diversion, then the main attack, outside the group: B and C know when. The enemy D sees the main attack
-/// first, although both messages are in causal order, because neither depends on the other.
+/// A orders a diversion, and then the main attack. It does so outside the group, so that B and C know the times. The
+/// enemy, D, sees the main attack first. Causal order allows that, because neither message depends on the other.
 #[test]
-fn a_hidden_dependency_is_reversed_by_causal_order_and_kept_by_time_stamps() {
+fn time_stamps_keep_a_hidden_dependency_unlike_causal_order() {
     let mut enemy = VectorClock::default();
     let (mut of_b, mut of_c) = (VectorClock::default(), VectorClock::default());
     let diversion = of_b.send(B);
@@ -97,9 +98,10 @@ fn a_hidden_dependency_is_reversed_by_causal_order_and_kept_by_time_stamps() {
     assert_eq!(world.texts(enemy), ["diversion", "main attack"]);
 }
 
-/// Pilot 1 attacks the first enemy that takes off, pilot 2 the second. By the order of receipt both attack the same one.
+/// Pilot 1 attacks the first enemy that takes off, pilot 2 the second. By the order of receipt both attack the same
+/// one.
 #[test]
-fn two_pilots_attack_two_enemies() {
+fn pilots_attack_different_enemies_in_time_stamp_order() {
     let (pilots, enemies) = ([PeerId(1), PeerId(2)], [PeerId(3), PeerId(4)]);
     let mut world = World::new(&[1, 2, 3, 4].map(PeerId));
     world.set_way(enemies[0], pilots[0], 60);

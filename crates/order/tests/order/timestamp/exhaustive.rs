@@ -2,8 +2,8 @@
 //! when.
 //!
 //! A member's deliveries depend on its arrivals and its clock, not on others' deliveries. So all schedules of three
-//! members are all schedules of each one: its own sends, its clock, the arrivals of the two others' messages, each in
-//! order, and of their promises, each of which may come early, late or not at all.
+//! members are all schedules of each one: its own sends, its clock, and the arrivals. The two others' messages arrive
+//! in order; each of their promises may come early, late or not at all.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -36,7 +36,7 @@ struct Stage {
     clock: u64,
     sent: usize,
     arrived: [usize; 3],
-    /// By member and number of its messages: whether the promise after these came.
+    /// By member and number of its messages: whether the promise that follows these came.
     promised: [[bool; 5]; 3],
     delivered: Vec<(u64, u32)>,
 }
@@ -113,7 +113,7 @@ impl Stage {
         next
     }
 
-    /// Everything arrives.
+    /// Lets everything arrive. Returns all deliveries.
     fn finish(mut self, plan: &Plan, me: usize) -> Vec<(u64, u32)> {
         for &time in &plan[me][self.sent..] {
             self.send(time);

@@ -16,10 +16,10 @@ const B: PeerId = PeerId(2);
 const C: PeerId = PeerId(3);
 
 #[test]
-fn a_silent_member_delays_others_for_its_patience_only() {
+fn a_silent_member_delays_others_for_the_patience_only() {
     let mut world = World::new(&[A, B, C]);
     world.run_to(500);
-    // C's messages take long now; its packets no longer come.
+    // From now on C's messages and promises take long.
     world.set_way(C, A, 600);
     world.set_way(C, B, 600);
     world.send(C, at(500), "from far away");
@@ -37,7 +37,7 @@ fn a_silent_member_delays_others_for_its_patience_only() {
         assert_eq!(world.late(id).len(), 1);
     }
     assert_eq!(world.texts(C), ["from far away", "from here"], "C heard of both in time");
-    // It is on time again when its packets are.
+    // C is on time again when its packets are.
     world.set_way(C, A, 20);
     world.set_way(C, B, 20);
     world.run_to(2_500);
@@ -74,7 +74,7 @@ fn leavers_delay_no_member_and_a_newcomer_joins() {
 }
 
 #[test]
-fn messages_of_the_dead_are_delivered_by_all_in_place() {
+fn lost_members_messages_are_delivered_by_all_in_order() {
     let mut world = World::new(&[A, B, C]);
     // C's messages reach A soon, and B only after C is dead.
     world.set_way(C, A, 5);
@@ -101,7 +101,7 @@ fn a_link_that_begins_anew_neither_loses_nor_repeats_a_message() {
     for number in 0..4_u8 {
         a.send(at(10), at(10), &[number]).unwrap();
     }
-    // The first message and two more arrive, then the link is renewed.
+    // BEGIN and two messages arrive, then the link is renewed.
     for _ in 0..3 {
         let message = a.poll_transmit().unwrap().bytes;
         b.handle_message(at(20), A, &message).unwrap();
@@ -122,12 +122,12 @@ fn a_link_that_begins_anew_neither_loses_nor_repeats_a_message() {
 }
 
 #[test]
-fn what_was_delivered_of_a_member_is_not_delivered_again_when_a_view_dropped_it_in_between() {
+fn message_is_not_repeated_after_a_view_dropped_its_sender() {
     let mut world = World::new(&[A, B, C]);
     world.run_to(500);
     world.send(A, at(500), "once");
     world.run_to(600);
-    // B's view drops A, which does not hear of it; the next host's view has both, and their link begins anew.
+    // B's view drops A, which does not hear of that. The next host's view has both, and their link begins anew.
     let order = &mut world.nodes.get_mut(&B).unwrap().order;
     order.handle_view(at(600), &[B, C]);
     world.run_to(900);
@@ -142,7 +142,7 @@ fn what_was_delivered_of_a_member_is_not_delivered_again_when_a_view_dropped_it_
 }
 
 #[test]
-fn what_was_said_while_another_was_no_member_is_not_sent_to_it_behind_a_promise() {
+fn messages_from_before_a_peers_membership_are_not_sent_to_it() {
     let [mut a, mut b] = [A, B].map(|me| TimeOrder::new(me, TimeOrderConfig::default()));
     a.handle_view(at(0), &[A, B, C]);
     b.handle_view(at(0), &[A, B, C]);
@@ -151,7 +151,7 @@ fn what_was_said_while_another_was_no_member_is_not_sent_to_it_behind_a_promise(
             b.handle_message(at(10), A, &transmit.bytes).unwrap();
         }
     }
-    // A's view drops B, which does not hear of it; the next host's view has both.
+    // A's view drops B, which does not hear of that. The next host's view has both.
     a.handle_view(at(100), &[A, C]);
     a.send(at(110), at(110), b"to C").unwrap();
     a.handle_view(at(120), &[A, B, C]);
@@ -217,7 +217,7 @@ fn a_broken_promise_ends_the_link() {
 }
 
 #[test]
-fn no_bytes_make_it_panic() {
+fn random_bytes_do_not_make_time_order_panic() {
     let mut dice = Rng::new(7);
     let mut order = TimeOrder::new(A, TimeOrderConfig::default());
     order.handle_view(at(0), &[A, B, C]);

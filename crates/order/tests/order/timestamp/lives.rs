@@ -13,7 +13,7 @@ use samovar_wire::Rng;
 
 type Key = (Time, PeerId, u64);
 
-/// Each message's key, and the members at its time that had been so for long enough that all others knew.
+/// Each message's key, and the members at that time that all others already knew.
 type Said = BTreeMap<Key, Vec<PeerId>>;
 
 fn live(seed: u64) -> (World, Said) {
@@ -71,7 +71,7 @@ fn live(seed: u64) -> (World, Said) {
 }
 
 #[test]
-fn deliveries_are_ordered_complete_and_alike() {
+fn deliveries_are_ordered_complete_and_the_same_for_all() {
     let mut count = 0;
     for seed in 0..200 {
         let (world, said) = live(seed);

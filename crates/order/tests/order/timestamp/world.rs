@@ -1,4 +1,4 @@
-//! Members that send each other packets with promises at intervals, over ways of different length, in virtual time.
+//! Members that send each other packets with promises at intervals, with delays that differ by pair, in virtual time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub(crate) struct Node {
     pub(crate) events: Vec<(Time, Event)>,
     received: Vec<String>,
     pub(crate) is_alive: bool,
-    /// It sends nothing.
+    /// Whether it sends nothing.
     pub(crate) is_silent: bool,
 }
 
@@ -31,14 +31,14 @@ pub(crate) struct World {
     pub(crate) nodes: BTreeMap<PeerId, Node>,
     pub(crate) members: Vec<PeerId>,
     ways: BTreeMap<(PeerId, PeerId), u64>,
-    /// Milliseconds between the packets of a member to another.
+    /// Milliseconds between the packets from a member to another.
     pub(crate) interval: u64,
     /// Packets lost, in thousandths.
     pub(crate) loss: u64,
     /// Dice for the losses.
     pub(crate) dice: samovar_wire::Rng,
     on_the_way: BTreeSet<(u64, u64, PeerId, PeerId, Cargo)>,
-    /// When the last message of each way arrives: messages keep their order.
+    /// When the last message from a member to another arrives: messages keep their order.
     last_at: BTreeMap<(PeerId, PeerId), u64>,
     count: u64,
     /// The next millisecond at which members check which packets they owe.

@@ -1,4 +1,4 @@
-//! Which members carry for which, and which do not.
+//! Carried packets: the members that carry, those they carry for, and the limits.
 
 use super::world::{Process, TEAPOT, World, game};
 use samovar_peer::{Path, PathPolicy, PeerEvent};
@@ -86,7 +86,7 @@ fn carried_messages_survive_a_change_of_carrier() {
 }
 
 #[test]
-fn a_member_that_may_choose_follows_its_host() {
+fn members_with_auto_policy_follow_the_hosts_policy() {
     let mut world = World::new(5);
     let code = GameCode::parse("TEA").unwrap();
     let mut all = vec![world.start(Purpose::Create(Some(code.clone())), PathPolicy::ByHost, None)];
@@ -101,7 +101,7 @@ fn a_member_that_may_choose_follows_its_host() {
 }
 
 #[test]
-fn members_that_decide_differently_understand_each_other() {
+fn members_with_different_path_policies_exchange_messages() {
     let mut world = World::new(6);
     let code = GameCode::parse("TEA").unwrap();
     let mut all = vec![world.start(Purpose::Create(Some(code.clone())), PathPolicy::Auto, None)];
@@ -119,7 +119,7 @@ fn members_that_decide_differently_understand_each_other() {
     assert!(all.iter().all(|&process| told(&world, process).len() == 5));
 }
 
-/// A process receives bytes on its direct connection with another.
+/// Lets a process receive bytes on its direct connection with another.
 fn hear(world: &mut World, to: Process, from: Process, bytes: &[u8]) {
     let (now, from) = (world.now, me(world, from));
     let attempt = world.attempt_with(to, from).expect("there is a direct connection");
@@ -139,12 +139,12 @@ fn a_malformed_bundle_is_blamed_on_its_sender() {
 }
 
 #[test]
-fn only_a_carrier_speaks_for_others() {
+fn only_a_carrier_delivers_packets_of_others() {
     let (mut world, all) = game(World::new(8), 4);
     let (carriers, others) = parts(&world, &all);
     let [a, b] = others[..] else { panic!("two of four carry nothing") };
     let backup = *carriers.iter().find(|&&process| !world.session(process).is_host()).unwrap();
-    // This is no packet: its receiver blames the sender.
+    // The payload is no packet, so a receiver that takes it blames its sender.
     let said = |peer: PeerId, leg: Leg| {
         let mut bytes = Vec::new();
         Entry { peer, payload: b"?" }.encode(leg, &mut bytes);
@@ -157,7 +157,7 @@ fn only_a_carrier_speaks_for_others() {
     hear(&mut world, a, backup, &said(stranger, Leg::Down));
     world.run(300);
     assert_eq!(world.events.values().map(Vec::len).sum::<usize>(), count, "nothing happened to anybody");
-    // A carrier is believed; for that reason nobody else is.
+    // A member believes a carrier about the sender, so it must not believe other members.
     hear(&mut world, a, backup, &said(innocent, Leg::Down));
     world.step();
     let closed = PeerEvent::Session(Event::LinkClosed { peer: innocent, code: CloseCode::Malformed });

@@ -10,9 +10,9 @@ use super::{Parcel, Process, World};
 
 /// The relay's part of data channels.
 pub(crate) struct Endpoint {
-    /// Whether the relay offers them; set it before it starts.
+    /// Whether the relay offers data channels; set it before the relay starts.
     pub(crate) is_there: bool,
-    /// Whether any packet gets through to it.
+    /// Whether packets get through on the relay's channels.
     pub(crate) udp: bool,
     pub(crate) packets: u64,
     /// The opener of each connection, its attempt, and when the relay last heard it.

@@ -39,7 +39,7 @@ impl Sockets {
     }
 }
 
-/// The paths under test: modules of `by_host` run with `ByHost`.
+/// The path policy under test: `ByHost` in the modules of `by_host`, and `Auto` elsewhere.
 pub(crate) fn policy() -> PathPolicy {
     if module_path!().contains("::by_host::") { PathPolicy::ByHost } else { PathPolicy::Auto }
 }
@@ -61,15 +61,15 @@ pub(crate) struct World {
     pub(crate) loss_percent: u64,
     /// Whether data channels can be opened at all, and carry anything.
     pub(crate) udp: bool,
-    /// One-way cuts: from and to.
+    /// Directions in which direct paths are cut: from and to.
     pub(crate) deaf: BTreeSet<(Process, Process)>,
     /// The relay's own data channels.
     pub(crate) endpoint: Endpoint,
-    /// Attempts that drivers were asked for.
+    /// Attempts that drivers were asked for, and when.
     pub(crate) attempts: BTreeMap<(Process, ConnectionKey), Time>,
     pub(crate) direct_packets: u64,
     pub(crate) relayed_packets: u64,
-    /// Sockets that carry nothing any more, which neither end knows.
+    /// Sockets that carry nothing any more, although neither end knows.
     pub(crate) dead_conns: BTreeSet<ConnId>,
     /// The time that drivers take to gather candidates, in ms.
     pub(crate) gathers: u64,
@@ -169,14 +169,14 @@ impl World {
         self.start(Purpose::Join(GameCode::parse(code).unwrap()), policy(), None)
     }
 
-    /// A process receives a message as if from the relay.
+    /// Lets a process receive a message as if from the relay.
     pub(crate) fn hear_from_relay(&mut self, process: Process, message: &FromRelay) {
         let socket = self.sockets[&process].0.keys().next_back().copied().expect("it has a socket");
         let (now, bytes) = (self.now, RelayFrame::control(message));
         self.peers.get_mut(&process).unwrap().handle_relay_message(now, socket, &bytes);
     }
 
-    /// Sockets to the relay break, one after another, and both ends hear of it.
+    /// Breaks the sockets to the relay, those of one process after another. Both ends learn of it.
     pub(crate) fn break_sockets(&mut self, processes: &[Process]) {
         for &process in processes {
             let now = self.now;
@@ -190,19 +190,19 @@ impl World {
         }
     }
 
-    /// A process does not run for `ms` ms; its arrivals wait.
+    /// Stops a process for `ms` ms; its arrivals wait.
     pub(crate) fn stall(&mut self, process: Process, ms: u64) {
         let peer = self.peers.remove(&process).unwrap();
         self.run(ms);
         self.peers.insert(process, peer);
     }
 
-    /// The NAT forgets the socket of a process.
+    /// Makes the sockets of a process dead, as when a NAT forgets them. Neither end is told.
     pub(crate) fn cut_socket(&mut self, process: Process) {
         self.dead_conns.extend(self.sockets[&process].0.values());
     }
 
-    /// Connections of the old network carry nothing any more, and neither end is told.
+    /// Makes all direct connections dead, as after a change of network. Neither end is told.
     pub(crate) fn cut_channels(&mut self) {
         self.channels.clear();
     }
@@ -248,7 +248,7 @@ impl World {
         (0..ms).for_each(|_| self.step());
     }
 
-    /// A hanging process reads nothing; its kernel keeps the arrivals, in order.
+    /// Whether a parcel waits because its process hangs: the kernel keeps the arrivals, in order.
     fn is_held(&self, parcel: &Parcel) -> bool {
         let (Parcel::FromRelay(process, ..) | Parcel::Closed(process, _)) = parcel else { return false };
         self.sockets.contains_key(process) && !self.peers.contains_key(process)
@@ -438,7 +438,7 @@ impl World {
         }
     }
 
-    /// The driver gathers candidates for `gathers` ms.
+    /// Makes a description after the driver has gathered candidates for `gathers` ms.
     fn describe(&mut self, process: Process, peer: PeerId, attempt: u32) {
         let description = format!("{} {attempt}", process.0);
         if self.gathers > 0 {
@@ -486,7 +486,7 @@ impl World {
         self.session(process).objects().map(object).collect()
     }
 
-    /// docs/recovery.md, promises 1 and 4.
+    /// Asserts promises 1 and 4 of docs/recovery.md: all members have one host, and the same objects.
     pub(crate) fn assert_converged(&self) {
         let processes: Vec<_> = self.peers.keys().copied().collect();
         let hosts: BTreeSet<_> = processes.iter().map(|&p| self.session(p).host()).collect();

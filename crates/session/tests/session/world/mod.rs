@@ -34,7 +34,7 @@ pub(crate) struct World {
     pub(crate) delays: BTreeMap<(PeerId, PeerId), Duration>,
     /// How far each peer's clock has leapt ahead.
     pub(crate) leaps: BTreeMap<PeerId, Duration>,
-    /// Directed pairs that nothing passes.
+    /// Directed pairs of peers between which no packet passes.
     pub(crate) cuts: Vec<(PeerId, PeerId)>,
     /// Peers whose games poll no events.
     pub(crate) still: Vec<PeerId>,
@@ -44,7 +44,7 @@ pub(crate) struct World {
     pub(crate) rules: Rules,
 }
 
-/// No test takes so long.
+/// No test takes as long as this.
 const END: Time = Time::from_micros(600_000_000);
 pub(crate) const TEAPOT: Traits = Traits::of(Kind(1));
 pub(crate) const CUBE: Traits = Traits { orphan: Orphan::Destroy, ..Traits::of(Kind(2)) };
@@ -155,8 +155,8 @@ impl World {
         me
     }
 
-    /// A newcomer joins without an answer about session time yet: the host's first packet is lost, and the answer with
-    /// it.
+    /// Lets a newcomer join that has no answer about session time yet: the host's first packet is lost, and the
+    /// answer with it.
     pub(crate) fn join_without_time(&mut self, host: PeerId) -> PeerId {
         let late = self.join(None);
         self.cuts.push((host, late));
@@ -179,7 +179,7 @@ impl World {
         }
     }
 
-    /// What a peer's clock shows.
+    /// The time that a peer's clock shows.
     fn local(&self, peer: PeerId) -> Time {
         self.now + self.leaps.get(&peer).copied().unwrap_or_default()
     }
@@ -262,7 +262,7 @@ impl World {
         self.grant(term, candidate);
     }
 
-    /// The witness makes a peer host, whatever peers claim.
+    /// The witness makes a peer host, whatever the peers claim.
     pub(crate) fn grant(&mut self, term: Term, host: PeerId) {
         let warrant = self.sign(term, host);
         let ids: Vec<_> = self.peers.keys().copied().collect();
@@ -272,7 +272,7 @@ impl World {
         }
     }
 
-    /// The same, but the witness has told no peer yet.
+    /// Signs such a grant, but tells no peer yet.
     pub(crate) fn sign(&mut self, term: Term, host: PeerId) -> Warrant {
         let session = self.witness.warrant.session;
         self.claims.clear();
@@ -280,7 +280,7 @@ impl World {
         self.witness.warrant
     }
 
-    /// docs/recovery.md, promise 2: a stamp names one owner.
+    /// Checks promise 2 of docs/recovery.md: a stamp names one owner.
     fn check_promises(&self) {
         let mut owners = BTreeMap::new();
         for object in self.peers.values().filter(|s| s.is_member()).flat_map(Session::objects) {
@@ -334,7 +334,8 @@ impl World {
         self.peers[&id].objects().map(object).collect()
     }
 
-    /// As [`World::assert_agreed`], and their host is the one of the witness.
+    /// Asserts the same as [`World::assert_agreed`], and that the host of all peers is the one that the witness
+    /// named.
     pub(crate) fn assert_converged(&self) {
         self.assert_agreed();
         for (id, session) in &self.peers {
@@ -342,7 +343,8 @@ impl World {
         }
     }
 
-    /// docs/recovery.md, promise 1: when changes stop, all live members have the same objects, owners and values.
+    /// Checks promise 1 of docs/recovery.md: when changes stop, all live members have the same objects, owners and
+    /// values.
     pub(crate) fn assert_agreed(&self) {
         let ids: Vec<_> = self.peers.keys().copied().collect();
         for &id in &ids {

@@ -127,12 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn command_line_definition_is_consistent() {
         Arguments::command().debug_assert();
     }
 
     #[test]
-    fn a_soak_is_read_with_all_its_flags() {
+    fn soak_command_is_parsed_with_all_its_flags() {
         let line = "soak --seeds 5..25 --scenario chaos --minutes 1.5 --json --by-host";
         let Ok(Command::Soak(soak)) = parsed(line) else { panic!("not a soak") };
         assert_eq!((soak.seeds, soak.way.shape()), (5..25, Shape::ByHost));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_wrong_argument() {
         for (line, named) in [
             ("soak", "--seeds"),
             ("soak --seeds 5", "A..B"),

@@ -1,4 +1,5 @@
-//! The one place of the simulator that reads a real clock: to stop in time, and to say how fast it was.
+//! The only module of the simulator that reads a real clock. A soak uses it to stop after its minutes, and to report
+//! its speed.
 
 #![expect(
     clippy::disallowed_types,
@@ -8,7 +9,7 @@
 use std::time::Duration;
 use std::time::Instant;
 
-/// Real time since a start.
+/// A stopwatch of real time.
 #[derive(Clone, Copy)]
 pub(crate) struct Stopwatch(Instant);
 
@@ -22,8 +23,8 @@ impl Stopwatch {
     }
 }
 
-/// CPU seconds that this process has used on all cores together. Where the system does not say, real time multiplied by
-/// the number of cores.
+/// The CPU seconds that this process has used on all cores together. On a system without `/proc/self/stat`, this is
+/// the real time multiplied by the number of cores.
 pub(crate) fn core_seconds(watch: Stopwatch) -> f64 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let told = std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| ticks(&stat));
@@ -46,7 +47,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn time_spent_is_read_behind_the_name_of_the_program() {
+    fn cpu_time_is_read_after_the_name_of_the_program() {
         let stat = "7 (a (b) c) S 1 2 3 4 5 6 7 8 9 10 120 34 0 0 20 0";
         assert_eq!(ticks(stat), Some(154));
     }

@@ -14,7 +14,7 @@ use clap::Parser as _;
 use samovar_sim::{Plan, Toy, chart, run, shrink};
 use samovar_wire::Duration;
 
-/// How much time before a violation a chart shows.
+/// The time before a violation that a chart shows.
 const LAST_MOMENTS: Duration = Duration::from_millis(4_000);
 
 fn main() -> ExitCode {
@@ -51,7 +51,7 @@ fn show_shrunk(plan: &Plan) -> ExitCode {
     if is_broken { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Runs a plan again with a full trace and shows its last moments; whether a promise is broken.
+/// Runs a plan again with a full trace and prints its last moments. Returns whether a promise is broken.
 fn print_failure(plan: &Plan) -> bool {
     let outcome = run(plan.clone(), Toy::new(), true);
     let Some(violation) = outcome.violation else {

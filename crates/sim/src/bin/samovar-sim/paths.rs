@@ -1,4 +1,4 @@
-//! `paths`: how long objects of the host stand still when paths come and go, as a table in Markdown.
+//! `paths` prints a Markdown table of how long the host's objects stand still when paths come and go.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `recovery`: how long a session stands still when its host goes, as a table in Markdown.
+//! `recovery` prints a Markdown table of how long a session stands still when its host goes.
 
 use std::process::ExitCode;
 
@@ -38,7 +38,8 @@ pub(crate) fn measure(runs: u64, shape: Shape) -> ExitCode {
     if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The same by DirectPlay 4's rules: a violation is two hosts at once.
+/// Measures sessions by DirectPlay 4's rules and prints their rows. A violation in these rows is a run with two hosts
+/// at once.
 fn compare(runs: u64) {
     let rows = [
         ("the host dies silently", 5, Trouble::HostDies),

@@ -1,4 +1,4 @@
-//! `soak`: many seeds, one summary, and a picture of each of the first violations.
+//! `soak` runs many seeds, and prints one summary and a chart of each of the first violations.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use crate::arguments::Soak;
 use crate::clock::{Stopwatch, core_seconds};
 use crate::workers::{Job, work};
 
-/// The most violations that are drawn; the others are only listed.
+/// The most violations that get a chart; the others are only listed.
 const PICTURES_MAX: usize = 3;
 
 pub(crate) fn soak(order: &Soak) -> ExitCode {
@@ -16,7 +16,7 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
         SCENARIOS.iter().filter(|s| order.scenario.map_or(s.is_soaked, |only| only.name == s.name));
     let scenarios: Vec<_> = scenarios.collect();
     let shape = order.way.shape();
-    // Seed by seed, so that a soak that ends early has run all scenarios alike.
+    // All scenarios run with one seed before the next seed, so a soak that ends early has run each equally often.
     let jobs: Vec<_> = order
         .seeds
         .clone()

@@ -1,11 +1,11 @@
-//! Runs jobs on all cores. Each core has worlds of its own.
+//! Runs jobs on all cores, one thread for each core.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use samovar_sim::{Outcome, Plan, Scenario, Shape, Summary, Toy, run};
 
-/// One run to do.
+/// A seed of one scenario that is to be run.
 pub(crate) struct Job {
     pub(crate) scenario: &'static Scenario,
     pub(crate) seed: u64,
@@ -18,7 +18,7 @@ impl Job {
     }
 }
 
-/// Does jobs until there are none, or `is_over` says so, and calls `done` after each.
+/// Runs jobs until none is left or `is_over` returns true, and calls `done` after each.
 pub(crate) fn work(
     jobs: &[Job],
     is_over: impl Fn() -> bool + Sync,
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_are_done_once_each_and_summed_up() {
+    fn each_job_runs_once_and_counts_in_the_summary() {
         let scenario = Scenario::named("hand-over").unwrap();
         let jobs: Vec<_> = (0..3).map(|seed| Job { scenario, seed, shape: Shape::Mesh }).collect();
         let summary = work(&jobs, || false, |_, _| {});

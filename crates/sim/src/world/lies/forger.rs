@@ -1,7 +1,8 @@
-//! Forged changes of owner: a liar claims that it was granted an object of another member, or has ended it.
+//! Forges changes of owner: a liar claims that it was granted another member's object, or that it has ended that
+//! object.
 //!
-//! The liar's link numbers its segments. So the session sends a message of the game, and the forger changes the kind
-//! byte on the way out.
+//! The liar's link numbers its segments, so a forged message has to pass through the session. The session sends it as
+//! a message of the game, and the forger changes its kind byte in the packet that goes out.
 
 use std::collections::VecDeque;
 
@@ -12,22 +13,22 @@ use samovar_wire::{Lane, ObjectId, PeerId, Stamp, Writer};
 
 use crate::dice::Dice;
 
-/// The most forged messages that are known for retransmissions. An older one would go out again as a message of the
-/// game.
+/// The most forged messages that the forger remembers, to change their retransmissions too. An older one would be
+/// sent again as a message of the game.
 const KEPT_MAX: usize = 32;
-/// A stamp this far above the known one was granted to nobody: no host draws so many in one term.
+/// No host has granted a stamp this far above the known one: no host draws so many in one term.
 const FAR: u32 = 1_000;
 
 /// The messages that a liar has forged.
 #[derive(Debug, Default)]
 pub(super) struct Forger {
-    /// The messages as its session sent them, and their kinds as they go out.
+    /// The messages as the session sent them, and the kinds that the forger gives them.
     sent: VecDeque<(Vec<u8>, MessageKind)>,
 }
 
 impl Forger {
-    /// Tells a member that does not host of a change of owner that the host has not granted. Returns the object and the
-    /// stamp if no host can have granted that stamp.
+    /// Tells a member, but not the host, of a change of owner that the host has not granted. Returns the object and
+    /// the stamp if no host can have granted that stamp.
     pub(super) fn forge(
         &mut self,
         session: &mut Session,
@@ -75,7 +76,7 @@ fn announcement(object: &Object, me: PeerId, stamp: Stamp, schemas: &Schemas) ->
     for field in schemas.of(object.traits().kind).map_or(&[][..], |schema| schema.fields()) {
         let mut bytes = Vec::new();
         let numbers = &object.numbers()[at..at + field.coding.width()];
-        // PROTOCOL §4.2 says how numbers are coded.
+        // PROTOCOL §4.2 defines how numbers are coded.
         for &number in numbers {
             Writer::new(&mut bytes).varint(u64::from((number << 1 ^ number >> 31).cast_unsigned()));
         }

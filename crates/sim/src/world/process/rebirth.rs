@@ -1,5 +1,5 @@
-//! A peer that takes its seat back as another peer becomes another process here, with the same clock and sockets. So
-//! games and checkers do not hold it to what the former peer knew.
+//! A peer that takes its seat back gets a new peer id. The world then treats it as a new process with the same clock
+//! and sockets, so that games and checkers do not expect it to know what the former peer knew.
 
 use samovar_wire::{SortedMap, Time};
 
@@ -9,7 +9,7 @@ use crate::network::Place;
 use crate::world::World;
 
 impl<G: Game> World<G> {
-    /// Replaces a process whose peer is another peer now.
+    /// Replaces a process whose peer has got a new id.
     pub(super) fn bear_again(&mut self, id: ProcessId) {
         let new = self.cast.processes.len();
         let process = &mut self.cast.processes[id];

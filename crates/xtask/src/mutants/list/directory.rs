@@ -1,4 +1,4 @@
-//! The relay: the witness, its games and their codes.
+//! Planted bugs of the relay's directory: the witness, the games and their codes.
 
 use super::Finder::{Sim, Test};
 use super::{ELECTIONS, Mutant, Promise};
@@ -34,7 +34,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_claim_of_an_old_term_is_answered_with_the_warrant_of_the_new_one",
+            "a_claim_of_a_wrong_term_gets_the_present_warrant",
         ]),
     },
     Mutant {
@@ -64,7 +64,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_strangers_claim_does_not_begin_it_while_it_is_on_its_way_to_disk",
+            "a_strangers_claim_does_not_begin_an_unwritten_reserve",
         ]),
     },
     Mutant {
@@ -163,7 +163,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_voted_host_is_waited_for_after_a_restart",
+            "claims_for_a_voted_host_wait_for_it_after_a_restart",
         ]),
     },
     Mutant {
@@ -178,7 +178,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_majoritys_candidate_hosts_though_claims_were_just_answered",
+            "a_majoritys_candidate_hosts_despite_denied_claims",
         ]),
     },
     Mutant {
@@ -193,7 +193,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "relay_that_restarts_knows_who_is_a_member",
+            "a_restarted_relay_knows_the_members_from_its_disk",
         ]),
     },
     Mutant {
@@ -208,7 +208,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "relay_that_restarts_knows_who_is_a_member",
+            "a_restarted_relay_knows_the_members_from_its_disk",
         ]),
     },
     Mutant {
@@ -223,7 +223,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_former_host_that_is_back_first_does_not_undo_a_reserve_that_began_before_the_restart",
+            "a_former_host_that_is_back_first_undoes_no_begun_reserve",
         ]),
     },
     Mutant {
@@ -238,7 +238,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_begun_reserve_is_learnt_while_the_game_is_being_written",
+            "a_begun_reserve_is_learnt_while_the_record_is_written",
         ]),
     },
     Mutant {
@@ -253,7 +253,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "one_claim_does_not_depose_a_host_that_is_back_before_the_reserve_is_on_disk",
+            "a_host_back_before_its_reserve_is_written_is_not_deposed",
         ]),
     },
     Mutant {
@@ -268,7 +268,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_removed_member_neither_hears_of_nor_begins_the_reserve",
+            "a_removed_member_is_not_told_of_the_reserve",
         ]),
     },
     Mutant {
@@ -283,7 +283,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_new_host_that_is_here_is_not_awaited",
+            "a_new_host_that_is_connected_is_not_awaited",
         ]),
     },
     Mutant {
@@ -298,7 +298,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_reserve_is_begun_for_nobody_who_is_not_back",
+            "a_claim_does_not_begin_the_reserve_of_an_absent_host",
         ]),
     },
     Mutant {
@@ -313,7 +313,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_host_that_has_just_answered_and_is_gone_is_not_said_to_live",
+            "a_host_that_answered_and_disconnected_is_replaced",
         ]),
     },
     Mutant {
@@ -328,7 +328,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "joiners_who_are_no_members_are_not_counted",
+            "joiners_that_are_no_members_do_not_count",
         ]),
     },
     Mutant {
@@ -367,7 +367,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_member_that_comes_back_ends_the_wait_of_strangers",
+            "a_member_that_comes_back_keeps_strangers_from_hosting",
         ]),
     },
     Mutant {
@@ -382,7 +382,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_removed_member_cannot_outvote_a_host_but_has_it_probed",
+            "removed_members_replace_a_lone_host_only_if_it_is_silent",
         ]),
     },
     Mutant {
@@ -412,7 +412,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "fifty_joiners_who_come_back_first_get_no_term",
+            "fifty_joiners_that_come_back_first_get_no_term",
         ]),
     },
     Mutant {
@@ -460,7 +460,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_host_that_is_back_before_it_was_missed_goes_on_in_a_later_term",
+            "a_host_back_before_it_was_missed_gets_a_later_term",
         ]),
     },
     Mutant {
@@ -475,7 +475,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "the_code_of_a_restored_game_is_kept_when_its_host_says_that_it_is_alone_and_leaves",
+            "a_restored_code_is_kept_when_a_lone_host_leaves",
         ]),
     },
     Mutant {
@@ -490,7 +490,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "missing_the_reserve_host_begins_its_term_and_claims_the_next",
+            "a_claim_against_the_reserve_host_also_begins_its_term",
         ]),
     },
     Mutant {
@@ -505,7 +505,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_relay_that_restarted_learns_that_a_reserve_before_the_last_began",
+            "a_restarted_relay_learns_that_an_earlier_reserve_began",
         ]),
     },
     Mutant {
@@ -520,7 +520,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_host_that_comes_back_is_asked_again_where_it_is",
+            "a_probe_to_a_dead_connection_is_repeated_on_the_new_one",
         ]),
     },
     Mutant {
@@ -535,7 +535,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_change_of_network_closes_the_old_socket_behind_the_new",
+            "a_change_of_network_moves_the_client_to_a_new_socket",
         ]),
     },
     Mutant {
@@ -550,7 +550,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "the_first_of_those_who_all_went_founds_the_game_anew",
+            "the_first_member_to_return_founds_the_game_anew",
         ]),
     },
     Mutant {

@@ -1,4 +1,4 @@
-//! Bugs that let one peer take something from the others.
+//! Planted bugs that let one peer take something from the others.
 
 use super::Finder::Test;
 use super::{Mutant, Promise};
@@ -16,7 +16,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "a_flood_of_unreliable_messages_takes_no_other_event",
+            "flood_of_unreliable_messages_drops_no_other_event",
         ]),
     },
     Mutant {
@@ -50,7 +50,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if false && others.any(|record| record.ticket == hello.ticket) {",
         breaks: "who copies the hash of another member's ticket sits where that one's ticket leads",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-roster", "--lib", "nobody_draws_the_ticket_of_another_seat"]),
+        finder: Test(&["-p", "samovar-roster", "--lib", "ticket_hash_of_another_seat_is_refused"]),
     },
     Mutant {
         name: "tickets-between-forgotten",
@@ -64,7 +64,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "the_next_host_finds_a_seat_that_a_dead_host_gave",
+            "next_host_knows_the_seat_that_a_dead_host_gave",
         ]),
     },
     Mutant {
@@ -94,7 +94,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_barred_peer_is_out_by_pass_and_address",
+            "a_barred_peer_is_refused_by_pass_and_by_address",
         ]),
     },
     Mutant {
@@ -109,7 +109,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "strangers_never_inherit_the_relays_own_code",
+            "strangers_never_host_under_the_relays_own_code",
         ]),
     },
     Mutant {
@@ -132,7 +132,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-session",
             "--lib",
-            "lying_member_sets_time_within_the_hosts_own_bounds",
+            "lying_member_cannot_set_time_beyond_the_hosts_bounds",
         ]),
     },
     Mutant {
@@ -151,7 +151,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "let is_for_the_host = false;",
         breaks: "who says that it was granted another's object is believed by all but the host",
         guards: Promise::OneOwner,
-        finder: Test(&["-p", "samovar-session", "--test", "session", "a_false_owner_is_believed_by_nobody"]),
+        finder: Test(&["-p", "samovar-session", "--test", "session", "false_owner_is_not_believed"]),
     },
     Mutant {
         name: "word-dies-with-its-host",
@@ -165,7 +165,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "a_new_host_gives_its_word_for_former_grants",
+            "new_host_confirms_the_grants_of_the_former_host",
         ]),
     },
 ];

@@ -1,4 +1,4 @@
-//! Links and paths.
+//! Planted bugs of links and paths.
 
 use super::Finder::{Sim, Test};
 use super::{Mutant, Promise};
@@ -16,7 +16,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-link",
             "--test",
             "link",
-            "what_was_queued_before_the_other_end_was_reached_has_arrived",
+            "messages_queued_before_reached_at_have_arrived",
         ]),
     },
     Mutant {
@@ -26,13 +26,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if verdict == Verdict::Unlinked || $.is_of_this_link(now, header.generations, verdict) || verdict == Verdict::Former",
         breaks: "the close of a link that was given up ends the one after it",
         guards: Promise::Seat,
-        finder: Test(&[
-            "-p",
-            "samovar-link",
-            "--test",
-            "link",
-            "a_close_under_a_former_generation_ends_nothing",
-        ]),
+        finder: Test(&["-p", "samovar-link", "--test", "link", "a_close_of_a_former_generation_is_ignored"]),
     },
     Mutant {
         name: "outage-is-a-run",
@@ -41,12 +35,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "        if missing > 0 {\n",
         breaks: "after one outage a link reckons with the next, and a death is noticed seconds later",
         guards: Promise::Survival,
-        finder: Test(&[
-            "-p",
-            "samovar-link",
-            "--lib",
-            "runs_of_losses_teach_that_they_come_in_runs_and_an_outage_teaches_nothing",
-        ]),
+        finder: Test(&["-p", "samovar-link", "--lib", "mean_loss_run_follows_runs_and_ignores_outages"]),
     },
     Mutant {
         name: "segment-delivered-twice",
@@ -69,7 +58,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-link",
             "--test",
             "link",
-            "ends_that_begin_anew_at_random_hear_each_other_again_from_the_first_message_on",
+            "restarted_ends_hear_each_other_from_the_first_message",
         ]),
     },
     Mutant {
@@ -111,7 +100,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-peer",
             "--test",
             "peer",
-            "a_direct_pair_without_a_relay_goes_on_after_one_has_slept_or_the_network_was_away",
+            "a_direct_pair_without_a_relay_survives_sleep_and_outages",
         ]),
     },
     Mutant {
@@ -156,7 +145,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-peer",
             "--test",
             "peer",
-            "a_relay_that_has_refused_its_members_is_not_waited_for_when_their_host_dies",
+            "members_refused_by_the_relay_elect_a_host_without_it",
         ]),
     },
     Mutant {
@@ -166,7 +155,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "Leg::Down if knows && (is_by_carrier || peer != me)",
         breaks: "a member that carries nothing is believed what it says of others",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-peer", "--test", "peer", "only_a_carrier_speaks_for_others"]),
+        finder: Test(&["-p", "samovar-peer", "--test", "peer", "only_a_carrier_delivers_packets_of_others"]),
     },
     Mutant {
         name: "carries-without-bound",
@@ -189,7 +178,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-peer",
             "--test",
             "peer",
-            "a_host_answers_two_strangers_and_a_member_none",
+            "a_host_answers_two_strangers_and_a_member_answers_none",
         ]),
     },
     Mutant {

@@ -1,4 +1,4 @@
-//! Objects: owners, stamps, ends; what wire and objects share.
+//! Planted bugs of objects: owners, stamps, ends; and of the encodings that wire and objects share.
 
 use super::Finder::{Model, Sim, Test};
 use super::{Mutant, Promise};
@@ -34,7 +34,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-objects",
             "--test",
             "objects",
-            "what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_lives_everywhere",
+            "end_unknown_to_the_owner_and_the_new_host_is_undone",
         ]),
     },
     Mutant {
@@ -76,7 +76,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-objects",
             "--test",
             "objects",
-            "a_state_is_the_owners_word_and_nobody_elses_under_the_same_stamp",
+            "state_counts_only_from_the_owner_even_under_the_same_stamp",
         ]),
     },
     Mutant {
@@ -91,7 +91,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-objects",
             "--test",
             "objects",
-            "a_promise_that_its_heir_has_seen_outbid_is_not_waited_for",
+            "host_grants_anew_when_the_heir_has_seen_a_higher_stamp",
         ]),
     },
     Mutant {
@@ -106,7 +106,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-objects",
             "--test",
             "objects",
-            "what_the_host_knows_as_a_members_stays_where_it_was_owned_by_somebody_whom_the_host_never_met",
+            "orphan_report_of_an_unmet_owner_takes_nothing_from_a_member",
         ]),
     },
     Mutant {
@@ -121,7 +121,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-objects",
             "--test",
             "objects",
-            "a_grant_counts_under_the_term_of_its_host_and_not_when_that_is_over",
+            "grant_counts_only_during_the_term_of_its_host",
         ]),
     },
     Mutant {
@@ -131,7 +131,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "",
         breaks: "the host alone knows an end by the stamp of a grant in vain, and others believe what was granted before",
         guards: Promise::Convergence,
-        finder: Test(&["-p", "samovar-objects", "--test", "objects", "what_the_host_remembers_of_an_end"]),
+        finder: Test(&["-p", "samovar-objects", "--test", "objects", "host_tells_the_end_under_a_grant"]),
     },
     Mutant {
         name: "death-not-remembered",
@@ -145,8 +145,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "counter-before-term",
         package: "wire",
-        text: "    /// The reign in which this ownership began.\n    pub term: Term,\n    /// Grows at each ownership change; the host counts.\n    pub counter: u32,",
-        instead: "    /// Grows at each ownership change; the host counts.\n    pub counter: u32,\n    /// The reign in which this ownership began.\n    pub term: Term,",
+        text: "    /// The term in which this ownership began.\n    pub term: Term,\n    /// Grows with each change of the owner; the host counts these.\n    pub counter: u32,",
+        instead: "    /// Grows with each change of the owner; the host counts these.\n    pub counter: u32,\n    /// The term in which this ownership began.\n    pub term: Term,",
         breaks: "stamps are compared by their counters, and by their terms only between equals",
         guards: Promise::OneOwner,
         finder: Model(&[
@@ -169,7 +169,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-objects",
             "--test",
             "objects",
-            "what_its_creator_reports_as_ended_ends_with_those_who_know_it_as_the_creators_still",
+            "end_reported_by_the_creator_reaches_peers_that_missed_it",
         ]),
     },
     Mutant {
@@ -184,7 +184,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-objects",
             "--test",
             "objects",
-            "what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_lives_everywhere",
+            "end_unknown_to_the_owner_and_the_new_host_is_undone",
         ]),
     },
 ];

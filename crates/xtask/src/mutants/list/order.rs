@@ -1,4 +1,4 @@
-//! Orders.
+//! Planted bugs of orders.
 
 use super::Finder::{Sim, Test};
 use super::{Mutant, Promise};
@@ -25,7 +25,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-order",
             "--test",
             "order",
-            "what_was_said_while_another_was_no_member_is_not_sent_to_it_behind_a_promise",
+            "messages_from_before_a_peers_membership_are_not_sent_to_it",
         ]),
     },
     Mutant {
@@ -40,7 +40,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-order",
             "--test",
             "order",
-            "what_was_delivered_of_a_member_is_not_delivered_again_when_a_view_dropped_it_in_between",
+            "message_is_not_repeated_after_a_view_dropped_its_sender",
         ]),
     },
     Mutant {
@@ -55,7 +55,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-order",
             "--test",
             "order",
-            "nobody_is_in_an_epoch_that_its_host_has_not_begun",
+            "report_of_an_epoch_that_was_not_begun_is_refused",
         ]),
     },
     Mutant {
@@ -65,7 +65,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "true => true,",
         breaks: "a member has items written in the name of another that lives",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-order", "--test", "order", "nobody_speaks_for_a_member_that_is_there"]),
+        finder: Test(&[
+            "-p",
+            "samovar-order",
+            "--test",
+            "order",
+            "invented_items_of_a_present_member_are_not_delivered",
+        ]),
     },
     Mutant {
         name: "nothing-there-is-not-said",
@@ -74,7 +80,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if false {",
         breaks: "who was told by a liar that all have an item is waited for until it is removed",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-order", "--test", "order", "nobody_is_waited_for_who_was_lied_to"]),
+        finder: Test(&[
+            "-p",
+            "samovar-order",
+            "--test",
+            "order",
+            "host_does_not_wait_for_items_dropped_because_of_a_lie",
+        ]),
     },
     Mutant {
         name: "each-report-is-answered",
@@ -88,7 +100,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-order",
             "--test",
             "order",
-            "a_flood_of_reports_does_not_make_a_host_say_without_bound",
+            "a_flood_of_reports_makes_a_host_send_bounded_bytes",
         ]),
     },
     Mutant {
@@ -103,7 +115,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-order",
             "--test",
             "order",
-            "a_host_that_is_gone_has_not_silenced_anybody",
+            "a_number_invented_by_a_lost_host_does_not_block_its_member",
         ]),
     },
     Mutant {
@@ -118,7 +130,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-order",
             "--test",
             "order",
-            "an_honest_member_whose_link_begins_anew_says_nothing_that_is_too_much",
+            "honest_member_stays_within_limits_when_its_link_is_renewed",
         ]),
     },
 ];

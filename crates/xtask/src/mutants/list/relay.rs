@@ -1,4 +1,4 @@
-//! Acts of strangers and greedy members against a relay, and against a game through it.
+//! Planted bugs that strangers and greedy members can use against a relay, and against a game through it.
 
 use super::Finder::Test;
 use super::{Mutant, Promise};
@@ -16,7 +16,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-relay",
             "--test",
             "relay",
-            "signals_and_chunks_of_strangers_close_no_slow_host",
+            "strangers_signals_and_chunks_close_no_slow_host",
         ]),
     },
     Mutant {
@@ -31,7 +31,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "messages_and_effects_of_strangers_are_marked",
+            "messages_caused_by_strangers_are_marked_as_theirs",
         ]),
     },
     Mutant {
@@ -46,7 +46,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "places_for_returning_are_not_for_strangers",
+            "places_for_returning_members_are_not_for_strangers",
         ]),
     },
     Mutant {
@@ -71,13 +71,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if class == Class::Control && message.bytes.len() > 32 {",
         breaks: "a member that fills the host's queue keeps from it the question whether it lives",
         guards: Promise::Liveness,
-        finder: Test(&[
-            "-p",
-            "samovar-relay",
-            "--test",
-            "relay",
-            "a_probe_goes_ahead_of_what_a_member_sends",
-        ]),
+        finder: Test(&["-p", "samovar-relay", "--test", "relay", "a_probe_overtakes_a_members_messages"]),
     },
     Mutant {
         name: "probe-counts-before-it-left",

@@ -1,4 +1,4 @@
-//! Elections, terms, seats.
+//! Planted bugs of elections, terms and seats.
 
 use super::Finder::{Sim, Test};
 use super::{ELECTIONS, Mutant, Promise};
@@ -42,7 +42,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-roster",
             "--lib",
-            "votes_under_a_newer_electorate_count_only_when_they_have_won",
+            "votes_under_a_newer_electorate_count_only_after_a_win",
         ]),
     },
     Mutant {
@@ -66,7 +66,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term",
+            "voter_ignores_the_old_host_and_votes_once_per_term",
         ]),
     },
     Mutant {
@@ -81,7 +81,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term",
+            "voter_ignores_the_old_host_and_votes_once_per_term",
         ]),
     },
     Mutant {
@@ -105,7 +105,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "nobody_votes_while_a_member_that_lives_reaches_the_relay",
+            "member_does_not_vote_while_a_live_one_reaches_the_relay",
         ]),
     },
     Mutant {
@@ -147,7 +147,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "a_member_that_slept_asks_before_it_acts_on_what_made_it_host_meanwhile",
+            "member_made_host_while_asleep_asks_before_it_acts",
         ]),
     },
     Mutant {
@@ -162,7 +162,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "a_host_that_slept_does_not_take_what_was_granted_before_for_the_answer",
+            "host_that_slept_does_not_act_on_an_older_grant",
         ]),
     },
     Mutant {
@@ -177,7 +177,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "a_host_whose_relay_does_not_answer_is_suspended_as_if_it_had_none",
+            "host_with_a_silent_relay_is_suspended_after_its_lease",
         ]),
     },
     Mutant {
@@ -196,7 +196,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if warrant.session.0 == 0 {",
         breaks: "anybody can make itself host by a warrant that the relay did not sign",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-roster", "--test", "roster", "only_the_relays_word_makes_a_host"]),
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "only_a_warrant_of_the_relay_makes_a_host",
+        ]),
     },
     Mutant {
         name: "excluded-begins-the-reserve",
@@ -210,7 +216,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "member_excluded_without_the_relay_waits_for_it",
+            "excluded_member_without_the_relay_waits_for_the_relay",
         ]),
     },
     Mutant {
@@ -234,7 +240,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "who_voted_in_a_later_term_than_the_one_that_is_won_does_not_vote_in_it_again",
+            "voter_does_not_vote_twice_in_a_term_above_the_won_one",
         ]),
     },
     Mutant {
@@ -249,7 +255,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "whose_later_vote_may_make_another_host_acknowledges_nothing_of_the_one_that_won",
+            "voter_whose_later_vote_names_another_host_yields",
         ]),
     },
     Mutant {
@@ -264,7 +270,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "who_voted_listens_to_a_host_that_resigned_and_counts_its_vote",
+            "voter_counts_the_vote_of_a_host_that_hands_over",
         ]),
     },
     Mutant {
@@ -312,7 +318,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "only_the_relays_word_is_kept_in_reserve",
+            "only_warrants_of_the_relay_are_kept_in_reserve",
         ]),
     },
     Mutant {
@@ -336,7 +342,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "who_voted_gives_way_when_the_relay_knows_a_living_host",
+            "voting_side_yields_when_the_relay_knows_a_live_host",
         ]),
     },
     Mutant {
@@ -351,7 +357,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "a_relay_that_owed_an_answer_when_it_was_lost_has_been_away_since_it_was_asked",
+            "lost_relay_that_owed_an_answer_counts_as_away_since_asked",
         ]),
     },
     Mutant {
@@ -366,7 +372,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "who_voted_gives_way_when_the_relay_knows_a_living_host",
+            "voting_side_yields_when_the_relay_knows_a_live_host",
         ]),
     },
     Mutant {
@@ -381,7 +387,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "what_the_relay_says_of_a_term_that_has_begun_is_about_a_former_host",
+            "denial_of_a_term_that_has_begun_is_ignored",
         ]),
     },
     Mutant {
@@ -404,7 +410,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-roster",
             "--lib",
-            "of_two_who_are_gone_the_electorate_drops_one_after_the_other",
+            "electorate_drops_members_that_are_gone_one_at_a_time",
         ]),
     },
     Mutant {
@@ -418,7 +424,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-roster",
             "--lib",
-            "a_ticket_takes_its_seat_back_once_and_the_old_peer_yields",
+            "ticket_takes_its_seat_back_once_and_replaces_the_old_peer",
         ]),
     },
     Mutant {
@@ -432,7 +438,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-roster",
             "--lib",
-            "backups_go_round_the_list_whatever_ids_they_have_and_whoever_has_gone",
+            "backups_are_named_in_order_of_seats_despite_departures",
         ]),
     },
     Mutant {
@@ -447,7 +453,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "who_is_alone_with_a_host_that_was_no_member_asks_to_go_on",
+            "excluded_member_without_links_claims_the_next_term",
         ]),
     },
     Mutant {
@@ -477,7 +483,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then",
+            "excluded_member_waits_for_the_relay_and_then_asks_it",
         ]),
     },
     Mutant {
@@ -492,7 +498,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then",
+            "excluded_member_waits_for_the_relay_and_then_asks_it",
         ]),
     },
     Mutant {
@@ -507,7 +513,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then",
+            "excluded_member_waits_for_the_relay_and_then_asks_it",
         ]),
     },
     Mutant {
@@ -517,7 +523,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "(is_still && false, place,",
         breaks: "a backup whose game stands still succeeds the host while others play",
         guards: Promise::Playing,
-        finder: Test(&["-p", "samovar-roster", "--lib", "a_member_that_stands_still_comes_last"]),
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--lib",
+            "member_whose_game_stands_still_is_last_in_succession",
+        ]),
     },
     Mutant {
         name: "forks-at-once",
@@ -531,7 +542,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "network_that_blinks_parts_nobody_where_sides_may_fork",
+            "short_outage_does_not_split_a_session_with_forks",
         ]),
     },
     Mutant {

@@ -29,7 +29,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "&& false",
         breaks: "a member plants objects on another player",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar", "--lib", "no_player_is_given_what_another_has_labelled"]),
+        finder: Test(&["-p", "samovar", "--lib", "no_player_receives_objects_that_another_labelled"]),
     },
     Mutant {
         name: "leaver-without-a-word",

@@ -1,4 +1,4 @@
-//! The session's own rules.
+//! Planted bugs of the session's own rules.
 
 use super::Finder::{Sim, Test};
 use super::{Mutant, Promise};
@@ -46,7 +46,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "a_ticket_whose_use_died_with_the_host_opens_the_seat_still",
+            "ticket_shown_to_a_host_that_died_still_opens_the_seat",
         ]),
     },
     Mutant {
@@ -71,7 +71,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "missed_at",
         breaks: "a proxy that breaks all sockets one after another costs a healthy host its office",
         guards: Promise::OneHost,
-        finder: Test(&["-p", "samovar-sim", "--test", "seeds", "what_failed_once_does_not_fail_again"]),
+        finder: Test(&["-p", "samovar-sim", "--test", "seeds", "first_half_of_past_failures_passes"]),
     },
     Mutant {
         name: "adopts-nothing",
@@ -151,7 +151,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "objects_without_room_in_the_lane_are_reported",
+            "objects_that_found_no_room_in_the_lane_are_reported",
         ]),
     },
     Mutant {
@@ -287,7 +287,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "a_link_that_begins_anew_behind_an_election_says_who_won_it",
+            "link_begun_after_an_election_tells_which_peer_won",
         ]),
     },
     Mutant {
@@ -320,7 +320,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "held_of_a_former_term_does_not_count_under_the_next",
+            "held_message_of_a_former_term_does_not_count",
         ]),
     },
     Mutant {
@@ -440,7 +440,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "sleeper_made_host_does_not_act_at_once",
+            "sleeper_that_is_made_host_does_not_act_at_once",
         ]),
     },
     Mutant {
@@ -470,7 +470,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "lost_hosts_seat_is_kept_by_a_successor_without_time",
+            "successor_without_session_time_keeps_a_lost_hosts_seat",
         ]),
     },
     Mutant {
@@ -500,7 +500,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "returning_member_is_known_as_such_to_late_joiners",
+            "late_joiners_see_a_returning_member_as_resumed",
         ]),
     },
     Mutant {
@@ -515,7 +515,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-peer",
             "--test",
             "peer",
-            "a_host_that_is_heard_outlives_its_socket_to_the_relay",
+            "a_host_that_members_hear_survives_the_loss_of_its_socket",
         ]),
     },
     Mutant {
@@ -554,7 +554,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "hidden_host_hands_over_to_who_comes_later",
+            "hidden_host_hands_over_to_a_later_newcomer",
         ]),
     },
     Mutant {
@@ -569,7 +569,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "time_that_the_driver_did_not_run_counts_for_nothing",
+            "time_without_calls_of_the_driver_is_no_standstill",
         ]),
     },
 ];
