@@ -4,7 +4,8 @@ use proc_macro2::{Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{
-    Data, DataEnum, DeriveInput, Error, Fields, Ident, Member, Path, Result, parse_quote, spanned::Spanned,
+    Data, DataEnum, DeriveInput, Error, Fields, Ident, Member, Path, Result, Variant, parse_quote,
+    spanned::Spanned,
 };
 
 use crate::attributes::OfType;
@@ -130,39 +131,14 @@ fn of_enum(krate: &Path, name: &Ident, data: &DataEnum) -> Result<TokenStream> {
         return Ok(of_choice(krate, name, data));
     }
     let last = Literal::u32_unsuffixed(data.variants.len() as u32 - 1);
-    let (mut packs_all, mut unpacks_all, mut bits_all) = (Vec::new(), Vec::new(), quote!(0));
     let (count, word) = (Literal::u32_unsuffixed(data.variants.len() as u32), name.unraw().to_string());
-    let mut tells_all = Vec::new();
-    let mut shapes_all = quote!(shape.word(#word); shape.number(#count););
+    let mut all =
+        Arms { bits: quote!(0), shapes: quote!(shape.word(#word); shape.number(#count);), ..Arms::default() };
     for (index, variant) in data.variants.iter().enumerate() {
-        let (index, ident) = (Literal::u32_unsuffixed(index as u32), &variant.ident);
-        let fields = plan(krate, &variant.fields)?;
-        refuse_motion(&fields)?;
-        let members = fields.iter().map(|field| &field.member);
-        let values: Vec<_> = fields.iter().map(|field| binding(&field.member)).collect();
-        let pack = packs(krate, &fields, |field| {
-            let value = binding(&field.member);
-            quote!(#value)
-        });
-        packs_all.push(quote! {
-            Self::#ident { #(#members: #values),* } => {
-                bits.write(#index, #krate::pack::bits_for(#last));
-                #pack
-            }
-        });
-        let variant_word = format!("{word}::{}", ident.unraw());
-        let tell_beyond = tells_beyond(krate, &variant_word, &fields, |field| {
-            let value = binding(&field.member);
-            quote!(#value)
-        });
-        let members = fields.iter().map(|field| &field.member);
-        tells_all.push(quote!(Self::#ident { #(#members: #values),* } => { #tell_beyond }));
-        let (unpack, bits) = (unpacks(krate, &fields), bits(&fields));
-        unpacks_all.push(quote!(#index => ::core::result::Result::Ok(Self::#ident { #unpack }),));
-        bits_all = quote!(#krate::pack::larger(#bits_all, #bits));
-        let (word, shape) = (ident.unraw().to_string(), shapes(krate, &fields));
-        shapes_all = quote!(#shapes_all shape.word(#word); #shape);
+        all.add(krate, (name, &last), index, variant)?;
     }
+    let Arms { packs: packs_all, unpacks: unpacks_all, tells: tells_all, bits: bits_all, shapes: shapes_all } =
+        all;
     let own = quote!(#krate::pack::Packer::<Self>);
     Ok(quote! {
         #[automatically_derived]
@@ -208,6 +184,53 @@ fn of_enum(krate: &Path, name: &Ident, data: &DataEnum) -> Result<TokenStream> {
             }
         }
     })
+}
+
+/// The arms of the matches over an enum's variants, and what is summed over them.
+#[derive(Default)]
+struct Arms {
+    packs: Vec<TokenStream>,
+    unpacks: Vec<TokenStream>,
+    tells: Vec<TokenStream>,
+    bits: TokenStream,
+    shapes: TokenStream,
+}
+
+impl Arms {
+    /// Adds a variant; `last` is the index of the enum's last one.
+    fn add(
+        &mut self,
+        krate: &Path,
+        (name, last): (&Ident, &Literal),
+        index: usize,
+        variant: &Variant,
+    ) -> Result<()> {
+        let (index, ident) = (Literal::u32_unsuffixed(index as u32), &variant.ident);
+        let fields = plan(krate, &variant.fields)?;
+        refuse_motion(&fields)?;
+        let members: Vec<_> = fields.iter().map(|field| &field.member).collect();
+        let values: Vec<_> = fields.iter().map(|field| binding(&field.member)).collect();
+        let value = |field: &Planned<'_>| {
+            let value = binding(&field.member);
+            quote!(#value)
+        };
+        let pack = packs(krate, &fields, value);
+        self.packs.push(quote! {
+            Self::#ident { #(#members: #values),* } => {
+                bits.write(#index, #krate::pack::bits_for(#last));
+                #pack
+            }
+        });
+        let owner = format!("{}::{}", name.unraw(), ident.unraw());
+        let tell_beyond = tells_beyond(krate, &owner, &fields, value);
+        self.tells.push(quote!(Self::#ident { #(#members: #values),* } => { #tell_beyond }));
+        let (unpack, bits, sum) = (unpacks(krate, &fields), bits(&fields), &self.bits);
+        self.unpacks.push(quote!(#index => ::core::result::Result::Ok(Self::#ident { #unpack }),));
+        self.bits = quote!(#krate::pack::larger(#sum, #bits));
+        let (word, shape, before) = (ident.unraw().to_string(), shapes(krate, &fields), &self.shapes);
+        self.shapes = quote!(#before shape.word(#word); #shape);
+        Ok(())
+    }
 }
 
 /// An enum without data: one number.

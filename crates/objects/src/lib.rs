@@ -65,6 +65,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arrival;
 mod baselines;
 mod bits;
 mod claims;
@@ -97,11 +98,11 @@ mod text;
 mod tombstones;
 mod typed;
 
+pub use arrival::Arrival;
 pub use frames::Place;
 pub use object::Object;
 pub use objects::{CreateError, ObjectError, ObjectEvent, Objects};
 pub use pack::{Pack, Packer};
-pub use receive::Arrival;
 pub use replicate::{Kinded, Replicate};
 pub use samovar_derive::Replicate;
 pub use samovar_wire::Kind;

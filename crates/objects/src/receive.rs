@@ -4,6 +4,7 @@ use samovar_wire::limits::{FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX
 use samovar_wire::object::{Announcement, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Traits, Update};
 use samovar_wire::{CloseCode, DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Time};
 
+use crate::arrival::Arrival;
 use crate::baselines::{Last, basis, frames_of};
 use crate::coder::{Baseline, Coded, Decoder};
 use crate::fields::{read_fields, read_numbers};
@@ -29,15 +30,6 @@ pub(crate) const fn malformed(error: DecodeError) -> CloseCode {
         DecodeError::TooLarge => CloseCode::TooLarge,
         _ => CloseCode::Malformed,
     }
-}
-
-/// A new state of another peer's object, in session time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// When the owner sampled it.
-    pub sampled: Time,
-    /// When the owner sent it.
-    pub sent: Time,
 }
 
 impl Objects {

@@ -2,12 +2,12 @@
 
 use samovar_wire::PeerId;
 
+use crate::arrival::Arrival;
 use crate::baselines::{Last, basis, frames_of};
 use crate::coder::{Baseline, Coded, Encoder, Habits, Source};
 use crate::object::Object;
 use crate::popularity::Popularity;
 use crate::predict::Basis;
-use crate::receive::Arrival;
 use crate::replica::Popular;
 use crate::schema::Schemas;
 use crate::slots::Slots;

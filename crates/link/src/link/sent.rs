@@ -11,8 +11,8 @@ use super::event::Fate;
 
 /// A packet is lost when a packet with a number higher by this was acked (RFC 9002 §6.1.1).
 const REORDER_PACKETS: u64 = 3;
-/// A packet is also lost when a later one was acked and its age exceeds 9/8 of the round trip by this (RFC 9002
-/// §6.1.2).
+/// A packet is also lost when a later one was acked and its age exceeds 9/8 of the round trip by this
+/// (RFC 9002 §6.1.2).
 const REORDER_SLACK: Duration = Duration::from_millis(10);
 
 /// A segment that a packet carries.
