@@ -14,7 +14,6 @@
 mod guarded_runtime;
 mod stack;
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -26,7 +25,8 @@ use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_ch
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use webrtc::data_channel::DataChannelEvent;
 
-use crate::trust::Trust;
+pub use crate::config::{IceServer, NativeConfig};
+pub use crate::relay_socket::Overflow;
 use stack::{Stack, contain};
 
 /// The side of the negotiation that this end plays.
@@ -50,47 +50,6 @@ pub enum ConnectionEvent {
     /// The connection ended. Nothing follows.
     Closed,
 }
-
-/// The settings of direct connections.
-#[derive(Clone, Debug)]
-pub struct NativeConfig {
-    /// Local addresses to bind, a fresh port each. `0.0.0.0` stands for every interface except loopback. Default:
-    /// `127.0.0.1`, which reaches only this machine.
-    pub bind: Vec<IpAddr>,
-    /// STUN and TURN servers. Default: none, so that no third party hears of a game.
-    pub ice_servers: Vec<IceServer>,
-    /// Time within which an attempt must open, or it is closed. Default: 10 s.
-    pub open_within: Duration,
-    /// The authorities whose certificates this peer accepts from a relay that speaks TLS. Default: those of the
-    /// platform.
-    pub trust: Trust,
-}
-
-impl Default for NativeConfig {
-    fn default() -> Self {
-        Self {
-            bind: vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
-            ice_servers: Vec::new(),
-            open_within: Duration::from_secs(10),
-            trust: Trust::default(),
-        }
-    }
-}
-
-/// A server that helps to find or carry a connection.
-#[derive(Clone, Debug)]
-pub struct IceServer {
-    /// `stun:host:port` or `turn:host:port`.
-    pub url: String,
-    /// User name for TURN; empty otherwise.
-    pub username: String,
-    /// Password for TURN; empty otherwise.
-    pub credential: String,
-}
-
-/// The error of a reliable message that found more than 1 MiB queued before it. The connection is of no more use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overflow;
 
 /// The handle of a connection. Dropping it closes the connection; the queued messages have a quarter of a second to
 /// go out first. The owner ignores the events that the connection reports after that.

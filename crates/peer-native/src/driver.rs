@@ -9,7 +9,11 @@ use std::fmt;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
-use samovar_peer::{Buffer, Peer, PeerConfig, PeerEvent, Request, SocketId, Transmit};
+#[cfg(feature = "direct")]
+use samovar_peer::stun_servers;
+use samovar_peer::{Buffer, PathPolicy, Peer, PeerConfig, PeerEvent, Request, SocketId, Transmit};
+#[cfg(feature = "direct")]
+use samovar_wire::PeerId;
 use samovar_wire::Time;
 use tokio::sync::mpsc::{
     Receiver, Sender, UnboundedReceiver, UnboundedSender, WeakUnboundedSender, channel, unbounded_channel,
@@ -18,7 +22,11 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout};
 
-use crate::connection::{Connection, ConnectionEvent, ConnectionKey, NativeConfig, Role};
+use crate::config::NativeConfig;
+#[cfg(feature = "direct")]
+use crate::connection::{Connection, ConnectionEvent, ConnectionKey, IceServer, Role};
+#[cfg(not(feature = "direct"))]
+use crate::left_out::{Connection, ConnectionEvent, ConnectionKey};
 use crate::name::fit_name;
 use crate::relay_socket::{OpenError, RelayEvent, RelaySocket};
 
@@ -84,11 +92,15 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(1);
 const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 
 impl<G: Game> NativePeer<G> {
-    /// Starts a peer that talks to the relay at `relay_url` (`ws://host:port/ws` or `wss:`). The caller must be within
+    /// Starts a peer that talks to the relay at `relay_url` (`ws://host:port/ws` or `wss:`). Without the feature
+    /// `direct` its path policy is [`PathPolicy::WebSocket`], whatever the configuration says. The caller must be within
     /// a tokio runtime. In a multi-threaded runtime, a stack that hostile packets keep busy slows down no other task.
     #[must_use]
     pub fn start(relay_url: String, mut peer: PeerConfig, config: NativeConfig, game: G) -> Self {
         peer.name = fit_name(&peer.name);
+        if !cfg!(feature = "direct") {
+            peer.paths = PathPolicy::WebSocket;
+        }
         let (calls, inbox) = unbounded_channel();
         let driver = Driver::new(relay_url, peer, config, game);
         Self { calls, task: tokio::spawn(driver.run(inbox)) }
@@ -168,6 +180,9 @@ struct Driver<G> {
     inputs: Inputs,
     to_relay_events: Sender<(u32, RelayEvent)>,
     to_connection_events: Sender<(ConnectionKey, ConnectionEvent)>,
+    /// The relay's UDP ports as STUN servers, once known.
+    #[cfg(feature = "direct")]
+    mirrors: Vec<IceServer>,
 }
 
 struct Inputs {
@@ -224,6 +239,8 @@ impl<G: Game> Driver<G> {
             inputs: Inputs { relay, connections },
             to_relay_events,
             to_connection_events,
+            #[cfg(feature = "direct")]
+            mirrors: Vec::new(),
         }
     }
 
@@ -415,11 +432,15 @@ impl<G: Game> Driver<G> {
                 self.relays.insert(socket, RelaySocket::open(url, trust, socket.0, events));
             }
             Request::CloseRelay(socket) => _ = self.relays.remove(&socket),
-            Request::Offer { peer, attempt } => self.connect(ConnectionKey { peer, attempt }, Role::Offer),
+            Request::Offer { peer, attempt } => self.connect(ConnectionKey { peer, attempt }, None),
             Request::Answer { peer, attempt, offer } => {
-                self.connect(ConnectionKey { peer, attempt }, Role::Answer(offer));
+                self.connect(ConnectionKey { peer, attempt }, Some(offer));
             }
             Request::Accept { peer, attempt, answer } => {
+                #[cfg(feature = "direct")]
+                if peer == PeerId::RELAY {
+                    self.learn_mirrors(&answer);
+                }
                 if let Some(connection) = self.connections.get(&ConnectionKey { peer, attempt }) {
                     connection.accept(answer);
                 }
@@ -430,8 +451,31 @@ impl<G: Game> Driver<G> {
         }
     }
 
-    fn connect(&mut self, key: ConnectionKey, role: Role) {
-        let connection = Connection::start(key, role, &self.config, self.to_connection_events.clone());
+    /// Begins an attempt: with an offer of this peer's, or with the answer to another's.
+    #[cfg(feature = "direct")]
+    fn connect(&mut self, key: ConnectionKey, offer: Option<String>) {
+        let mut config = self.config.clone();
+        if key.peer != PeerId::RELAY {
+            config.ice_servers.extend(self.mirrors.iter().cloned());
+        }
+        let role = offer.map_or(Role::Offer, Role::Answer);
+        let connection = Connection::start(key, role, &config, self.to_connection_events.clone());
         self.connections.insert(key, connection);
+    }
+
+    /// This build has no direct paths, so the attempt ends at once.
+    #[cfg(not(feature = "direct"))]
+    fn connect(&mut self, key: ConnectionKey, _: Option<String>) {
+        self.peer.handle_direct_closed(self.now(), key.peer, key.attempt);
+    }
+
+    /// Takes the relay's UDP ports as STUN servers. They tell this peer the address at which other members see it. A
+    /// peer that only this machine reaches needs none.
+    #[cfg(feature = "direct")]
+    fn learn_mirrors(&mut self, answer: &str) {
+        if self.config.bind.iter().any(|address| !address.is_loopback()) {
+            let server = |url| IceServer { url, username: String::new(), credential: String::new() };
+            self.mirrors = stun_servers(answer).map(server).collect();
+        }
     }
 }

@@ -56,13 +56,19 @@
 //! # }
 //! ```
 
+mod config;
+#[cfg(feature = "direct")]
 pub mod connection;
 mod driver;
+#[cfg(not(feature = "direct"))]
+mod left_out;
 mod name;
 pub mod relay_socket;
 mod trust;
 
-pub use connection::{IceServer, NativeConfig};
+#[cfg(feature = "direct")]
+pub use config::IceServer;
+pub use config::NativeConfig;
 pub use driver::{Game, Lender, Loan, NativePeer};
 pub use name::fit_name;
 pub use relay_socket::OpenError;

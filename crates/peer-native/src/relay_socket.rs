@@ -19,7 +19,6 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
-use crate::connection::Overflow;
 use crate::trust::Trust;
 pub use open_error::OpenError;
 
@@ -33,6 +32,11 @@ pub enum RelayEvent {
     /// The socket closed, or did not open, with the reason in that case. No event follows.
     Closed(Option<OpenError>),
 }
+
+/// The error of a reliable message that found more than 1 MiB queued before it. The socket or connection is of no more
+/// use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overflow;
 
 /// The handle of a WebSocket. Dropping it sends the queued messages, then closes.
 #[derive(Debug)]

@@ -25,7 +25,7 @@ impl Peer {
         match self.config.paths {
             PathPolicy::ByHost => true,
             PathPolicy::Auto => self.session.as_ref().is_some_and(|session| session.view().is_by_host()),
-            PathPolicy::Direct | PathPolicy::Relayed => false,
+            PathPolicy::Direct | PathPolicy::Relayed | PathPolicy::WebSocket => false,
         }
     }
 

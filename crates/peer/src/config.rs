@@ -18,6 +18,26 @@ pub enum PathPolicy {
     /// Client-server: direct paths to the host and its backups only. They carry packets between other members, and the
     /// relay forwards where that fails. A host with this policy sets it for all members that have [`PathPolicy::Auto`].
     ByHost,
+    /// Relayed only, and only over the WebSocket. Drivers without data channels have this policy: workers of a page, and
+    /// native programs that are built without the feature `direct`.
+    WebSocket,
+}
+
+impl PathPolicy {
+    /// Whether packets may go to other members directly.
+    pub(crate) const fn has_direct(self) -> bool {
+        !matches!(self, Self::Relayed | Self::WebSocket)
+    }
+
+    /// Whether packets may go through the relay.
+    pub(crate) const fn has_relay(self) -> bool {
+        !matches!(self, Self::Direct)
+    }
+
+    /// Whether packets to the relay may go over data channels.
+    pub(crate) const fn has_channels_to_relay(self) -> bool {
+        !matches!(self, Self::Direct | Self::WebSocket)
+    }
 }
 
 /// A peer's purpose, identity and limits.

@@ -189,7 +189,7 @@ impl Peer {
         (mode, payload): (Mode, &[u8]),
         by_socket: bool,
     ) {
-        if self.config.paths != PathPolicy::Direct {
+        if self.config.paths.has_relay() {
             self.on_received(now, from, (mode, payload), by_socket);
         }
     }

@@ -324,6 +324,6 @@ impl Peer {
     }
 
     pub(crate) fn may_relay(&self) -> bool {
-        self.config.paths != PathPolicy::Direct && self.relay.client.is_entered()
+        self.config.paths.has_relay() && self.relay.client.is_entered()
     }
 }

@@ -38,7 +38,7 @@ impl Peer {
 
     /// Whether this peer can make offers to the relay at all now.
     pub(crate) fn offers_to_relay(&self) -> bool {
-        !self.is_over() && self.config.paths != PathPolicy::Direct && self.relay.client.is_settled()
+        !self.is_over() && self.config.paths.has_channels_to_relay() && self.relay.client.is_settled()
     }
 
     /// Handles bytes on the connection to the relay.

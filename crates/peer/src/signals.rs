@@ -109,7 +109,7 @@ impl Peer {
     fn on_offer(&mut self, now: Time, from: PeerId, theirs: u32, offer: String) {
         let Some(me) = self.me() else { return };
         // The relay never offers.
-        if self.config.paths == PathPolicy::Relayed || from == PeerId::RELAY || !self.wants_direct(from) {
+        if !self.config.paths.has_direct() || from == PeerId::RELAY || !self.wants_direct(from) {
             return;
         }
         // A host answers some strangers before it has named them, because a stranger may have no other path on which to
@@ -143,7 +143,7 @@ impl Peer {
     /// Whether this peer can make offers to members at all now. After a change of network offers wait until it is clear
     /// which socket carries them.
     pub(crate) fn offers_now(&self) -> bool {
-        !self.is_over() && self.config.paths != PathPolicy::Relayed && self.relay.client.is_settled()
+        !self.is_over() && self.config.paths.has_direct() && self.relay.client.is_settled()
     }
 
     /// Ends the pauses after failed attempts, because the relay stops soon: peers that only the relay reaches get an

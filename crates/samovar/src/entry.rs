@@ -1,5 +1,8 @@
 //! How a program enters a game: its settings, and its attempts.
 
+#[cfg(all(not(target_arch = "wasm32"), feature = "direct"))]
+use std::net::{IpAddr, Ipv4Addr};
+
 use samovar_peer::{PathPolicy, PeerConfig, Purpose};
 use samovar_session::EndReason;
 use samovar_wire::limits::MEMBERS_MAX;
@@ -65,6 +68,8 @@ pub struct Entry {
     capacity: usize,
     watches: bool,
     paths: PathPolicy,
+    #[cfg(all(not(target_arch = "wasm32"), feature = "direct"))]
+    pub(crate) bind: Vec<IpAddr>,
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) seat_file: Option<std::path::PathBuf>,
     pub(crate) on_status: Option<OnStatus>,
@@ -99,6 +104,8 @@ impl Entry {
             capacity: 8,
             watches: false,
             paths: PathPolicy::Auto,
+            #[cfg(all(not(target_arch = "wasm32"), feature = "direct"))]
+            bind: vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::UNSPECIFIED)],
             #[cfg(not(target_arch = "wasm32"))]
             seat_file: None,
             on_status: None,
@@ -120,9 +127,18 @@ impl Entry {
         self
     }
 
-    /// Which paths packets may take: direct ones and the relay's unless set.
+    /// Which paths packets may take: direct ones and the relay's unless set. Members that have direct paths learn each
+    /// other's network address; with [`PathPolicy::Relayed`] only the relay does.
     pub const fn paths(mut self, paths: PathPolicy) -> Self {
         self.paths = paths;
+        self
+    }
+
+    /// The local addresses for direct paths. `0.0.0.0` stands for all networks of this machine without the machine itself.
+    /// Unless set they are `127.0.0.1` and `0.0.0.0`.
+    #[cfg(all(not(target_arch = "wasm32"), feature = "direct"))]
+    pub fn bind(mut self, addresses: impl Into<Vec<IpAddr>>) -> Self {
+        self.bind = addresses.into();
         self
     }
 
@@ -147,7 +163,7 @@ impl Entry {
     /// Checks the settings, and gives the listener back.
     ///
     /// # Errors
-    /// `BadAddress`, `BadCode`, `BadCapacity`, `TooLarge`.
+    /// `BadAddress`, `BadCode`, `BadCapacity`, `NoDirectPaths`, `TooLarge`.
     pub(crate) fn attempts<G: Game>(mut self) -> Result<(Attempts, OnStatus), Error> {
         check_address(&self.url)?;
         let (code, mut secret) = match &self.code {
@@ -159,6 +175,10 @@ impl Entry {
         }
         if !(1..=MEMBERS_MAX).contains(&self.capacity) {
             return Err(Error::BadCapacity(self.capacity));
+        }
+        let has_direct = cfg!(any(target_arch = "wasm32", feature = "direct"));
+        if self.paths == PathPolicy::Direct && !has_direct {
+            return Err(Error::NoDirectPaths);
         }
         let schemas = hosted::schemas::<G>();
         if let Some((what, bytes)) = hosted::too_large(&schemas) {

@@ -18,6 +18,8 @@ pub enum Error {
     BadCode(String),
     /// A game cannot have this number of players.
     BadCapacity(usize),
+    /// The program wants direct paths alone, and was built without them.
+    NoDirectPaths,
     /// A part of the game may take more bytes than an object has: which, and how many.
     TooLarge(String, usize),
     /// The file of the seat cannot be read or written.
@@ -70,6 +72,10 @@ impl fmt::Display for Error {
             Self::BadCapacity(count) => {
                 write!(f, "a game has 1 to {MEMBERS_MAX} players, and not {count}")
             }
+            Self::NoDirectPaths => f.write_str(
+                "this program was built without direct paths: build it with the feature `direct` of samovar, or let \
+                 packets take the relay",
+            ),
             Self::TooLarge(what, bytes) => write!(
                 f,
                 "{what} may take {bytes} bytes, and an object has {STATE_MAX}: lower the bounds of its texts and lists"

@@ -47,10 +47,23 @@ impl Entry {
         program.play(interrupt, |_| ()).await
     }
 
+    /// The settings of the sockets: this machine and all its networks are reached, unless [`Entry::bind`] says otherwise.
+    #[cfg(feature = "direct")]
+    fn sockets(&self) -> NativeConfig {
+        NativeConfig { bind: self.bind.clone(), ..NativeConfig::default() }
+    }
+
+    /// The settings of the sockets.
+    #[cfg(not(feature = "direct"))]
+    fn sockets(&self) -> NativeConfig {
+        NativeConfig::default()
+    }
+
     /// # Errors
     /// The settings cannot work.
     fn program<G: Game>(self, begin: Begin<G>, has_loop: bool) -> Result<Program<G>, Error> {
         let (url, file) = (self.url.clone(), self.seat_file.clone());
+        let sockets = self.sockets();
         let (attempts, on_status) = self.attempts::<G>()?;
         let mut memory = Memory::default();
         if let (Some(path), Some(code)) = (&file, attempts.code()) {
@@ -59,7 +72,7 @@ impl Entry {
         if let Some(path) = &file {
             check(path)?;
         }
-        Ok(Program { url, file, attempts, parts: Parts { memory, on_status, begin, has_loop } })
+        Ok(Program { url, file, sockets, attempts, parts: Parts { memory, on_status, begin, has_loop } })
     }
 }
 
@@ -67,6 +80,7 @@ impl Entry {
 struct Program<G: Game> {
     url: String,
     file: Option<PathBuf>,
+    sockets: NativeConfig,
     attempts: Attempts,
     parts: Parts<G>,
 }
@@ -82,7 +96,7 @@ impl<G: Game> Program<G> {
         mut interrupt: impl AsyncFnMut(),
         mut on_start: impl FnMut(&NativePeer<Runner<G>>),
     ) -> Result<(), Error> {
-        let Self { url, file, mut attempts, mut parts } = self;
+        let Self { url, file, sockets, mut attempts, mut parts } = self;
         (parts.on_status)(&Status::Connecting);
         loop {
             let config = attempts.config(entropy(), &parts.memory);
@@ -95,7 +109,7 @@ impl<G: Game> Program<G> {
                 was_member: false,
                 over: Some(over),
             };
-            let peer = NativePeer::start(url.clone(), config, NativeConfig::default(), runner);
+            let peer = NativePeer::start(url.clone(), config, sockets.clone(), runner);
             on_start(&peer);
             let end = tokio::select! {
                 end = is_over => end.map_err(|_| Error::Panicked)?,

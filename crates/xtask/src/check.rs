@@ -3,6 +3,7 @@
 //! `test` has the checks for every change: they give the same answer on the same tree. `prove` searches for unknown
 //! bugs, with fresh seeds and for a given time; it does not stop at a failure.
 
+mod adopter;
 mod binaries;
 pub(crate) mod browser;
 mod commands;

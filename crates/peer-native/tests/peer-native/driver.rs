@@ -90,6 +90,23 @@ async fn two(relay: &Relay, paths: PathPolicy) -> (NativePeer<Diary>, NativePeer
     (founder, guest)
 }
 
+#[cfg(not(feature = "direct"))]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn peer_without_direct_paths_takes_the_websocket() {
+    let relay = Relay::start().await;
+    let (founder, guest) = two(&relay, PathPolicy::Auto).await;
+    // Longer than a first attempt at a direct path takes to begin.
+    sleep(Duration::from_millis(1_500)).await;
+    for peer in [&founder, &guest] {
+        until(peer, "relayed", |now, peer, _| all_paths(now, peer, Path::Relayed)).await;
+        until(peer, "no attempt", |_, _, diary| {
+            !diary.events.iter().any(|event| matches!(event, PeerEvent::AttemptEnded(..)))
+        })
+        .await;
+    }
+}
+
+#[cfg(feature = "direct")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_peers_meet_over_the_relay_and_go_on_without_it() {
     let relay = Relay::start().await;

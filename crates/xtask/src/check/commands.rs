@@ -13,7 +13,8 @@ use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
 
 /// The folders of the documents, below the root.
-const DOCUMENTS: [&str; 5] = [".", "docs", "crates/wire", "crates/wire/protocol", "web"];
+const DOCUMENTS: [&str; 6] =
+    [".", "docs", "crates/samovar/guide", "crates/wire", "crates/wire/protocol", "web"];
 
 /// The beginnings of commands of this project, in text and in code blocks.
 const OURS: [&str; 4] = ["cargo ", "samovar-sim ", "samovar-relay ", "target/release/samovar-relay "];

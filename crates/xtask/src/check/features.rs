@@ -27,7 +27,30 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
             "without features members say other things: {none}, with all {all}"
         )));
     }
+    without_direct_paths(context)?;
     Ok(Outcome::Done)
+}
+
+/// Checks native programs that are built without direct paths.
+///
+/// # Errors
+/// They do not build, do not meet over the relay, or contain the WebRTC stack.
+fn without_direct_paths(context: &Context<'_>) -> Result {
+    for package in ["samovar-peer-native", "samovar"] {
+        let mut clippy = context.repo.cargo("clippy");
+        clippy.args(["--package", package, "--no-default-features", "--lib", "--locked"]);
+        process::run(clippy.args(["--", "-D", "warnings"]))?;
+    }
+    let mut test = context.repo.cargo("test");
+    test.args(["--package", "samovar-peer-native", "--no-default-features", "--locked", "--quiet"]);
+    process::run(test.args(["--test", "peer-native", "driver::"]))?;
+    let mut tree = context.repo.cargo("tree");
+    tree.args(["--package", "samovar", "--no-default-features", "--locked", "--edges", "normal"]);
+    let tree = process::read(tree.args(["--prefix", "none"]))?;
+    match tree.lines().find(|line| line.starts_with("webrtc") || line.starts_with("rtc")) {
+        Some(line) => Err(Failure::new(format!("without the feature `direct` samovar depends on {line}"))),
+        None => Ok(()),
+    }
 }
 
 /// A hash of the messages between members of a game that uses no feature.

@@ -142,6 +142,7 @@ fn native(context: &Context<'_>) -> Result<Outcome> {
 
 fn commands(context: &Context<'_>) -> Result<Outcome> {
     commands::check(context.repo)?;
+    adopter::check(context.repo)?;
     Ok(Outcome::Done)
 }
 

@@ -1,0 +1,36 @@
+//! Connections of a build without the feature `direct`. A peer of such a build asks for none, since its path policy is
+//! [`WebSocket`](samovar_peer::PathPolicy::WebSocket).
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+pub(crate) use samovar_peer::ConnectionKey;
+use samovar_wire::Mode;
+
+use crate::relay_socket::Overflow;
+
+/// An event of a connection.
+#[expect(dead_code, reason = "there is no connection that could report one")]
+pub(crate) enum ConnectionEvent {
+    Described(String),
+    Opened,
+    Packet(Mode, Bytes),
+    Closed,
+}
+
+/// A connection that cannot exist.
+pub(crate) struct Connection(Infallible);
+
+impl Connection {
+    pub(crate) fn accept(&self, _: String) {
+        match self.0 {}
+    }
+
+    pub(crate) fn send(&self, _: Mode, _: Vec<u8>) -> Result<(), Overflow> {
+        match self.0 {}
+    }
+
+    pub(crate) fn backlog(&self) -> usize {
+        match self.0 {}
+    }
+}
