@@ -28,7 +28,7 @@ async fn a_game_is_listed_while_somebody_plays_it() {
     let all = robots.wait("one robot hosts", SETTLE_WITHIN, hosts).await;
     let host = &all.iter().find(|status| status.is_host()).expect("just seen").name;
     let expected = json!({
-        "code": code, "players": 2, "capacity": 8, "host": host, "open": true, "params": params
+        "code": code, "players": 2, "capacity": 8, "host": host, "title": "", "open": true, "params": params
     });
     wait::until("the game is listed with both players", SETTLE_WITHIN, async || match relay.listed(&code) {
         Some(listed) if listed == expected => Ok(()),

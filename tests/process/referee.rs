@@ -19,7 +19,8 @@ const BACK_WITHIN: Duration = Duration::from_secs(45);
 
 async fn refereed(more: &[&'static str]) -> Relay {
     let relay = Relay::start_with(&Place::here(), &[&["--referee"], more].concat());
-    let expected = json!({ "code": CODE, "players": 0, "capacity": 8, "host": "The relay", "open": true });
+    let expected =
+        json!({ "code": CODE, "players": 0, "capacity": 8, "host": "The relay", "title": "", "open": true });
     wait::until("the referee's table is listed", SETTLE_WITHIN, async || {
         let mut listed = relay.listed(CODE).ok_or("it is not")?;
         listed.as_object_mut().map(|game| game.remove("params"));

@@ -23,9 +23,15 @@ async fn a_relay_is_healthy_and_lists_its_games() {
     host.tell(&ToRelay::Listing(listing)).await;
     let nobody = serde_json::json!([]);
     let games = relay.games_become(|games| *games != nobody).await;
-    let expected = serde_json::json!([
-        { "code": "TEA", "players": 1, "capacity": 8, "host": "<b>Ann", "open": true, "params": "0000000000000001" }
-    ]);
+    let expected = serde_json::json!([{
+        "code": "TEA",
+        "players": 1,
+        "capacity": 8,
+        "host": "<b>Ann",
+        "title": "Tea & <i>cake",
+        "open": true,
+        "params": "0000000000000001",
+    }]);
     assert_eq!(games, expected);
     drop(host);
     relay.games_become(|games| *games == nobody).await;
@@ -36,7 +42,7 @@ async fn a_referee_keeps_a_table_whose_seats_are_for_players() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--referee", "tea-time"]);
     let expected = serde_json::json!([
-        { "code": "TEA-TIME", "players": 0, "capacity": 8, "host": "The relay", "open": true }
+        { "code": "TEA-TIME", "players": 0, "capacity": 8, "host": "The relay", "title": "", "open": true }
     ]);
     relay
         .games_become(|games| {
