@@ -1,8 +1,10 @@
 //! The examples as processes of their own: their hosts are killed, and nothing that was accepted is lost.
 
+mod cards;
 mod chat;
 mod cursors;
 mod frames;
+mod pong;
 mod program;
 mod rooms;
 mod running;

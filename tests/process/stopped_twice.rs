@@ -27,8 +27,13 @@ async fn robots_that_are_told_to_leave_twice_stop_at_once() {
         heard.await;
         if robots.leave_again() {
             let status = robots.end().await;
-            return assert_eq!(status.code(), Some(130), "{}", robots.said());
+            match status.code() {
+                Some(130) => return,
+                // They had left when the signal came.
+                Some(0) => {}
+                code => panic!("{code:?}: {}", robots.said()),
+            }
         }
     }
-    panic!("{TRIES} times the robots were gone before they could be told again");
+    panic!("{TRIES} times the robots left before the second signal had an effect");
 }

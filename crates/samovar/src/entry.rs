@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use samovar_peer::{PathPolicy, PeerConfig, Purpose};
-use samovar_session::EndReason;
+use samovar_session::{EndReason, Rules};
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::relay::Refusal;
 use samovar_wire::view::SPECTATOR;
@@ -17,6 +17,7 @@ use crate::keeper::{End, OnStatus, may_come_back};
 use crate::memory::Memory;
 use crate::secret::Secret;
 use crate::status::Status;
+use crate::world;
 
 /// Times in a row that a program tries anew without having been a member.
 const TRIES: u32 = 20;
@@ -197,7 +198,7 @@ impl Entry {
             paths: self.paths,
             capacity: self.capacity as u8,
             public: secret.is_none(),
-            rules: G::rules(),
+            rules: rules::<G>(),
         };
         let creates = matches!(self.way, Way::Create | Way::CreatePrivate);
         let listener = self.on_status.take();
@@ -207,6 +208,13 @@ impl Entry {
             Attempts { config, way, code, secret, creates, has_played: false, shows_pass: true, tries: 0 };
         Ok((attempts, listener))
     }
+}
+
+/// The game's rules, with lockstep if it has a world.
+fn rules<G: Game>() -> Rules {
+    let mut rules = G::rules();
+    rules.orders.lockstep = world::config::<G::World>().or(rules.orders.lockstep);
+    rules
 }
 
 /// The code that a person typed, and the secret behind it if the game is private.

@@ -8,6 +8,7 @@ use samovar_wire::limits::FIELD_MAX;
 use crate::listing::Listing;
 use crate::member::{Change, Member};
 use crate::room::{Hosting, Room};
+use crate::world::World;
 
 /// Natively a game moves to a task of its own, so it must be `Send`. In a page every type is fine.
 #[cfg(not(target_arch = "wasm32"))]
@@ -43,6 +44,8 @@ pub trait Agreed: Sized + 'static {
     type Message: Message + MaybeSend;
     /// A member's request to the host: see [`Room::ask`].
     type Ask: Message + MaybeSend;
+    /// A world that all members step alike; `()` for a game without one.
+    type World: World;
 
     /// The schemas of its objects, and how they are shared.
     fn schemas() -> Schemas;
@@ -117,6 +120,9 @@ pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
     G::State::shape(&mut shape);
     G::Message::shape(&mut shape);
     G::Ask::shape(&mut shape);
+    G::World::shape(&mut shape);
+    <G::World as World>::Input::shape(&mut shape);
+    shape.number(G::World::STEPS_PER_SECOND);
     let shapes = [schemas.hash(), shape.hash()].map(u64::to_le_bytes).concat();
     let version = G::VERSION.to_le_bytes();
     let [a, b, c, d, e, f, g, h, ..] =
@@ -155,7 +161,8 @@ pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
 #[macro_export]
 macro_rules! game {
     ($game:ty: name = $name:expr, version = $version:expr $(, objects = ($($object:ty),* $(,)?))?
-        $(, state = $state:ty)? $(, messages = $message:ty)? $(, asks = $ask:ty)? $(, rules = $rules:expr)? $(,)?
+        $(, state = $state:ty)? $(, messages = $message:ty)? $(, asks = $ask:ty)? $(, world = $world:ty)?
+        $(, rules = $rules:expr)? $(,)?
     ) => {
         const _: () = {
             $($crate::assert_fits::<$message>();)?
@@ -167,6 +174,7 @@ macro_rules! game {
             type State = $crate::__or_none!($($state)?);
             type Message = $crate::__or_none!($($message)?);
             type Ask = $crate::__or_none!($($ask)?);
+            type World = $crate::__or_none!($($world)?);
 
             fn schemas() -> $crate::Schemas {
                 $crate::Schemas::new()$($(

@@ -6,6 +6,9 @@ pub mod objects {}
 #[doc = include_str!("../guide/messages.md")]
 pub mod messages {}
 
+#[doc = include_str!("../guide/lockstep.md")]
+pub mod lockstep {}
+
 #[doc = include_str!("../guide/rooms.md")]
 pub mod rooms {}
 

@@ -97,13 +97,13 @@ pub(crate) struct Keeper<G: Game> {
 }
 
 impl<G: Game> Keeper<G> {
-    pub(crate) fn new(name: String, secret: Option<&Secret>, parts: Parts<G>) -> Self {
+    pub(crate) fn new(name: String, seed: u64, secret: Option<&Secret>, parts: Parts<G>) -> Self {
         let Parts { memory, on_status, begin, has_loop } = parts;
         let schemas = hosted::schemas::<G>();
         let hosted = memory.hosted();
         Self {
             game: None,
-            inner: Inner::new(name, schemas, hosted),
+            inner: Inner::new(name, seed, schemas, hosted),
             code: String::new(),
             secret: secret.cloned(),
             listed: None,
@@ -364,6 +364,7 @@ impl<G: Game> Keeper<G> {
     }
 
     fn duties(&mut self, now: Time, session: &mut Session) {
+        self.inner.stepper.turn(now, session);
         self.host(now, session);
         self.waiting.tend(now, session, &mut self.inner.own);
         self.begin(now, session);

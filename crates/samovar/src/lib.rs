@@ -1,6 +1,6 @@
 //! Multiplayer games that survive the loss of anybody: a player who reloads, the host, its backup, the relay.
 //!
-//! A game implements [`Game`] and names what its members share in [`game!`]. [`join_or_create`] enters a game. Four
+//! A game implements [`Game`] and names what its members share in [`game!`]. [`join_or_create`] enters a game. Five
 //! sorts of things are shared:
 //!
 //! | what | how | what happens when somebody is lost |
@@ -9,6 +9,7 @@
 //! | the *state*: the host keeps it for all | [`Room::state`], changed in [`Game::decide`] | the next host has it |
 //! | an *ask*: a member wants the host to change the state | [`Room::ask`], carried out in [`Game::decide`] | it is carried out exactly once, by whichever host |
 //! | a *message* | [`Room::tell`], heard in [`Game::message`] | messages under way are lost with a member |
+//! | a *world*: all members compute it alike from their inputs | [`Room::set_input`], stepped in [`World::step`] | it stands still until another member hosts |
 //!
 //! [`guide`] goes from a first room to a game that is live.
 //!
@@ -88,6 +89,7 @@ mod status;
 mod waiting;
 #[cfg(target_arch = "wasm32")]
 mod web;
+mod world;
 
 pub use entry::{Entry, create, create_private, join, join_or_create, quick_match};
 pub use error::{Error, OrLog, RoomError};
@@ -106,6 +108,7 @@ pub use samovar_session::{Access, Rules};
 pub use samovar_wire::SeatId;
 pub use stats::{AgeStages, AgeSummary, HostTerm, MemberStats, RoomStats, Route};
 pub use status::Status;
+pub use world::{Turn, World};
 
 /// All that most games need: `use samovar::prelude::*`.
 pub mod prelude {
@@ -119,6 +122,12 @@ pub mod prelude {
 pub(crate) use samovar_peer_native::entropy;
 #[cfg(target_arch = "wasm32")]
 pub(crate) use samovar_peer_web::entropy;
+
+/// A random number.
+pub(crate) fn seed() -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = entropy();
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
 
 /// Prints a line to the terminal, or to the browser's console.
 pub(crate) fn log(text: &str) {

@@ -16,6 +16,7 @@ use crate::object::{Id, ObjectOf, Orphaned, Seen, read, write};
 use crate::smooth::{self, Track};
 use crate::stats::{Meter, RoomStats};
 use crate::waiting::Own;
+use crate::world::Stepper;
 
 /// The receivers of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +64,7 @@ pub(crate) struct Inner<G: Agreed> {
     held_by: Option<(ObjectId, u64)>,
     tracks: BTreeMap<ObjectId, Track>,
     pub(crate) meter: Meter,
+    pub(crate) stepper: Stepper<G::World>,
     /// The fields of which the author was told that a value goes beyond a limit.
     pub(crate) warned: BTreeSet<&'static str>,
     pub(crate) own: Own,
@@ -72,7 +74,7 @@ pub(crate) struct Inner<G: Agreed> {
 }
 
 impl<G: Agreed> Inner<G> {
-    pub(crate) fn new(name: String, schemas: Schemas, hosted: Hosted<G::State>) -> Self {
+    pub(crate) fn new(name: String, seed: u64, schemas: Schemas, hosted: Hosted<G::State>) -> Self {
         Self {
             schemas,
             name,
@@ -83,6 +85,7 @@ impl<G: Agreed> Inner<G> {
             held_by: None,
             tracks: BTreeMap::new(),
             meter: Meter::default(),
+            stepper: Stepper::new(seed),
             warned: BTreeSet::new(),
             own: Own::default(),
             to_self: VecDeque::new(),

@@ -130,7 +130,7 @@ impl<G: Game, C> Trial<'_, G, C> {
         self.keepers.entry(process).or_insert_with(|| {
             let (memory, begin) = (Memory::default(), Box::new(begin));
             let parts = Parts { memory, on_status: Box::new(|_| ()), begin, has_loop: false };
-            Keeper::new(format!("P{process}"), None, parts)
+            Keeper::new(format!("P{process}"), 0, None, parts)
         })
     }
 }

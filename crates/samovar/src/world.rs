@@ -1,0 +1,371 @@
+//! Lockstep: a world that all members compute by themselves, step by step, from the same inputs (docs/sources.md,
+//! "Pacman").
+
+use std::collections::VecDeque;
+
+use samovar_session::lockstep::{self, LockstepConfig, Request};
+use samovar_session::objects::pack::BitReader;
+use samovar_session::objects::{Coding, Field, Pack, Replicate, SchemaBuilder, State};
+use samovar_session::{Lockstep, Session};
+use samovar_wire::limits::{LOCKSTEP_FIELD_NAME_MAX, LOCKSTEP_FIELDS_MAX, LOCKSTEP_INPUT_MAX};
+use samovar_wire::lockstep::FieldHash;
+use samovar_wire::{Duration, Kind, SeatId, Time, digest};
+
+use crate::game::{Agreed, MaybeSend, Message};
+use crate::room::{Room, pack};
+
+/// Past worlds that are kept: a member whose world differs asks for the fields of one of the last 255.
+const KEPT: usize = 256;
+
+/// A world that all members compute alike: each steps its own copy by the same inputs, so that only inputs are sent. Name
+/// it in [`game!`](crate::game) as `world = …`.
+///
+/// The members stay alike if a step depends on the world and the [`Turn`] alone: on no clock, no randomness from outside
+/// and no floats whose results differ between machines. Numbers are rounded to their fields' precision after each step, at
+/// all members. If the world of a member differs all the same, it takes over the host's.
+///
+/// A newcomer gets the present world from another member, so it may be large, but not larger than 60,000 bytes. If
+/// the host is lost, the world stands still until another member hosts, and no input is lost that any member has seen
+/// take effect.
+pub trait World: Replicate + Pack + Clone + MaybeSend {
+    /// A player's input to one step: at most 64 bytes. The default stands for a player who does nothing.
+    type Input: Message + Default + Clone + PartialEq + MaybeSend;
+    /// Steps a second, 1 to 200. Zero says that there is no world.
+    const STEPS_PER_SECOND: u32 = 30;
+
+    /// The world before its first step. Only the member that makes the game calls it; the others get the world from that
+    /// member. `seed` is a random number.
+    fn begin(seed: u64) -> Self;
+
+    /// One step.
+    fn step(&mut self, turn: &Turn<Self::Input>);
+}
+
+/// The inputs to one step of a [`World`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Turn<I> {
+    /// Its number; the first has 1.
+    pub number: u64,
+    /// The input of each player, in the order of their seats. A player whose input is late repeats the former one.
+    pub inputs: Vec<(SeatId, I)>,
+    /// The players that play from this step on.
+    pub joined: Vec<SeatId>,
+    /// The players that play no longer.
+    pub left: Vec<SeatId>,
+}
+
+/// A game without a world.
+impl World for () {
+    type Input = ();
+    const STEPS_PER_SECOND: u32 = 0;
+
+    fn begin(_: u64) -> Self {}
+
+    fn step(&mut self, _: &Turn<()>) {}
+}
+
+/// The configuration of lockstep for a game; `None` without a world.
+pub(crate) fn config<W: World>() -> Option<LockstepConfig> {
+    const {
+        let bytes = <W::Input as Pack>::BITS_MAX.div_ceil(8);
+        assert!(bytes <= LOCKSTEP_INPUT_MAX, "an input takes at most 64 bytes: lower its bounds");
+    }
+    let tick = 1_000_000_u64.checked_div(W::STEPS_PER_SECOND.into())?;
+    Some(LockstepConfig::new(input_size::<W>()).with_tick(Duration::from_micros(tick)))
+}
+
+/// All inputs take as many bytes as the longest.
+const fn input_size<W: World>() -> usize {
+    let bytes = <W::Input as Pack>::BITS_MAX.div_ceil(8);
+    if bytes == 0 { 1 } else { bytes }
+}
+
+/// A member's copy of the world.
+#[derive(Debug)]
+pub(crate) struct Stepper<W: World> {
+    world: W,
+    /// The world before the last step, and when that step was.
+    before: W,
+    stepped: Time,
+    past: VecDeque<(u64, State)>,
+    pub(crate) input: W::Input,
+    differed: u64,
+}
+
+impl<W: World> Stepper<W> {
+    pub(crate) fn new(seed: u64) -> Self {
+        let world = rounded(W::begin(seed)).0;
+        Self {
+            before: world.clone(),
+            world,
+            stepped: Time::ZERO,
+            past: VecDeque::new(),
+            input: W::Input::default(),
+            differed: 0,
+        }
+    }
+
+    pub(crate) const fn world(&self) -> &W {
+        &self.world
+    }
+
+    /// How far `now` is from the world before the last step to the one after it, 0 to 1.
+    pub(crate) fn share(&self, now: Time) -> f32 {
+        let steps = now.since(self.stepped).as_micros() as f32 * W::STEPS_PER_SECOND as f32 / 1e6;
+        steps.min(1.0)
+    }
+
+    /// How often this world was found to differ from the host's; at the host, how often another member's was.
+    pub(crate) const fn differed(&self) -> u64 {
+        self.differed
+    }
+
+    /// Gives this player's input, and makes the steps that are due.
+    pub(crate) fn turn(&mut self, now: Time, session: &mut Session) {
+        if W::STEPS_PER_SECOND == 0 {
+            return;
+        }
+        let Some(mut lockstep) = session.lockstep(now) else { return };
+        let mut input = pack(&self.input);
+        input.resize(input_size::<W>(), 0);
+        let is_taken = lockstep.set_input(&input);
+        debug_assert!(is_taken.is_ok(), "the rules say this size");
+        while let Some(request) = lockstep.poll_request() {
+            self.carry_out(now, &mut lockstep, request);
+        }
+        while let Some(event) = lockstep.poll_event() {
+            match event {
+                // All that had the world are gone. This member's copy is the newest that is left.
+                lockstep::Event::NoState => lockstep.begin_anew(),
+                lockstep::Event::Desync { frame, field, .. } => {
+                    self.differed += 1;
+                    let place = field.map_or_else(String::new, |field| format!(", first in `{field}`"));
+                    crate::log(&format!(
+                        "samovar: the worlds of two members differ after step {frame}{place}"
+                    ));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn carry_out(&mut self, now: Time, lockstep: &mut Lockstep<'_>, request: Request) {
+        match request {
+            Request::Step(frame) => {
+                let inputs = frame.inputs.iter().map(|(&seat, bytes)| (seat, input_of::<W>(bytes)));
+                let turn = Turn {
+                    number: frame.number,
+                    inputs: inputs.collect(),
+                    joined: frame.joined,
+                    left: frame.left,
+                };
+                self.before.clone_from(&self.world);
+                self.world.step(&turn);
+                self.stepped = now;
+                let (world, state) = rounded(self.world.clone());
+                self.world = world;
+                lockstep.stepped(turn.number, checksum(&state));
+                self.keep(turn.number, state);
+            }
+            Request::Load { frame, state, .. } => {
+                // Bytes that hold no world change nothing: this world then differs from the host's, and is loaded again.
+                if let Some(world) = load::<W>(&state) {
+                    self.before.clone_from(&world);
+                    self.world = world;
+                    self.past.clear();
+                    self.keep(frame, rounded(self.world.clone()).1);
+                }
+            }
+            Request::Save => {
+                let (_, state) = rounded(self.world.clone());
+                if let Err(error) = lockstep.answer_state(&save(&state)) {
+                    crate::log(&format!("samovar: a newcomer cannot get the world: {error}"));
+                }
+            }
+            Request::Fields { frame } => {
+                let past = self.past.iter().find(|(past, _)| *past == frame);
+                lockstep.answer_fields(frame, past.map(|(_, state)| fields::<W>(state)).unwrap_or_default());
+            }
+        }
+    }
+
+    fn keep(&mut self, frame: u64, state: State) {
+        if self.past.len() == KEPT {
+            self.past.pop_front();
+        }
+        self.past.push_back((frame, state));
+    }
+}
+
+/// The world as others read it, and the numbers and texts that they read.
+fn rounded<W: World>(world: W) -> (W, State) {
+    let mut state = State::default();
+    world.write(&mut state);
+    let rounded = W::read(&mut state.reader()).unwrap_or(world);
+    (rounded, state)
+}
+
+/// The input in these bytes; the default if they hold none. All members have the same bytes, so they read the same.
+fn input_of<W: World>(bytes: &[u8]) -> W::Input {
+    <W::Input as Pack>::unpack(&mut BitReader::new(bytes)).unwrap_or_default()
+}
+
+/// The world's bytes for a newcomer.
+fn save(state: &State) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bytes.extend((state.numbers().len() as u32).to_le_bytes());
+    state.numbers().iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+    for text in state.texts() {
+        bytes.push(text.len() as u8);
+        bytes.extend(text);
+    }
+    bytes
+}
+
+/// The world in these bytes; `None` if [`save`] has not written them.
+fn load<W: World>(bytes: &[u8]) -> Option<W> {
+    let (count, mut rest) = bytes.split_first_chunk()?;
+    let mut state = State::default();
+    for _ in 0..u32::from_le_bytes(*count) {
+        let (number, behind) = rest.split_first_chunk()?;
+        state.number(i32::from_le_bytes(*number));
+        rest = behind;
+    }
+    while let Some((&length, behind)) = rest.split_first() {
+        let (text, behind) = behind.split_at_checked(length.into())?;
+        state.text(text);
+        rest = behind;
+    }
+    let mut reader = state.reader();
+    let world = W::read(&mut reader).ok()?;
+    // Another state than this one would be another world's.
+    let (world, again) = rounded(world);
+    (again == state).then_some(world)
+}
+
+fn checksum(state: &State) -> u64 {
+    hash(&save(state))
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = digest(&[bytes]);
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// The hash of each field, for the report of a difference.
+fn fields<W: World>(state: &State) -> Vec<FieldHash> {
+    let mut schema = SchemaBuilder::default();
+    W::describe(&mut schema, "world");
+    let schema = schema.build(Kind(1));
+    let field = |field: &Field| {
+        let bytes = match field.coding {
+            Coding::Text { .. } => state.texts().nth(field.at).map(<[u8]>::to_vec),
+            coding => {
+                let numbers = state.numbers().get(field.at..field.at + coding.width());
+                numbers.map(|numbers| numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
+            }
+        };
+        let name = &field.name[..field.name.floor_char_boundary(LOCKSTEP_FIELD_NAME_MAX)];
+        FieldHash { name: name.to_owned(), hash: hash(&bytes.unwrap_or_default()) }
+    };
+    schema.fields().iter().take(LOCKSTEP_FIELDS_MAX).map(field).collect()
+}
+
+impl<G: Agreed> Room<'_, G> {
+    /// The world after its last step: see [`World`].
+    #[must_use]
+    pub const fn world(&self) -> &G::World {
+        self.inner.stepper.world()
+    }
+
+    /// The worlds to draw between: the one before the last step, the one after it, and how far the present frame is from
+    /// the first to the second, 0 to 1.
+    #[must_use]
+    pub fn between(&self) -> (&G::World, &G::World, f32) {
+        let stepper = &self.inner.stepper;
+        (&stepper.before, &stepper.world, stepper.share(self.now))
+    }
+
+    /// Sets this player's input to the steps of the world from now on. It takes effect after a delay of a few steps, at all
+    /// members in the same step. A spectator's has none.
+    pub fn set_input(&mut self, input: <G::World as World>::Input) {
+        self.inner.warn_beyond(&input);
+        self.inner.stepper.input = input;
+    }
+
+    /// How often this program's world was found to differ from the host's; at the host, how often another member's was.
+    /// Above zero a step depends on something that the members do not share.
+    #[must_use]
+    pub const fn world_differed(&self) -> u64 {
+        self.inner.stepper.differed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samovar_derive::{Message, Value};
+
+    use super::*;
+
+    #[derive(Value, Clone, Debug, PartialEq)]
+    #[object(crate = crate)]
+    struct Court {
+        #[field(range = 10.0, precision = 0.5)]
+        ball: [f32; 2],
+        #[field(bound = 9)]
+        word: String,
+        scores: [u16; 2],
+    }
+
+    #[derive(Message, Clone, Debug, Default, PartialEq)]
+    #[object(crate = crate)]
+    enum Paddle {
+        #[default]
+        Rest,
+        To(u8),
+    }
+
+    impl World for Court {
+        type Input = Paddle;
+
+        fn begin(_: u64) -> Self {
+            Self { ball: [1.3, -20.0], word: "tea".to_owned(), scores: [3, 4] }
+        }
+
+        fn step(&mut self, _: &Turn<Paddle>) {}
+    }
+
+    #[test]
+    fn world_that_a_newcomer_loads_is_the_rounded_one() {
+        let stepper = Stepper::<Court>::new(0);
+        assert_eq!(stepper.world.ball, [1.5, -10.0]);
+        let (_, state) = rounded(stepper.world.clone());
+        let bytes = save(&state);
+        assert_eq!(load(&bytes), Some(stepper.world));
+        for length in 0..bytes.len() {
+            assert_eq!(load::<Court>(&bytes[..length]), None, "{length} bytes");
+        }
+        assert_eq!(load::<Court>(&[0xff; 64]), None);
+    }
+
+    #[test]
+    fn field_that_differs_has_another_hash() {
+        let hashes = |world: Court| fields::<Court>(&rounded(world).1);
+        let (one, mut other) = (Court::begin(0), Court::begin(0));
+        other.word = "milk".to_owned();
+        let (one, other) = (hashes(one), hashes(other));
+        let differing = one.iter().zip(&other).filter(|(one, other)| one.hash != other.hash);
+        assert_eq!(differing.map(|(one, _)| &*one.name).collect::<Vec<_>>(), ["word"]);
+    }
+
+    #[test]
+    fn input_of_any_bytes_is_an_input() {
+        assert_eq!(input_of::<Court>(&[0, 0]), Paddle::Rest);
+        let mut bytes = pack(&Paddle::To(9));
+        assert_eq!(bytes.len(), input_size::<Court>());
+        assert_eq!(input_of::<Court>(&bytes), Paddle::To(9));
+        bytes.clear();
+        assert_eq!(input_of::<Court>(&bytes), Paddle::Rest);
+    }
+}
