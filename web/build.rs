@@ -1,12 +1,12 @@
-//! Copies the shaders without the parts that only their readers need: comments, indentation, and spaces beside signs.
-//! Lines keep their numbers, since graphics drivers name lines in their errors.
+//! Copies the shaders without the parts that only people need: comments, indentation, and spaces beside signs. Lines
+//! keep their numbers, since graphics drivers name lines in their errors.
 
 use std::env::var;
 use std::fs;
 use std::path::Path;
 
 const SHADERS: &str = "src/view/shaders";
-/// Signs that need no space beside them. Minus is not one: two minuses without a space are another sign.
+/// Signs that need no space beside them. Minus is not among them: two minuses without a space form the operator `--`.
 const SIGNS: [char; 14] = [',', ';', '=', '(', ')', '{', '}', '*', '/', '<', '>', '?', ':', '&'];
 
 fn main() {

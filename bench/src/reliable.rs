@@ -12,14 +12,14 @@ use std::collections::VecDeque;
 use crate::network::{Pipe, Traffic};
 use crate::rng::Rng;
 
-/// The delay of one way in milliseconds. A step takes a millisecond.
+/// The one-way delay in milliseconds. A step takes a millisecond.
 const DELAY: u64 = 30;
 const LOSS: f64 = 0.05;
 /// Bytes of a message.
 pub const MESSAGE_LEN: usize = 64;
 /// Every message begins with this, so that copies can be counted where nothing is encrypted.
 const MARK: [u8; 8] = *b"\xa5SAMOVAR";
-/// The longest set-up in milliseconds. It loses nothing.
+/// The longest set-up in milliseconds. The link loses nothing during it.
 const SET_UP_MAX: u64 = 10_000;
 /// The time in milliseconds that a run waits after the last message was sent. A message that has not arrived by then
 /// is lost.

@@ -10,7 +10,7 @@ use samovar_wire::{Duration, GameCode, Mode, PeerId, Time};
 
 use crate::network::Traffic;
 
-/// The delay of one way.
+/// The one-way delay.
 const DELAY: Duration = Duration::from_millis(20);
 const STEP: Duration = Duration::from_millis(1);
 
@@ -94,7 +94,7 @@ impl Room {
     /// first one hosts.
     ///
     /// # Panics
-    /// When its session has ended.
+    /// When the member's session has ended.
     pub fn play<R>(&mut self, seat: usize, play: impl FnOnce(Time, &mut Session) -> R) -> R {
         let session = self.seats[seat].peer.session_mut().expect("it is a member");
         play(self.now, session)
@@ -105,7 +105,7 @@ impl Room {
         (0..self.seats.len()).for_each(|seat| self.drain(seat));
     }
 
-    /// Lets the time pass.
+    /// Runs the session for this span of virtual time.
     pub fn run(&mut self, span: Duration) {
         let end = self.now + span;
         while self.now < end {

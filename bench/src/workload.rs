@@ -55,9 +55,9 @@ pub struct Outcome {
     pub refused: u64,
 }
 
-/// The delay of one way in ticks of 60 Hz: 30 ms, rounded up to the next tick.
+/// The one-way delay in ticks of 60 Hz: 30 ms, rounded up to the next tick.
 const DELAY: u64 = 2;
-/// The longest set-up in ticks. It loses nothing.
+/// The longest set-up in ticks. The links lose nothing during it.
 const SET_UP_MAX: u64 = 2_000;
 /// Ticks with loss after the set-up that are not measured, so that estimates and buffers settle.
 const WARM_UP: u64 = 120;

@@ -1,16 +1,16 @@
-//! Plays frames until something is so.
+//! Plays frames until a condition holds.
 
 use std::time::{Duration, Instant};
 
 use samovar::prelude::*;
 
-/// Long enough for every machine: no test says how fast a change of host is.
+/// Long enough for every machine: no test measures how fast the host changes.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Plays frames until `found` has found something.
 ///
 /// # Panics
-/// It does not, or the game ends.
+/// `found` finds nothing within 40 s, or the game ends.
 pub(crate) fn until<G: Game, T>(
     running: &mut Running<G>,
     what: &str,

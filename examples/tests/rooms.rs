@@ -60,7 +60,7 @@ fn sees(running: &mut Play, members: usize) {
     });
 }
 
-/// What the relay lists: code, title, players and whether it is open.
+/// The games that the relay lists: code, title, players and whether it is open.
 fn listed(relay: &Relay) -> Vec<(String, String, u64, bool)> {
     let (_, body) = relay.get("/api/games").expect("the relay answers");
     let games: serde_json::Value = serde_json::from_str(&body).expect("JSON");
@@ -89,7 +89,7 @@ async fn until_listed(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn private_game_lets_in_its_secret_alone_and_is_in_no_list() {
+async fn private_game_needs_its_secret_and_is_not_listed() {
     let relay = Relay::start();
     let url = url(&relay);
     let mut ann = start(samovar::create_private(&url, "ann"));
@@ -109,7 +109,7 @@ async fn private_game_lets_in_its_secret_alone_and_is_in_no_list() {
     tokio::task::block_in_place(|| {
         sees(&mut bob, 2);
         assert_eq!(code(&mut bob), invitation);
-        // The next host lists it no more than the first one.
+        // The next host does not list the game either.
         drop(ann);
         until(&mut bob, "bob hosts", |_, room| room.is_host().then_some(()));
         drop(start(samovar::join(&url, &invitation, "cat")));
@@ -166,7 +166,7 @@ async fn quick_match_fills_open_games_before_it_makes_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn barred_player_does_not_come_back_and_others_do() {
+async fn barred_player_cannot_come_back_and_others_stay() {
     let (relay, folder) = (Relay::start(), Scratch::new());
     let url = url(&relay);
     let enter = |name: &str| {
@@ -180,7 +180,7 @@ async fn barred_player_does_not_come_back_and_others_do() {
         for each in [&mut ann, &mut bob, &mut eve] {
             sees(each, 3);
         }
-        // Before that she has no seat to come back to.
+        // Without a seat file she would have no seat to come back to.
         until(&mut eve, "eve's seat file", |_, _| {
             folder.path().join("eve").exists().then_some(())
         });
@@ -198,7 +198,8 @@ async fn barred_player_does_not_come_back_and_others_do() {
         sees(&mut ann, 2);
     });
     assert_eq!(eve.finished().await, Err(Error::PutOut));
-    // The relay does not tell addresses of this machine apart, but passes.
+    // The relay does not distinguish addresses of this machine, so it
+    // recognises Eve by her pass.
     assert_eq!(enter("eve").finished().await, Err(Error::PutOut));
     tokio::task::block_in_place(|| sees(&mut bob, 2));
 }
@@ -238,7 +239,7 @@ async fn spectators_take_no_place_and_change_nothing() {
     .await;
     drop(ann);
     tokio::task::block_in_place(|| {
-        // Nobody else is left: a spectator keeps the game.
+        // Only the spectator is left, and it keeps the game.
         until(&mut eve, "eve hosts", |_, room| room.is_host().then_some(()));
         let mut bob = start(enter("bob"));
         sees(&mut bob, 2);

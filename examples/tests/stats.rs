@@ -35,7 +35,7 @@ fn stir(running: &mut Running<Table>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stats_tell_of_connections_hosts_and_ages_stage_by_stage() {
+async fn stats_show_connections_hosts_and_the_age_at_each_stage() {
     let relay = Relay::start();
     tokio::task::block_in_place(|| {
         let mut ann = start(&relay, "ann");

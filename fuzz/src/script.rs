@@ -1,4 +1,4 @@
-//! Bytes read as a script of numbers. These lie at the ends of their ranges more often than by chance.
+//! Bytes read as a script of numbers. The numbers are at the ends of their ranges more often than by chance.
 
 /// The rest of the script.
 pub(crate) struct Script<'a>(&'a [u8]);

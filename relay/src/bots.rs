@@ -24,7 +24,7 @@ use crate::seat::{Looks, Seat};
 
 /// The most robots in one process: one game's members.
 pub const BOTS_MAX: u8 = 8;
-/// Members of a game that a robot founds.
+/// The capacity of a game that a robot founds, in members.
 const CAPACITY: u8 = 8;
 /// The longest time that a robot tries to reach the relay at first.
 const REACHED_WITHIN: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ const REACHED_WITHIN: Duration = Duration::from_secs(10);
 const LET_IN_WITHIN: Duration = Duration::from_secs(30);
 /// The time between two looks at the robots.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// The time between two status lines of each.
+/// The time between two status lines of a robot.
 const LINE_EVERY: Duration = Duration::from_secs(1);
 
 /// The settings of robots.
@@ -261,8 +261,8 @@ fn bot_name(tag: u16, number: u8) -> String {
     format!("Bot {tag:04x}-{}", number + 1)
 }
 
-/// The WebSocket's address, made from the relay's: `ws` beside the page. An address that is the WebSocket's already
-/// stays.
+/// The address of the relay's WebSocket, made from the relay's address: the path `ws` beside the page. An address
+/// that is already the WebSocket's stays as it is.
 fn web_socket_url(relay: &str) -> Option<String> {
     let (scheme, rest) = relay.trim().split_once("://")?;
     let scheme = match scheme.to_ascii_lowercase().as_str() {

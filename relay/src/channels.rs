@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::outbox::Outbox;
 use crate::room::Room;
 
-/// The time, in nanoseconds, for which channels are the way to a member after the relay heard it on them (PROTOCOL
-/// §5.7).
+/// The time, in nanoseconds, for which the relay sends to a member by its channels after it last heard the member on
+/// them (PROTOCOL §5.7).
 const HEARD_FOR: u64 = 700_000_000;
-/// The longest silence that is not unusual, in nanoseconds.
+/// Until a member has been silent on its channels for this long, in nanoseconds, the relay sends packets by the
+/// channels alone.
 const SURE_FOR: u64 = 300_000_000;
 /// The time, in nanoseconds, for which a member's complaint counts.
 const DOUBTED_FOR: u64 = 400_000_000;
@@ -24,7 +25,7 @@ pub(crate) struct Channels {
     /// The relay's time, in nanoseconds, when the member last complained that its echoes do not come back; 0 for
     /// never.
     doubted: AtomicU64,
-    /// Whether the endpoint has been called for waiting messages, and has not looked yet.
+    /// Whether the endpoint has been called for waiting messages, and has not looked at them yet.
     is_called: AtomicBool,
 }
 
@@ -45,7 +46,7 @@ impl Channels {
         self.outbox.reset();
     }
 
-    /// Whether the channels are the way to the member now.
+    /// Whether the relay sends to the member by its channels now.
     pub(crate) fn carry(&self, now: u64) -> bool {
         let heard = self.heard.load(Ordering::Relaxed);
         heard > 0 && now.saturating_sub(heard) <= HEARD_FOR
@@ -64,7 +65,7 @@ impl Channels {
     }
 
     /// Notes that messages wait. Returns whether the caller must call the endpoint: `false` after an earlier call
-    /// that it has not answered yet.
+    /// that the endpoint has not answered yet.
     pub(crate) fn call(&self) -> bool {
         !self.is_called.swap(true, Ordering::AcqRel)
     }

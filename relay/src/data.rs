@@ -63,7 +63,7 @@ fn create_key(directory: &Path, path: &Path, key: &[u8]) -> io::Result<()> {
         _ => {}
     }
     let mut options = OpenOptions::new();
-    // Fails if another user has put a file with other rights, or a link, in its place.
+    // Fails if another user has put a file with other rights, or a link, in this file's place.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

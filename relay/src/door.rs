@@ -1,10 +1,11 @@
 //! The admission of connections: the listener, and the limits on a connection before its first message.
 //!
-//! Each connection takes a place in the relay, and one of its address's places. When there is no place, the relay
-//! tells the connection the reason, a few connections at a time. It closes all others silently, so that a flood costs
-//! no more. One descriptor is kept in reserve: when there is no other, it answers new connections one after the
-//! other. Before it is a WebSocket, a connection is cut if it neither asks nor takes its answer within the
-//! handshake's time. A WebSocket is watched by its own pings.
+//! Each connection takes one of the relay's places, and one of its address's places. If either has no free place, the
+//! relay refuses the connection. It tells the reason to a few refused connections at a time, and closes all others
+//! silently, so that a flood costs no more. One file descriptor is kept in reserve. When the process has no other,
+//! the relay uses it to refuse new connections one after the other. Before a connection is a WebSocket, it is cut if
+//! it neither sends its request nor takes the answer within the handshake's time. Pings detect a dead WebSocket
+//! instead.
 
 mod address;
 mod stream;
@@ -30,16 +31,17 @@ use address::Addresses;
 pub(crate) use address::{AddressPlace, OriginKey};
 use stream::Guarded;
 
-/// The address for all callers whose own is unreadable in the proxy's header: together they have the limits of one.
+/// Stands for the address of every caller whose own address is unreadable in the proxy's header. These callers
+/// together have the limits of one address.
 const UNREADABLE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// The most refused connections that are told the reason at a time.
 const TOLD_MAX: usize = 64;
 /// The longest time to tell a refused connection the reason.
 const TOLD_WITHIN: Duration = Duration::from_millis(500);
-/// The longest time that an answer waits until its address can pay for it.
+/// The longest time that an answer waits until the budgets of its receiver's networks cover it.
 const PAID_WITHIN: Duration = Duration::from_secs(5);
-/// The pause of a listener after an error of the system, and the longest time for an answer by the descriptor in
+/// The pause of a listener after an error of the system. Also the longest time for an answer by the descriptor in
 /// reserve.
 const REST: Duration = Duration::from_millis(100);
 
@@ -71,7 +73,8 @@ pub(crate) struct Caller(Arc<Visit>);
 #[derive(Debug)]
 struct Visit {
     address: IpAddr,
-    /// `None` if the address is a proxy's, because the limits apply to its clients.
+    /// The connection's place at its address; `None` if the address is a proxy's, because the limits apply to the
+    /// proxy's clients.
     place: Option<AddressPlace>,
     /// Whether the connection comes from this machine.
     is_local: bool,
@@ -110,12 +113,12 @@ impl Doorkeeper {
         Ok(Caller(Arc::new(Visit { address, place, is_local, is_upgraded: AtomicBool::new(false), open })))
     }
 
-    /// The final address of a caller, and its place there. For a trusted proxy's caller it is the last address in the
-    /// proxy's header that is not itself trusted; otherwise the caller's own. A trusted proxy without such a header
-    /// has no place.
+    /// The address by which a caller is limited, and the caller's place there. For a connection from a trusted proxy
+    /// this is the client's address in the proxy's header, and otherwise the connection's own. A trusted proxy
+    /// without such a header has no place.
     ///
     /// # Errors
-    /// The final address has too many connections.
+    /// The address has too many connections, or opens them too fast.
     pub(crate) fn place<'a>(
         &self,
         caller: &Caller,
@@ -132,10 +135,11 @@ impl Doorkeeper {
         Ok((address, Some(self.place_of(address)?)))
     }
 
-    /// Waits until the networks of a caller can pay for an answer of `bytes` bytes, and charges them.
+    /// Waits until the budgets of a caller's networks cover an answer of `bytes` bytes, and takes these bytes from
+    /// them.
     ///
     /// # Errors
-    /// The networks cannot pay soon enough.
+    /// The budgets do not cover the answer soon enough.
     pub(crate) async fn pay<'a>(
         &self,
         caller: &Caller,
@@ -164,7 +168,8 @@ impl Doorkeeper {
         }
     }
 
-    /// Whether a caller is on this machine, and does not only speak for a client elsewhere as a proxy.
+    /// Whether a caller is on this machine. A proxy on this machine is not local while it speaks for a client
+    /// elsewhere.
     pub(crate) fn is_local<'a>(
         &self,
         caller: &Caller,
@@ -175,7 +180,8 @@ impl Doorkeeper {
         caller.0.is_local && client.is_none_or(|address| address.is_loopback())
     }
 
-    /// Admits a caller's report, for which it opens no connection. Its address may report as often as it may connect.
+    /// Admits a caller's report. A report counts as an opened connection, so an address may report as often as it may
+    /// connect.
     ///
     /// # Errors
     /// The caller reports too often.
@@ -185,7 +191,7 @@ impl Doorkeeper {
         forwarded_for: impl DoubleEndedIterator<Item = &'a [u8]>,
     ) -> Result<(), Turned> {
         let (address, _) = self.place(caller, forwarded_for)?;
-        // The call of `place` has just counted a proxy's client.
+        // For a proxy's client, the call of `place` above has counted the report already.
         if caller.0.place.is_some() {
             self.place_of(address)?;
         }
@@ -233,7 +239,7 @@ impl Door {
         }
         self.spare = spare();
         if self.spare.is_none() {
-            // Another task has taken the free descriptor.
+            // Another task has taken the free descriptor. Waits, because there may be another one soon.
             sleep(REST).await;
         }
     }
@@ -263,11 +269,12 @@ impl Listener for Door {
             let is_local = address.to_canonical().is_loopback() || own.is_ok_and(|own| own == address);
             match self.keeper.admit(address, is_local) {
                 Ok(caller) => {
-                    // Packets are small and worthless when late: they must not wait for each other.
+                    // Sends each packet at once, instead of gathering several (Nagle's algorithm): a packet that is
+                    // late is worthless.
                     drop(stream.set_nodelay(true));
                     let patience = self.keeper.limits.all().handshake;
                     let refusals = Arc::clone(&self.keeper.refusals);
-                    // Yields, so that a crowd of new connections takes turns with the connections that are in.
+                    // Yields, so that a crowd of new connections does not hold up the open ones.
                     tokio::task::yield_now().await;
                     return (Guarded::new(stream, caller.clone(), patience, refusals), caller);
                 }
@@ -323,7 +330,8 @@ fn client<'a>(
     client
 }
 
-/// The address of an entry in such a line. Some proxies append a port, and put brackets around the address.
+/// The address of one entry in a line of `X-Forwarded-For`. Some proxies append a port, and put brackets around the
+/// address.
 fn address_of(entry: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(entry).ok()?.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

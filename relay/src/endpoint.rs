@@ -72,7 +72,7 @@ impl Endpoint {
         self.address
     }
 
-    /// The way by which other threads reach the endpoint's thread.
+    /// The queue by which other threads give tasks to the endpoint's thread.
     pub(crate) fn reach(&self) -> Arc<Reach> {
         Arc::clone(&self.reach)
     }

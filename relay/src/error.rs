@@ -42,7 +42,7 @@ pub enum RelayError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// The flag that names it.
+        /// The flag that sets the address.
         flag: &'static str,
         /// The system's error.
         source: io::Error,

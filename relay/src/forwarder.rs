@@ -1,4 +1,4 @@
-//! The ways of a message to its receiver.
+//! Chooses the paths of a message to its receiver, and queues the message for each.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::reach::Reach;
 /// Forwards messages between members.
 #[derive(Debug)]
 pub(crate) struct Forwarder {
-    /// The way to the members' data channels, if the relay has an endpoint for them.
+    /// The queue for the members' data channels; `None` if the relay has no endpoint for them.
     reach: Option<Arc<Reach>>,
     metrics: Arc<Metrics>,
 }
 
-/// The ways to a member.
+/// The paths to a member.
 struct Ways<'a> {
     channels: Option<&'a Reach>,
     socket: bool,
@@ -41,8 +41,9 @@ impl Forwarder {
         let Some(reach) = ways.channels else {
             return self.queue(target, class, &target.outbox, Waiting { kind, bytes: bytes.into(), since });
         };
-        // A complaint on the WebSocket means that its sender hears nothing. So it also goes by the receiver's
-        // WebSocket: the receiver's channels may be dead as well.
+        // A complaint is a packet without a payload: its sender hears nothing of the receiver. The receiver's
+        // channels may be dead as well, so a complaint that came by a WebSocket also goes by the receiver's
+        // WebSocket.
         let is_complaint = bytes.len() == FORWARD_HEADER;
         if ways.socket || is_complaint {
             let bytes = Bytes::copy_from_slice(&bytes);
@@ -79,8 +80,8 @@ impl Forwarder {
         }
     }
 
-    /// The ways of a message to a member: its channels while they work, otherwise its WebSocket, and both for a packet
-    /// when the channels are in doubt (PROTOCOL §5.7).
+    /// The paths of a message to a member (PROTOCOL §5.7): its channels while they work, and otherwise its WebSocket.
+    /// A packet takes both when the channels are in doubt.
     fn ways(&self, target: &Line, kind: Kind, now: u64) -> Ways<'_> {
         let channels = self.reach.as_deref().filter(|_| target.channels.carry(now));
         let socket = channels.is_none() || kind == Kind::Packet && target.channels.are_doubtful(now);

@@ -31,7 +31,7 @@ impl Default for FrameAncestors {
 }
 
 impl FrameAncestors {
-    /// The setting; `None` if it contradicts itself.
+    /// The setting; `None` if the list is empty or contradicts itself.
     pub(crate) fn new(frames: Vec<Frame>) -> Option<Self> {
         let is_alone = |frame: &Frame| matches!(frame, Frame::Nobody | Frame::Anybody);
         (frames.len() == 1 || !frames.is_empty() && !frames.iter().any(is_alone)).then_some(Self(frames))

@@ -21,7 +21,7 @@ const ORIGIN_MAX: usize = 4;
 #[derive(Debug, Default)]
 pub(crate) struct GameList {
     body: Fresh,
-    /// The order, fixed while the relay runs.
+    /// The random key of the list's order, fixed while the relay runs.
     order: RandomState,
 }
 

@@ -131,7 +131,7 @@ impl Hub {
         });
     }
 
-    /// Notes that a probe has left.
+    /// Notes that the relay has sent a probe on this connection.
     pub(crate) fn asked(&self, conn: ConnId, nonce: u64) {
         self.with(|state, now| state.directory.handle_probe_sent(now, conn, nonce));
     }
@@ -170,7 +170,7 @@ impl Hub {
         });
     }
 
-    /// The listed games, each with its host's address and whether the relay's own referee hosts it.
+    /// The listed games, each with the origin of its host, and whether the relay's own referee hosts it.
     pub(crate) fn games(&self) -> Vec<Shown> {
         let state = self.lock();
         let shown = |info: samovar_directory::GameInfo| {
@@ -220,7 +220,7 @@ impl Hub {
         self.lock().directory.usage().games == 0
     }
 
-    /// The present levels, except for connections that are no WebSockets.
+    /// The current levels, except `tcp`, which the hub does not know.
     pub(crate) fn levels(&self) -> Levels {
         let (mut levels, lines): (_, Vec<_>) = {
             let state = self.lock();
@@ -273,8 +273,8 @@ impl Hub {
         }
     }
 
-    /// The sender on a connection, its class, and the connection of the member that it names; `None` if the sender
-    /// has not entered.
+    /// The peer on a connection, its class, and the connection of the peer with the id `to`, if there is one. `None`
+    /// if the peer on this connection has not entered a game.
     fn route(&self, line: &Line, to: PeerId) -> Option<(PeerId, Class, Option<Arc<Line>>)> {
         let (state, conn) = (self.lock(), line.conn);
         let is_stranger = state.directory.is_stranger(conn);

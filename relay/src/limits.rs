@@ -1,8 +1,8 @@
-//! The limits of one peer, one address and one game, so that none pays for another's greed.
+//! The limits of one peer, one address and one game, so that none can use up what others need.
 //!
-//! Rates are token buckets with one second's worth in them, by the generic cell rate algorithm (ITU-T I.371): one
-//! number each, the time when the bucket will be full again. Many tasks take from one bucket, so the number is an
-//! atomic. A task looks before it takes, so together they may take a few too many, at most one each.
+//! Rates are token buckets that hold one second's worth, by the generic cell rate algorithm (ITU-T I.371). A bucket
+//! is one number: the time when it will be full again. Many tasks take from one bucket, so the number is an atomic. A
+//! task looks before it takes, so tasks that run at the same time may each take one too many.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -18,8 +18,9 @@ use crate::value::Origin;
 
 /// The content of a full bucket, as time in nanoseconds: one second.
 const BURST: u64 = 1_000_000_000;
-/// A member's share is one in this many of the member's rate. It is at most the rate that each connection of a full
-/// address or game could have.
+/// A member's share is its own rate divided by this. It is at most an equal part of the address's and of the game's
+/// rate: that rate, divided by the most connections allowed. Messages within the share pass even when other senders
+/// have emptied the budgets of the address and the game.
 const SHARE: u64 = 32;
 
 /// All limits that an operator may change while the relay runs. Rates are per second, and 0 means no limit.
@@ -101,38 +102,38 @@ struct Rate {
     bytes: u64,
 }
 
-/// The spending from one member's, address's or game's buckets.
+/// The buckets of one member, address or game: one for packets, and one for bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Purse {
     packets: Bucket,
     bytes: Bucket,
 }
 
-/// The connections and the spending of one network of addresses.
+/// The connections and the budgets of one network of addresses.
 #[derive(Debug)]
 pub(crate) struct Network {
-    /// The number of times that the network has the limits of one address.
+    /// The network may have this many times as much as one address.
     pub(crate) width: u64,
     pub(crate) purse: Purse,
     pub(crate) connections: AtomicUsize,
     pub(crate) opens: Bucket,
 }
 
-/// The spending of one game.
+/// The budgets of one game.
 #[derive(Debug, Default)]
 pub(crate) struct GamePurse {
     pub(crate) all: Purse,
-    /// The spending of all strangers together: the peers that the game's host has not named as members.
+    /// The budget of all strangers together: the peers that the game's host has not named as members.
     pub(crate) strangers: Purse,
 }
 
-/// The reason why a message is not paid for.
+/// The reason why a message must not pass now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unpaid {
     pub(crate) reason: Dropped,
-    /// The time until the message can be paid for.
+    /// The time until the empty budget covers a message again.
     pub(crate) wait: Duration,
-    /// Whether the sender's own budget is empty.
+    /// Whether the sender's own budget is empty, and not one that it shares with others.
     pub(crate) is_own: bool,
 }
 
@@ -140,17 +141,17 @@ pub(crate) struct Unpaid {
 #[derive(Debug, Default)]
 pub(crate) struct Bucket(AtomicU64);
 
-/// The budgets that pay for a message.
+/// The budgets that a message counts against.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Payers<'a> {
     pub(crate) member: &'a Purse,
-    /// The member's share. While it is not empty, the member does not wait for the budgets below, which others spend,
-    /// too.
+    /// The member's share. While it is not empty, the member does not wait for the budgets below, which other senders
+    /// may have emptied.
     pub(crate) share: &'a Purse,
     /// The networks of the sender, the narrowest first.
     pub(crate) networks: &'a [Arc<Network>],
-    /// The strangers' budget, if the sender is one: together they may do what one member may, so that most is left to
-    /// members.
+    /// The strangers' common budget, if the sender is a stranger. Strangers together have the rate of one member, so
+    /// that most of the game's rate is left to members.
     pub(crate) strangers: Option<&'a Purse>,
     pub(crate) game: Option<&'a Purse>,
 }
@@ -197,9 +198,9 @@ impl LiveLimits {
         &self.room
     }
 
-    /// The datagrams a second of one member's data channels that are decrypted; 0 means no limit. Each packet is one
-    /// datagram, and as many again acknowledge the packets that the member gets. If a member sent far more, its
-    /// packets would be dropped anyway.
+    /// The most datagrams a second of one member's data channels that the relay decrypts; 0 means no limit. Each
+    /// packet is one datagram, and as many again acknowledge the packets that the member gets. If a member sent far
+    /// more, its packets would be dropped anyway.
     pub(crate) fn datagrams(&self) -> u64 {
         match self.member.packets.load(Ordering::Relaxed) {
             0 => 0,
@@ -207,16 +208,18 @@ impl LiveLimits {
         }
     }
 
-    /// Packets a second of one member that are read only to be dropped, because others have spent too much.
+    /// The most packets a second of one member that the relay reads and then drops, because other senders have
+    /// emptied a shared budget.
     pub(crate) fn pace(&self) -> u64 {
         self.member.packets.load(Ordering::Relaxed) / 4
     }
 
-    /// Pays for a message of `bytes` bytes. A member's own budget always pays. The shared budgets must cover the
-    /// message, unless it is within the member's share or is for the relay itself: then they pay as far as they can.
+    /// Counts a message of `bytes` bytes against its budgets. The member's own budget must not be empty. The shared
+    /// budgets must not be empty either, with two exceptions: a message within the member's share, and a member's
+    /// message to the relay itself. Then the message counts only against those shared budgets that are not empty.
     ///
     /// # Errors
-    /// A budget is empty; then nothing is paid.
+    /// A budget that must not be empty is empty. Then nothing is counted.
     pub(crate) fn pay(
         &self,
         payers: Payers<'_>,
@@ -243,7 +246,7 @@ impl LiveLimits {
         let shared = || networks.clone().chain(strangers).chain(game);
         if !is_owed {
             for (purse, rate, reason) in shared() {
-                // A member with something left in its share does not wait for the others.
+                // A member with something left in its share does not wait for the shared budgets.
                 let wait = purse.wait(rate, now).min(share_wait);
                 if wait > 0 {
                     return Err(Unpaid { reason, wait: Duration::from_nanos(wait), is_own: false });
@@ -258,7 +261,8 @@ impl LiveLimits {
         Ok(())
     }
 
-    /// The time until these networks can pay for an HTTP answer; zero when they have paid.
+    /// Counts an HTTP answer against the budgets of these networks, and returns zero. If a budget is empty, counts
+    /// nothing and returns the time until the budgets cover the answer.
     pub(crate) fn pay_answer(&self, networks: &[Arc<Network>], now: u64, bytes: u64) -> Duration {
         let all = || networks.iter().map(|network| (&network.purse, self.address.times(network.width)));
         let wait = all().map(|(purse, rate)| purse.wait(rate, now)).max().unwrap_or(0);
@@ -309,7 +313,7 @@ impl Purse {
         self.bytes.take(now, bytes, rate.bytes);
     }
 
-    /// Whether no spending is remembered any more.
+    /// Whether both buckets are full again.
     pub(crate) fn is_full(&self, now: u64) -> bool {
         self.packets.is_full(now) && self.bytes.is_full(now)
     }
@@ -323,7 +327,7 @@ impl Bucket {
         if ahead < BURST { 0 } else { ahead - BURST + 1 }
     }
 
-    /// The part of a rate per second that is missing from the bucket.
+    /// The amount that is missing from the bucket, at this rate per second.
     pub(crate) fn missing(&self, now: u64, rate: u64) -> u64 {
         let ahead = self.0.load(Ordering::Relaxed).saturating_sub(now);
         (u128::from(ahead) * u128::from(rate) / u128::from(BURST)).try_into().unwrap_or(u64::MAX)
@@ -363,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_worth_passes_at_once_then_the_rate_holds() {
+    fn one_seconds_worth_passes_at_once_then_the_rate_holds() {
         let live = LiveLimits::new(limits("member-packets = 50"));
         let (purse, share) = Default::default();
         let payers = Payers { member: &purse, share: &share, networks: &[], strangers: None, game: None };
@@ -388,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_members_share_is_not_spent_by_others() {
+    fn others_cannot_use_up_a_members_share() {
         let live = LiveLimits::new(limits("member-packets = 3200\naddress-packets = 51200"));
         let (greedy, honest): ([(Purse, Purse); 20], (Purse, Purse)) = Default::default();
         let (networks, strangers) = ([Arc::new(Network::new(1))], Purse::default());
@@ -405,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_paid_by_every_network_that_it_goes_to() {
+    fn an_answer_counts_against_every_network_of_its_address() {
         let live = LiveLimits::new(limits("address-packets = 10"));
         let networks = [1, 4].map(|width| Arc::new(Network::new(width)));
         let answered =

@@ -15,7 +15,7 @@ use crate::room::Room;
 /// The opener of a connection, as far as the door knows.
 #[derive(Debug, Default)]
 pub(crate) struct Visitor {
-    /// `None` if no limits of an address apply.
+    /// The connection's place at its address; `None` if no limits of an address apply.
     pub(crate) place: Option<AddressPlace>,
     /// Whether the opener is the relay's own referee.
     pub(crate) is_own: bool,
@@ -32,9 +32,9 @@ pub(crate) struct Line {
     /// The shard of the metrics that count this member's events.
     pub(crate) shard: ShardId,
     purse: Purse,
-    /// The part of the member's rate that others' spending cannot hold back.
+    /// The budget within which the member's messages pass even when others have emptied the shared budgets.
     share: Purse,
-    /// The budget of packets that the relay reads and drops, because others have spent too much.
+    /// The budget of packets that the relay reads and drops because others have emptied a shared budget.
     pace: Bucket,
     visitor: Visitor,
     /// The budget of the member's game, once it is in one. A member never changes its game.
@@ -83,8 +83,8 @@ impl Line {
         takes
     }
 
-    /// Whether the relay reads on from this connection after it dropped a packet because of others' spending. It does
-    /// not for a stranger.
+    /// Whether the relay goes on reading from this connection after it dropped a packet because others have emptied a
+    /// shared budget. From a stranger it does not.
     pub(crate) fn keeps_pace(&self, now: u64, rate: u64) -> bool {
         let keeps = !self.is_stranger.load(Ordering::Relaxed) && rate > 0 && self.pace.wait(now) == 0;
         if keeps {
@@ -93,7 +93,7 @@ impl Line {
         keeps
     }
 
-    /// The budgets that pay for its messages.
+    /// The budgets that this member's messages count against.
     pub(crate) fn payers(&self) -> Payers<'_> {
         let game = self.game.get();
         let is_stranger = self.is_stranger.load(Ordering::Relaxed);

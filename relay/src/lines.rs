@@ -1,4 +1,4 @@
-//! The open connections, and the spending of their games.
+//! The open connections, and the budgets of their games.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -19,7 +19,7 @@ use crate::room::Room;
 #[derive(Debug)]
 pub(crate) struct Lines {
     open: HashMap<ConnId, Arc<Line>>,
-    /// The spending of each game, while a peer is in it.
+    /// The budgets of each game, while a peer is in it.
     purses: HashMap<SessionId, Weak<GamePurse>>,
     /// The id of the last connection.
     opened: u64,
@@ -99,7 +99,7 @@ impl Lines {
         }
     }
 
-    /// The spending of a game. It is forgotten with the game's last connection.
+    /// The budgets of a game. They are forgotten with the game's last connection.
     fn purse(&mut self, session: SessionId) -> Arc<GamePurse> {
         if let Some(purse) = self.purses.get(&session).and_then(Weak::upgrade) {
             return purse;

@@ -1,4 +1,4 @@
-//! The log's way to the standard error output: a thread of its own, so that no task waits for the log's reader.
+//! Writes the log to the standard error output, in a thread of its own, so that no task waits for the log's reader.
 
 use std::io::{self, Write};
 use std::panic;
@@ -10,13 +10,13 @@ use samovar_relay::settings::{LogConfig, LogFormat};
 
 /// The most lines that wait; further ones are dropped.
 const WAITING: usize = 1_024;
-/// The longest time for the last lines when the program ends.
+/// The longest time that the program waits at its end until its last lines are written.
 const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
 
 /// The log; dropping it writes all lines first.
 pub(crate) struct Log {
     lines: Lines,
-    /// A channel without messages: its sender is dropped when the thread has ended.
+    /// Disconnects when the thread has ended. No message ever comes.
     ended: Receiver<()>,
 }
 

@@ -97,7 +97,7 @@ struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// The settings by flags, environment and file, which is read anew each time.
+    /// The settings from flags, environment and file. Each call reads the file anew.
     fn settings(&self) -> Result<Settings, SettingsError> {
         let file = self.config.as_deref().map(Settings::read).transpose()?;
         Ok(self.settings.clone().or(file.unwrap_or_default()))
@@ -147,7 +147,7 @@ fn play(args: BotsArgs, log: &Log) -> Result<(), String> {
 fn check(args: &ServeArgs) -> Result<(), SettingsError> {
     let settings = args.settings()?.or(Settings::defaults());
     settings.clone().resolve()?;
-    // A missing reader is no mistake in the settings.
+    // Ignores a write error: a missing reader is no mistake in the settings.
     let _ = std::io::stdout().write_all(settings.to_toml().as_bytes());
     Ok(())
 }
@@ -182,7 +182,7 @@ fn serve(args: Box<ServeArgs>, log: &Log) -> Result<(), String> {
         if let Some(address) = relay.udp_address() {
             say(format_args!("data channels at {address}"));
         }
-        // A reader of this line through a pipe wants it now. A missing reader is no reason to stop.
+        // A reader of these lines through a pipe needs them now. A missing reader is no reason to stop.
         std::io::stdout().flush().ok();
         relay.run(orders).await
     });
@@ -191,7 +191,7 @@ fn serve(args: Box<ServeArgs>, log: &Log) -> Result<(), String> {
     served.map_err(|error| error.to_string())
 }
 
-/// Tells the person who started the program; a missing reader is no reason to stop.
+/// Prints a line for the person who started the program; a missing reader is no reason to stop.
 fn say(what: core::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stdout(), "{what}");
 }

@@ -1,8 +1,9 @@
 //! The relay's counts, for `GET /metrics` (the text format of Prometheus, version 0.0.4).
 //!
-//! Events of each packet are counted in one of a few shards, so that tasks on different processors do not wait for each
-//! other's cache lines; a connection always counts in the same one. All counters are relaxed atomics: a scrape is one
-//! moment's picture, and no single counter runs backwards.
+//! Events of each packet are counted in one of a few shards, so that tasks on different processors do not wait for
+//! each other's cache lines; a connection always counts in the same one. All counters are relaxed atomics. A scrape
+//! reads them one after the other, so they may be of slightly different moments, but no single counter runs
+//! backwards.
 
 mod histogram;
 mod label;
@@ -43,7 +44,8 @@ impl Counter {
     }
 }
 
-/// The counters of every packet. The alignment keeps shards out of each other's cache lines.
+/// The counters of one shard, for the events of every packet. The alignment keeps shards out of each other's cache
+/// lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Shard {
@@ -74,7 +76,7 @@ pub(crate) struct Metrics {
     started: u64,
 }
 
-/// The levels that a scrape shows beside the counters.
+/// The current values that a scrape shows beside the counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Levels {
     pub(crate) usage: Usage,

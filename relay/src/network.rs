@@ -16,7 +16,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network that has one address only.
+    /// The network of this one address.
     pub(crate) const fn of(address: IpAddr) -> Self {
         Self { address, prefix: width(address) }
     }

@@ -26,7 +26,8 @@ const LOSSY_BYTES_MAX: usize = 512 * 1_024;
 const STEADY_BYTES_MAX: usize = 1_024 * 1_024;
 /// The most bytes of the relay's own messages that wait; beyond this the connection is too slow, and closed.
 const CONTROL_BYTES_MAX: usize = 128 * 1_024;
-/// While strangers' messages wait, one message in this many is a stranger's, so that a busy host hears a newcomer.
+/// While strangers' messages wait, one of them is sent after this many members' messages, so that a busy host hears a
+/// newcomer.
 const STRANGERS_TURN: u8 = 16;
 /// The cost of a waiting message beside its bytes, in bytes, so that many small ones count.
 const OVERHEAD: usize = 96;
@@ -121,9 +122,10 @@ impl Outbox {
         Self { queue: Mutex::default(), room, filled, overflown, closed }
     }
 
-    /// Queues a message by its class and kind. Without room, a member's packet drops the oldest one, and a stranger's
-    /// message drops those of strangers. A connection with too many other messages is given up. Returns the number of
-    /// messages dropped.
+    /// Queues a message by its class and kind. If there is no room, a member's packet drops the oldest waiting
+    /// packets, and a stranger's message drops messages of strangers. If too many messages wait that must not be
+    /// dropped, the queue drops all of them and closes the connection. Returns the number of dropped messages,
+    /// without those that such a closing drops.
     pub(crate) fn push(&self, class: Class, message: Waiting) -> usize {
         match (class, message.kind) {
             (Class::Stranger(sender), _) => {
@@ -206,7 +208,7 @@ impl Outbox {
         })
     }
 
-    /// Forgets all waiting messages, and that the connection was given up.
+    /// Empties the queue, and forgets that the connection was to be closed.
     pub(crate) fn reset(&self) {
         self.change(|queue| *queue = Queue::default());
     }
@@ -217,17 +219,17 @@ impl Outbox {
         Depth { messages: queue.len(), bytes: queue.bytes() }
     }
 
-    /// Ends when there may be an action.
+    /// Waits until there may be a next action.
     pub(crate) async fn filled(&self) {
         self.filled.notified().await;
     }
 
-    /// Ends when the connection is too slow.
+    /// Waits until too many messages wait, so that the connection must be closed.
     pub(crate) async fn overflown(&self) {
         self.overflown.notified().await;
     }
 
-    /// Ends when the socket shall be closed.
+    /// Waits until the socket is to be closed.
     pub(crate) async fn closed(&self) {
         self.closed.notified().await;
     }
@@ -467,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_leaves_others_as_much_room_as_it_has() {
+    fn full_queues_leave_room_for_another_queue() {
         let room = Arc::new(Room::new(100_000));
         let hoards: Vec<_> = (0..4).map(|_| Outbox::new(Arc::clone(&room))).collect();
         for _ in 0..100 {

@@ -17,9 +17,10 @@ use crate::frames::FrameAncestors;
 const PAGE_MAX: u64 = 64 * 1_024 * 1_024;
 /// The greatest depth of directories.
 const DEPTH_MAX: usize = 8;
-/// The file name's ending for its Brotli form.
+/// The suffix of a file's name that marks its Brotli form.
 const BROTLI: &str = ".br";
-/// The number of hexadecimal digits of the hash in a file name of trunk's. Such a name changes with the content.
+/// The fewest hexadecimal digits of the hash that trunk puts into a file's name. Such a name changes with the
+/// content.
 const HASH_LENGTH: usize = 16;
 
 /// A built page.

@@ -52,7 +52,8 @@ async fn panicked(relay: &process::RelayProcess) -> String {
     text.lines().find_map(|line| line.strip_prefix(name)).expect("it is counted").to_owned()
 }
 
-/// Waits for this number: a connection is closed before it is counted.
+/// Waits until the relay has counted this many panicked connections. The relay counts a connection only after it has
+/// closed it.
 async fn assert_panicked(relay: &process::RelayProcess, count: &str) {
     let counted = async { while panicked(relay).await != count {} };
     timeout(Duration::from_secs(5), counted).await.expect("it is counted");

@@ -18,7 +18,8 @@ pub(crate) enum Fate {
     Waiting,
     /// The member has a seat and plays.
     Playing,
-    /// The member was not let in again, or had no ticket when the others went on without it. It may be started again.
+    /// The member was not let in again, or had no ticket when the others went on without it. Another peer may be
+    /// started for it.
     Away,
     /// The member is out for good, for this reason.
     Over(String),

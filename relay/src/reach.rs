@@ -1,4 +1,4 @@
-//! The way by which other threads reach the endpoint's thread.
+//! The queue by which other threads give tasks to the endpoint's thread.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ use crate::line::Line;
 /// A task for the endpoint.
 #[derive(Debug)]
 pub(crate) enum Task {
-    /// Answer an offer of this attempt.
+    /// Answer a member's offer, which has this number of an attempt.
     Offer(Arc<Line>, u32, String),
     /// Send the messages that wait for a member.
     Send(Arc<Line>),
@@ -20,8 +20,8 @@ pub(crate) enum Task {
     Stop,
 }
 
-/// The way to the endpoint's thread. Its queue is bounded by the signals that members may send, and by one task to
-/// send and one to forget for each member.
+/// The queue of tasks for the endpoint's thread. Its length is bounded by the signals that members may send, and by
+/// one task to send and one to forget for each member.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
     tasks: Mutex<Vec<Task>>,
@@ -56,7 +56,7 @@ impl Reach {
         std::mem::take(&mut *self.lock())
     }
 
-    /// Ends when there is a task.
+    /// Waits until there is a task.
     pub(crate) async fn changed(&self) {
         self.changed.notified().await;
     }

@@ -200,7 +200,8 @@ fn is_table_wanted(states: &[(State, Duration)]) -> bool {
     states.len() < TABLES_MAX && !states.iter().any(has_room)
 }
 
-/// A table that is no longer needed: out of reach, or empty while one before it has room.
+/// The first table that is no longer needed: it has been out of reach for a while, or empty while an earlier table
+/// has room. The table at index 0 is always needed.
 fn surplus(states: &[(State, Duration)]) -> Option<usize> {
     let is_old = |index: usize| states[index].1 >= KEPT_FOR;
     let has_room = |index: usize| matches!(states[index].0, State::Empty | State::Open);
@@ -228,7 +229,7 @@ mod tests {
     const SOON: Duration = Duration::from_secs(1);
 
     #[test]
-    fn there_is_always_a_table_with_room_up_to_the_bound() {
+    fn another_table_is_set_while_none_has_room() {
         assert!(is_table_wanted(&[]));
         for (state, wanted) in [
             (State::Setting, false),
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_relay_is_reached_from_inside_wherever_it_listens() {
+    fn the_referee_reaches_the_relay_at_any_listen_address() {
         for (listens, url) in [
             ("0.0.0.0:8080", "ws://127.0.0.1:8080/ws"),
             ("[::]:8080", "ws://[::1]:8080/ws"),

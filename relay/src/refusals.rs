@@ -21,7 +21,7 @@ pub(crate) struct Refusals {
     untold: [Seldom; Turned::COUNT],
 }
 
-/// A page's origin in its browser's words: untrusted, and shown without characters that no origin has.
+/// A page's origin as its browser states it. It is untrusted, so it is shown without characters that no origin has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShownOrigin<'a>(pub(crate) &'a [u8]);
 

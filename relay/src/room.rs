@@ -1,7 +1,8 @@
-//! Room for the waiting messages of all queues together, so that memory is bounded however many members do not read.
+//! Room for the waiting messages of all queues together, so that memory is bounded even if many members do not read.
 //!
-//! A queue may be as long as there is room left (the dynamic threshold of Choudhury and Hahne, 1998). So the more
-//! queues are full, the shorter each must be, and another queue always finds as much room as each of them has.
+//! Each queue may hold as many bytes as the room has left (the dynamic threshold of Choudhury and Hahne, 1998). So
+//! the more queues are full, the shorter each must be, and another queue always finds as much room as each full one
+//! holds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

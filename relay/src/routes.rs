@@ -43,8 +43,8 @@ pub(crate) struct House {
     pub(crate) logs_addresses: bool,
 }
 
-/// The public routes, whose answers are charged to the caller's address. The metrics are among them, for this machine
-/// alone, unless they have an address of their own.
+/// The public routes. Their answers count against the budget of the caller's address. The metrics are among these
+/// routes, for callers on this machine alone, unless the metrics have an address of their own.
 pub(crate) fn public(house: House, page: Option<Page>, has_metrics: bool) -> Router {
     let page = Arc::new(page);
     let serve_page = get(async move |uri: Uri, headers| match page.as_ref() {
@@ -90,7 +90,7 @@ fn health() -> MethodRouter<House> {
     get(async || "ok\n")
 }
 
-/// Whether games can be founded: load balancers over relays ask this.
+/// Tells whether games can be founded. Load balancers in front of several relays ask this.
 async fn readiness(State(house): State<House>) -> Response {
     match house.hub.unready() {
         None => "ready\n".into_response(),
@@ -120,7 +120,8 @@ async fn local_metrics(
     (StatusCode::FORBIDDEN, text).into_response()
 }
 
-/// Charges an answer to the budget of its receiver's address, like the traffic of its peers.
+/// Counts an answer against the budget of its receiver's address, as packets of peers at that address are counted.
+/// Refuses if the budget does not cover the answer soon.
 async fn pay(
     State(house): State<House>,
     ConnectInfo(caller): ConnectInfo<Caller>,
@@ -148,7 +149,7 @@ async fn web_socket(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let refusals = &house.keeper.refusals;
-    // Browsers always name the page. Other clients could name any page.
+    // Browsers always name the page. Other clients could name any page, so this check restricts only pages.
     let origin = headers.get(header::ORIGIN).map_or(&b""[..], HeaderValue::as_bytes);
     let is_own = shown.own.is_some_and(|own| *own == *house.token);
     let shown = ShownOrigin(origin);
@@ -164,8 +165,8 @@ async fn web_socket(
         }
     };
     let Ok(upgrade) = upgrade else {
-        // A request without this line may be a visitor's, and asks for no WebSocket. A request with it asks for one,
-        // and a proxy has left out the other lines.
+        // A request with this line asks for a WebSocket, and a proxy has left out the other lines. A request without
+        // the line may come from a person who visits this address, and is no fault to report.
         if headers.contains_key(header::SEC_WEBSOCKET_KEY) {
             refusals.note(Turned::NoUpgrade);
         }
@@ -189,7 +190,7 @@ async fn games(State(house): State<House>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-/// Counts a page that met an error that it could not go on from. The request has no further content.
+/// Counts a page that ended by an error. The request has no content.
 async fn page_crashed(
     State(house): State<House>,
     ConnectInfo(caller): ConnectInfo<Caller>,

@@ -1,5 +1,4 @@
-//! An event that may be very frequent and is logged rarely: the first time at once, and then once a minute with its
-//! count.
+//! Logs an event that may be very frequent: the first time at once, and then at most once a minute with its count.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

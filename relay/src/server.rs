@@ -28,7 +28,8 @@ use crate::refusals::Refusals;
 use crate::routes::{self, House};
 use crate::store::Store;
 
-/// The bytes to a connection that the system holds. Linux takes twice this number, its own bookkeeping included.
+/// The bytes that the system may hold for each connection until they are sent. Linux takes twice this number, its own
+/// bookkeeping included.
 const SEND_BUFFER: u32 = 128 * 1_024;
 
 /// The number of connections that the system holds until they are accepted.
@@ -78,7 +79,7 @@ pub enum Order {
     Drain,
     /// Stop now.
     Stop,
-    /// Keep to other limits.
+    /// Keep to these limits from now on.
     Limit(Box<Limits>),
 }
 
@@ -103,7 +104,8 @@ struct Disk {
     thread: std::thread::JoinHandle<()>,
 }
 
-/// The referee at work.
+/// The running referee: its task, and the sender whose drop asks it to leave. Both are `None` if the relay has no
+/// referee.
 struct Sitting {
     stop: Option<oneshot::Sender<()>>,
     task: Option<JoinHandle<()>>,
@@ -206,7 +208,7 @@ impl Relay {
             () = channels_ended => Err(broken("keep its UDP port")),
         };
         tracing::info!("stopping");
-        // The referee leaves first, while there is still a relay to witness that others take over its games.
+        // The referee leaves first, while the relay can still witness that other hosts take over the referee's games.
         sitting.end().await;
         hub.stop();
         drop(stop_serving);
@@ -225,7 +227,7 @@ impl Relay {
         if let Some(private) = private {
             private.abort();
         }
-        // The next relay on the same data must find the database free.
+        // Lets the disk's thread end, so that the next relay on the same data finds the database free.
         hub.release_disk();
         result.and(end_of(disk.thread, WRITE_WITHIN).await)
     }

@@ -154,11 +154,12 @@ pub enum SettingsError {
     NoData,
     /// Client-server without a referee.
     ByHostWithoutReferee,
-    /// No setting gives the public address of `udp`, or several do.
+    /// The public address of `udp` is missing or unspecified, is given more than once for a family, or is given
+    /// without `udp`.
     PublicAddress,
-    /// `none` or `any` for frames is combined with other entries.
+    /// The list of pages for frames is empty, or has `none` or `any` beside other entries.
     Frames,
-    /// A rate of bytes, by its key, at which the largest message would take seconds.
+    /// A rate of bytes, by its key, at which the largest message would take too long.
     ByteRate(&'static str, u64),
     /// The filter of the log cannot be read.
     Filter(String, tracing_subscriber::filter::ParseError),
@@ -310,7 +311,7 @@ impl Settings {
     /// The resulting configuration, with the defaults.
     ///
     /// # Errors
-    /// The settings contradict each other, or the data have no place.
+    /// The settings contradict each other, one of them is invalid, or none gives the data directory.
     pub fn resolve(self) -> Result<(ServeConfig, LogConfig), SettingsError> {
         let all = self.or(Self::defaults());
         let by_host = set(all.by_host) || all.star == Some(true);
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictory_settings_are_refused_with_a_way_out() {
+    fn errors_about_settings_name_the_setting_to_change() {
         for (text, word) in [
             ("", "--data"),
             ("data = \"d\"\nby-host = true", "--referee"),

@@ -11,7 +11,7 @@ use samovar_relay::settings::{LogConfig, SettingsError};
 use samovar_relay::{Order, RelayError, ServeConfig};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// The most orders that wait. Further signals wait, too.
+/// The most orders that wait in the channel. Further ones wait until it has room.
 const WAITING: usize = 4;
 
 /// The exit status after a second signal: the one that a shell gives to a program that Ctrl-C has ended.

@@ -81,7 +81,8 @@ async fn run(socket: WebSocket, hub: &Arc<Hub>, line: &Arc<Line>) {
     let (sink, stream) = socket.split();
     let mut reader = Reader::start(stream, hub, line);
     let mut writer = pin!(write(sink, hub, line));
-    // A client that takes nothing any more could otherwise hold its waiting messages for ever.
+    // Ends the connection even if its last messages cannot be written. Otherwise a client that takes nothing any more
+    // could hold its waiting messages for ever.
     let mut is_over = pin!(async {
         line.outbox.closed().await;
         sleep(FAREWELL_MAX).await;
@@ -115,8 +116,8 @@ async fn run(socket: WebSocket, hub: &Arc<Hub>, line: &Arc<Line>) {
     }
 }
 
-/// The reader of a socket, until this is dropped. It is a task of its own: a task that also writes would look for
-/// messages to read whenever there is one to write.
+/// The task that reads a socket; dropping this value ends it. A task that both reads and writes would look for
+/// messages to read each time there is one to write.
 struct Reader(JoinHandle<()>);
 
 impl Reader {
@@ -142,8 +143,8 @@ impl Drop for Reader {
 }
 
 async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
-    // One timer serves all messages: when it fires, it looks whether a message has come meanwhile. Setting it anew
-    // for each message would cost as much as forwarding the message.
+    // One timer serves all messages: when it fires, the reader checks whether a message has come meanwhile. Setting
+    // the timer anew for each message would cost as much as forwarding the message.
     let mut heard = Instant::now();
     let mut silence = pin!(sleep(SILENCE_MAX));
     loop {
@@ -163,14 +164,14 @@ async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
         heard = Instant::now();
         match message {
             Some(Ok(Message::Binary(bytes))) => take(hub, line, bytes).await,
-            // The socket itself answers these. They are charged like other messages.
+            // The WebSocket library answers these by itself. They count against the limits like other messages.
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => drop(pay(hub, line, None, 0).await),
             Some(Ok(Message::Close(_))) | None => return,
             Some(Ok(Message::Text(_))) => hub.message(line, Bytes::new(), hub.nanos()),
             Some(Err(error)) => {
                 tracing::debug!(conn = line.conn.0, %error, "socket failed");
-                // The message was too large, or no WebSocket frame at all. If the network failed instead, the relay's
-                // answer reaches no peer.
+                // Handles this like an invalid message: it was too large, or no WebSocket frame at all. If the
+                // network failed instead, the relay's answer reaches no peer.
                 hub.message(line, Bytes::new(), hub.nanos());
                 return;
             }
@@ -178,7 +179,7 @@ async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
     }
 }
 
-/// Counts a message, and hands it over once it is paid for.
+/// Counts a message, and hands it over once it is within the limits. A packet beyond the limits is dropped.
 async fn take(hub: &Hub, line: &Line, bytes: Bytes) {
     let kind = RelayFrame::decode(&bytes).ok().map(|frame| Kind::of(&frame));
     #[cfg(test)]
@@ -191,11 +192,13 @@ async fn take(hub: &Hub, line: &Line, bytes: Bytes) {
     }
 }
 
-/// Pays for a message. Returns the time from which the message waits in the relay; `None` if it is dropped.
+/// Counts a message against the limits. A message that exceeds them waits, except that a packet is dropped. Returns
+/// the time from which the message waits in the relay; `None` if it is dropped.
 ///
-/// A peer that sends more than allowed is not read for a while. So its packets wait where they cost the relay nothing.
-/// Some of those that are read are dropped, because packets that waited are worth little. A member within its own limit
-/// is read on while others have spent its shared budgets: its answer to a probe must not wait behind its packets.
+/// The relay pauses in reading from a peer that sends more than allowed, so that its further packets wait where they
+/// cost the relay nothing. Packets that exceed the limits are dropped, because packets that waited are worth little.
+/// There is no pause for a member within its own limit while others have emptied its shared budgets: its answer to a
+/// probe must not wait behind its packets.
 async fn pay(hub: &Hub, line: &Line, kind: Option<Kind>, bytes: usize) -> Option<u64> {
     loop {
         let now = hub.nanos();
@@ -214,10 +217,10 @@ async fn pay(hub: &Hub, line: &Line, kind: Option<Kind>, bytes: usize) -> Option
 }
 
 async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) -> Result<(), axum::Error> {
-    // The timer runs on while messages go: a late ping during other messages is harmless, since the socket is not
-    // silent.
+    // Other messages do not reset the timer, and may make a ping late. A late ping is harmless then, since the socket
+    // is not silent.
     let mut ping = pin!(sleep(PING_EVERY));
-    // The times when the relay got those messages that the system has not got yet.
+    // For each message that the system has not got yet, the time when the relay got it.
     let mut unsent = Vec::new();
     loop {
         match line.outbox.pop() {

@@ -15,7 +15,8 @@ use crate::error::RelayError;
 /// Maps a session to its code, parameters, term, host and serial.
 const TERMS: TableDefinition<'static, u64, (&str, u64, u64, u32, u64)> = TableDefinition::new("terms");
 
-/// Maps a session to the term that goes on, and to that term's host, while the term in [`TERMS`] is in reserve.
+/// Maps a session to the term that has begun and to its host, while the term in [`TERMS`] is a reserve that has not
+/// begun.
 const BEGUN: TableDefinition<'static, u64, (u64, u32)> = TableDefinition::new("begun");
 
 /// Maps a session to its members, four bytes each, little-endian. A store from before this table has none.
@@ -102,7 +103,7 @@ impl Store {
         Ok(records)
     }
 
-    /// Fulfils a directory's requests in one transaction, and returns the terms that are on disk by it.
+    /// Fulfils a directory's requests in one transaction, and returns the terms that it has put on disk.
     ///
     /// # Errors
     /// The disk fails. Then none of the requests is fulfilled.

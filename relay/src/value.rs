@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Whole<const MIN: u64, const MAX: u64>(u64);
 
 impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
-    /// Makes a number for a constant. One outside the bounds does not compile there.
+    /// Makes a number. In a constant, a number outside the bounds does not compile; anywhere else it panics.
     pub(crate) const fn new(number: u64) -> Self {
         assert!(MIN <= number && number <= MAX);
         Self(number)

@@ -1,4 +1,4 @@
-//! Two browsers and a native robot in one game see the same.
+//! Two browsers and a native robot in one game see the same members, scores and objects.
 
 use std::time::Duration;
 
@@ -22,17 +22,17 @@ const STANDING: f64 = 0.01;
 const HIT_WITHIN: Duration = Duration::from_secs(120);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn members_with_direct_links_see_the_same() {
+async fn members_with_direct_links_see_the_same_game() {
     members_see_the_same(Relay::start(), "auto", "direct").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn members_that_want_direct_links_only_see_the_same() {
+async fn members_that_want_direct_links_only_see_the_same_game() {
     members_see_the_same(Relay::start(), "direct", "direct").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn members_over_the_relay_see_the_same() {
+async fn members_over_the_relay_see_the_same_game() {
     members_see_the_same(Relay::start(), "relayed", "relayed").await;
 }
 
@@ -84,7 +84,7 @@ async fn client_server_table_outlives_its_host() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn members_over_the_relays_udp_port_see_the_same() {
+async fn members_over_the_relays_udp_port_see_the_same_game() {
     let udp = ["--udp", "127.0.0.1:0", "--public-address", "127.0.0.1"];
     members_see_the_same(Relay::start_with(&Place::here(), &udp), "relayed", "relayedUdp").await;
 }

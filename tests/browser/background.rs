@@ -19,7 +19,7 @@ const BOTH_HIDDEN_FOR: Duration = Duration::from_secs(12);
 /// test proves nothing.
 const THROTTLED: f64 = 1.5;
 
-/// Counts the runs of a page's timer that asks for 5 ms.
+/// Counts the runs of a page's timer that asks to run every 5 ms.
 const COUNT: &str =
     "window.__ticks = 0; (function tick() { window.__ticks += 1; setTimeout(tick, 5); })(), null";
 
@@ -96,7 +96,7 @@ async fn two_hidden_pages_alone_in_a_game_stay_linked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hidden_pages_stay_linked_over_the_websocket() {
     let relay = Relay::start();
-    // These pages have no data channels. Browsers throttle pages with data channels the least.
+    // Browsers throttle pages with data channels the least, so these pages have none.
     let ann = visit(&relay, "new=TEA&name=Ann&path=relayed").await;
     let bob = visit(&relay, "game=TEA&name=Bob&path=relayed").await;
     stay_linked((ann, bob), "relayed").await;

@@ -127,7 +127,7 @@ async fn held_input_is_released_when_the_focus_goes_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn gamepad_that_was_used_last_drives() {
+async fn gamepad_used_last_drives_the_teapot() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann").with_script(PADS).open().await;
     ann.joined().await;

@@ -1,4 +1,4 @@
-//! An error in the page, or while its files load, costs a player a moment and not the seat.
+//! A page recovers from its own errors and from files that fail to load, and its player keeps the seat.
 
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ async fn lone_host(relay: &Relay) -> (Player, Status) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lone_host_has_its_table_again_after_a_panic() {
+async fn lone_host_gets_its_table_back_after_a_panic() {
     let relay = Relay::start();
     let (ann, before) = lone_host(&relay).await;
     ann.tab().evaluate("window.__panic = true").await;
@@ -124,7 +124,7 @@ async fn lone_host_has_its_table_again_after_a_panic() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lone_host_has_its_table_again_after_an_error_in_its_peer() {
+async fn lone_host_gets_its_table_back_after_an_error_in_its_peer() {
     let relay = Relay::start();
     let (ann, before) = lone_host(&relay).await;
     let left = "samovar_ended_total{reason=\"left\"} ";
@@ -150,7 +150,7 @@ async fn page_recovers_from_an_uncaught_error() {
     let bob = Visit::new(&relay, "game=TEA&name=Bob").with_script(BREAK).open().await;
     bob.joined().await;
     let before = bob.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
-    // Errors that other scripts throw into the page are not the page's own.
+    // The page ignores errors that other scripts throw into it.
     bob.tab().evaluate("setTimeout(() => { throw new Error('an extension') }), null").await;
     bob.tab().evaluate("Promise.reject(new Error('an extension')), null").await;
     bob.lives().await;

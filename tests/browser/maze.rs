@@ -165,7 +165,7 @@ async fn maze_goes_on_after_all_pages_reload_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn code_of_a_duel_leads_to_it_even_if_the_link_says_maze() {
+async fn code_of_a_duel_joins_it_even_if_the_link_says_maze() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&mode=maze&name=Bob").await;

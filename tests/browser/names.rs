@@ -42,7 +42,7 @@ async fn a_name_with_markup_is_shown_as_text() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_of_any_length_are_shortened_to_fit() {
+async fn every_name_has_1_to_20_characters() {
     let relay = Relay::start();
     let long = format!("new=TEA&name={}", "long%20name%20".repeat(1_000));
     let ann = Player::join(&relay, &long).await;

@@ -23,7 +23,7 @@ async fn is_by(ann: &Player, path: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn address_stays_hidden_until_the_lobby_shows_it() {
+async fn address_stays_hidden_until_its_player_shows_it() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Visit::new(&relay, "game=TEA&name=Bob&path=direct").unaware().with_script(COUNT).open().await;

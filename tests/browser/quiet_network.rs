@@ -1,4 +1,4 @@
-//! The page talks to its relay and to the other players, and to no other host.
+//! The page talks to its relay and to the other players, and to no other server.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The page tells visitors that cannot play the reason.
+//! The page tells a visitor why it cannot play.
 
 use samovar_tests::bots::Bots;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};

@@ -108,10 +108,10 @@ async fn ticket_opens_its_seat_only_once() {
     }
 }
 
-/// A browser that keeps a page to show it again sends the page these two events. The test sends them itself, because
-/// a browser keeps no page with an open WebSocket or connection.
+/// A browser that keeps a page to show it again sends the page `pagehide` and `pageshow` events. The test sends them
+/// itself, because a browser keeps no page with an open WebSocket or connection.
 #[tokio::test(flavor = "multi_thread")]
-async fn page_that_the_browser_kept_sits_again_when_shown() {
+async fn page_kept_by_the_browser_takes_its_seat_when_shown() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;

@@ -67,7 +67,7 @@ async fn page_whose_network_is_cut_says_so() {
         player.wait("there is a backup", SETTLE_WITHIN, ready).await;
     }
     cut_off(&network, BOB, (&bob, "Bob"), &ann).await;
-    // The same holds for the host.
+    // The host's page also reports that its network is cut.
     cut_off(&network, ANN, (&ann, "Ann"), &bob).await;
     ann.finish().await;
     bob.finish().await;

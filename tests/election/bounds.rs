@@ -25,8 +25,8 @@ pub(crate) struct Bounds {
     pub(crate) restarts: u8,
     pub(crate) relay_crashes: u8,
     pub(crate) relay_starts: u8,
-    /// The slots that one partition parts from the others: a bit for each peer. Bit 7 is the relay. Bit 6 means that
-    /// the relay reaches all peers.
+    /// The slots that one partition separates from the others: a bit for each peer. Bit 7 is the relay. Bit 6 means
+    /// that the relay reaches all peers.
     pub(crate) cut: u8,
     /// Links that break and begin anew. The messages in them are lost.
     pub(crate) losses: u8,
@@ -36,7 +36,7 @@ pub(crate) struct Bounds {
     pub(crate) resignations: u8,
     /// Members that the host removes from the view because they are silent.
     pub(crate) removals: u8,
-    /// The number of times that time passes, and by how much each time, in milliseconds.
+    /// The number of ticks, and by how much the time moves with each, in milliseconds.
     pub(crate) ticks: u8,
     pub(crate) span: u16,
 }
@@ -145,11 +145,13 @@ impl Bounds {
     }
 }
 
-/// Partitions that part one, two or three peers from the others, with the relay on either side or reached by both.
+/// Partitions that separate one, two or three peers from the others, with the relay on either side or reached by
+/// both.
 pub(crate) const CUTS: [u8; 8] =
     [0, 0b0001, 0b0011, 0b1000_0001, 0b1000_0011, 0b0111, 0b0100_0001, 0b0100_0011];
 
-/// Within this time, in milliseconds, a probe ends, and a claim is repeated and still counts.
+/// A tick of this many milliseconds lasts longer than the pause between two claims, but not as long as a claim
+/// counts. It ends a probe only if most members seem to have died with the host.
 pub(crate) const PROBE: u16 = 300;
 /// Within this time, in milliseconds, a vote counts as failed, a lease ends, and a relay that does not answer counts
 /// as away.

@@ -243,11 +243,11 @@ impl History {
 }
 
 #[test]
-fn directplay_algorithm_ends_with_two_hosts() {
+fn directplay_algorithm_can_end_with_two_hosts() {
     let found = check("DirectPlay 4's algorithm", Bounds::SEED);
     let (property, path) = found.broken.expect("the lowest id that everybody sees is not the same for all");
     assert_eq!(property, "no two hosts at rest: no split brain");
-    // The same faults with warrants and votes are among the bounds within which no promise breaks.
+    // The faults of `Bounds::SEED`, with warrants and votes, are among the bounds within which no promise breaks.
     assert!(Bounds::NARROW.iter().any(|(_, bounds)| *bounds == Bounds::SEED_FAULTS));
     say(&format!("as it must, DirectPlay 4's algorithm breaks it ({property}):\n{}", tell(path)));
 }

@@ -1,4 +1,4 @@
-//! One peer: its judgement of the host, what it does about it, and as much of the session object as elections need.
+//! One peer: how it judges and replaces its host, and as much of the session object as elections need.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl Member {
         }
     }
 
-    /// The highest term that it has heard of.
+    /// The highest term that this peer has heard of.
     pub(crate) fn known_term(&self) -> Term {
         self.joins_under.map_or_else(|| self.term(), |warrant| warrant.term)
     }
@@ -49,7 +49,7 @@ impl Member {
         }
     }
 
-    /// Whether it still acts as the host after its lease has had time to end.
+    /// Whether this peer still acts as the host after its lease has had time to end.
     pub(crate) fn will_act_as_host(&self, now: Time) -> bool {
         let mut later = self.clone();
         let (view, missed) = (Arc::clone(&later.view), later.missed.clone());
@@ -111,8 +111,8 @@ impl World {
         }
     }
 
-    /// Lets a peer live under the term that it knows now. The term's host takes over. A peer whose view does not have
-    /// the host ends.
+    /// Begins the term that a peer knows now. If the peer hosts the term, it takes over. If the peer's view does not
+    /// have the term's host, the peer ends.
     fn begin_term(&mut self, slot: usize, former: PeerId) {
         let Some(member) = self.member(slot) else { return };
         let (term, host, peer) = (member.term(), member.host(), member.peer);
@@ -125,8 +125,8 @@ impl World {
         }
     }
 
-    /// Makes a peer the host, with the session object. The former host is dropped unless it handed over, because it
-    /// is out of date.
+    /// Makes a peer the host, with the session object. Unless the former host handed over, it is out of date, and the
+    /// new host drops it.
     fn become_host(&mut self, slot: usize, former: PeerId) {
         let Some(member) = self.member_mut(slot) else { return };
         let (peer, term, missed) = (member.peer, member.term(), member.missed.clone());
@@ -229,8 +229,8 @@ impl World {
         }
     }
 
-    /// Lets a host admit a newcomer. A host by vote admits no peer: there is no relay then, without which no newcomer
-    /// comes.
+    /// Lets a host admit a newcomer. A host by vote admits no peer, because newcomers come by the relay, which is
+    /// away then.
     pub(crate) fn admit(&mut self, slot: usize, newcomer: PeerId) {
         let Some(member) = self.member_mut(slot) else { return };
         if !member.acts_as_host() || !member.term().is_witnessed() || member.view.has(newcomer) {

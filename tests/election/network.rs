@@ -111,7 +111,7 @@ impl World {
 
     pub(crate) fn deliver(&mut self, from: usize, to: usize) {
         let Some(letter) = self.lanes[from][to].pop_front() else { return };
-        // Letters of a peer that is gone still arrive. Its slot gets a new peer only when they have.
+        // Letters of a peer that is gone still arrive. Its slot gets a new peer only when all have arrived.
         let Some(sender) = self.senders[from] else { return };
         match letter {
             Letter::Control(news) => self.on_news(to, sender, news),

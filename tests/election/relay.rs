@@ -133,8 +133,8 @@ impl World {
                     let message = decode(&bytes);
                     match message {
                         Some(FromRelay::Entered(_)) => timed = Some(conn),
-                        // Time passes in strides here, so the time that an entrant takes to answer has no meaning.
-                        // Each open probe would multiply the histories.
+                        // Time passes in a few long ticks here, so the time that an entrant takes to answer has no
+                        // meaning. Each open probe would multiply the histories.
                         Some(FromRelay::Probe(_)) if timed.take_if(|asked| *asked == conn).is_some() => {
                             continue;
                         }
@@ -158,8 +158,8 @@ impl World {
         match &message {
             FromRelay::Issued(warrant) | FromRelay::Successor(warrant) => self.note_given(warrant),
             FromRelay::Entered(entered) => self.note_given(&entered.warrant),
-            // A pulse has no effect here. A hint that a peer is gone only causes a suspicion, and those are steps of
-            // their own.
+            // A pulse has no effect here. A hint that a peer is gone only causes a suspicion, and suspicions are
+            // steps of their own.
             FromRelay::Pulse | FromRelay::Gone(_) => return,
             _ => {}
         }

@@ -54,7 +54,8 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Whether it is a fault, whose number is bounded. Other events follow by themselves.
+    /// Whether this step comes from outside: a fault, the end of a fault, or a tick. Other steps follow by
+    /// themselves.
     pub(crate) const fn is_fault(self) -> bool {
         !matches!(
             self,

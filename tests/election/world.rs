@@ -19,7 +19,7 @@ pub(crate) enum Letter {
     Control(PeerControl),
     /// The view of a term's host.
     View(Term, Arc<View>),
-    /// The receiver's view with this number, under this term, has arrived.
+    /// The sender has the receiver's view with this number, under this term.
     Held(Term, u64),
     /// A newcomer asks for admission.
     Hello,
@@ -43,9 +43,9 @@ pub(crate) struct Member {
     pub(crate) peer: PeerId,
     pub(crate) mind: Mind,
     pub(crate) view: Arc<View>,
-    /// The peers that it takes for dead.
+    /// The peers that this one takes for dead.
     pub(crate) missed: SortedSet<PeerId>,
-    /// The peers that it has no link to any more, because one of the two dropped the other.
+    /// The peers that this one has no link to any more, because one of the two dropped the other.
     pub(crate) closed: SortedSet<PeerId>,
     /// The number of the view that each member has, as far as a host knows.
     pub(crate) holding: SortedMap<PeerId, u64>,

@@ -1,4 +1,4 @@
-//! Checks that the page's figures about a slow line are true.
+//! Checks the ping and the age of data that a page shows over a slow line.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use samovar_tests::sampler::median;
 use samovar_tests::status::Status;
 use samovar_tests::watch::{self, Look, Watch};
 
-/// The delay, one way.
+/// The delay of each direction of the line.
 const DELAY: Duration = Duration::from_millis(30);
 
-/// The percentage of packets that are lost, each way.
+/// The percentage of packets that are lost in each direction.
 const LOSS: u8 = 5;
 
 /// The greatest error of the medians that the page shows, in milliseconds: a few frames of a busy machine.
@@ -81,7 +81,7 @@ async fn ping_and_age_of_data_are_true_over_a_slow_line() {
             "{name} sees a ping of {ping:.2} ms, its browser {control:.2}, and data {least:.1} to {most:.1} ms old, \
              mostly {usual:.1}"
         );
-        // The browser's last ping may have been delayed. The page's ping is the median of many.
+        // The control is the mean of the browser's own pings. The page's ping is the median of many.
         let longest = control.max(2.0 * delay) + TRUE_WITHIN;
         assert!(ping < longest, "a ping of {ping} ms, and {control} by the browser");
         assert!(ping > 2.0 * delay - 1.0, "no ping is shorter than the line");

@@ -12,8 +12,8 @@ use samovar_tests::wait;
 /// The number of hosts that are killed.
 const ROUNDS: usize = 5;
 
-/// The most that the median may exceed the standstill of the pages without a death, in milliseconds. In virtual time
-/// the excess is an eighth of that.
+/// The longest time, in milliseconds, by which the median may exceed the standstill of the pages without a death. In
+/// virtual time the excess is an eighth of that.
 const RESUMED_WITHIN: f64 = 1_000.0;
 
 #[tokio::test(flavor = "multi_thread")]

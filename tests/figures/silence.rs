@@ -19,16 +19,17 @@ const BEFORE: Duration = Duration::from_secs(6);
 /// The longest additional silence of a player when the direct path is cut or healed, in milliseconds.
 const FALLEN_WITHIN: f64 = 700.0;
 
-/// The same when the player's router takes other ports.
+/// The longest additional silence of a player, in milliseconds, when its router takes other ports.
 const REBOUND_WITHIN: f64 = 4_000.0;
 
-/// The same when the player's page is hidden. Links send a keep-alive every 100 ms.
+/// The longest additional silence of a player, in milliseconds, when its page is hidden. Links send a keep-alive
+/// every 100 ms.
 const HIDDEN_WITHIN: f64 = 900.0;
 
 /// The time for which the page is hidden: browsers throttle more after a minute.
 const HIDDEN_FOR: Duration = Duration::from_secs(75);
 
-/// The longest silences since then, as each of the two players observed them.
+/// The longest silences since the time `since`, as each of the two players observed them.
 async fn silences(pair: (&Player, &Player), since: f64) -> Vec<f64> {
     both(pair).await.iter().map(|watch| watch.silence(since)).collect()
 }
@@ -98,7 +99,7 @@ async fn pages_hidden_for_75_s_are_still_heard() {
     bob.hide().await;
     let hidden = sampler::now();
     let mut silence = 0.0_f64;
-    // A hidden page also throttles the observations that it makes by itself, so the test asks it.
+    // A hidden page also throttles the observations that it makes by itself, so the test asks the page each time.
     samovar_tests::wait::throughout("both are members", HIDDEN_FOR, async || {
         for player in [&ann, &bob] {
             let status = player.status().await;

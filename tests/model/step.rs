@@ -16,13 +16,13 @@ pub(crate) enum Step {
         to: usize,
     },
     Destroy(usize),
-    /// A peer goes silently.
+    /// A peer ends without telling the others.
     Depart(usize),
     /// The host notices that a peer is gone, and takes over its objects.
     Expel(usize),
     /// The witness names the second host.
     Issue,
-    /// A peer hears from the witness of the second host.
+    /// A peer hears of the second host from the witness.
     Hear(usize),
     /// The first letter of a lane arrives.
     Deliver {
@@ -33,7 +33,7 @@ pub(crate) enum Step {
     Arrive(usize),
     /// A datagram never arrives, and its sender learns that it is lost.
     Lose(usize),
-    /// A datagram is taken for lost, and is still on its way.
+    /// The sender takes a datagram for lost that is still on its way.
     Mistake(usize),
     /// A datagram arrives, and a copy of it is still on its way.
     Copy(usize),
@@ -174,7 +174,7 @@ impl World {
         self.air.retain(|datagram| datagram.to != gone);
     }
 
-    /// Ends a peer's link to one that is gone. What is still on its way over the link is dropped.
+    /// Ends a peer's link to one that is gone. Messages that are still on their way over the link are dropped.
     fn unlink(&mut self, peer: usize, gone: usize) {
         let member = self.member(peer);
         member.linked.retain(|&linked| linked != gone);

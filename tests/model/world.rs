@@ -13,7 +13,7 @@ pub(crate) struct Bounds {
     pub(crate) sets: u8,
     pub(crate) grants: u8,
     pub(crate) destroys: u8,
-    /// Members that go silently. If the host goes, another peer follows it under the second term.
+    /// Members that end without telling the others. If the host ends, another peer follows it under the second term.
     pub(crate) departures: u8,
     /// Datagrams that never arrive.
     pub(crate) losses: u8,
@@ -82,8 +82,8 @@ pub(crate) struct Lane {
     pub(crate) packet: u64,
 }
 
-/// The most times that time passes while no other event is possible. A fault that this many updates do not repair is
-/// permanent.
+/// The most ticks. A tick is possible only while no message is under way. A fault that this many updates do not
+/// repair is permanent.
 const TICKS_MAX: u8 = 4;
 
 /// A datagram on its way.
@@ -103,8 +103,8 @@ pub(crate) struct Member {
     pub(crate) objects: Objects,
     pub(crate) term: u64,
     pub(crate) linked: Vec<usize>,
-    /// The highest stamp of each object that it has had, and whether it has the object now. By this the world checks
-    /// that stamps only grow.
+    /// The highest stamp of each object that this peer has had, and whether it has the object now. By this the world
+    /// checks that stamps only grow.
     highest: BTreeMap<ObjectId, (Stamp, bool)>,
 }
 
@@ -118,7 +118,7 @@ pub(crate) struct World {
     pub(crate) members: [Option<Member>; PEERS],
     pub(crate) lanes: [[Lane; PEERS]; PEERS],
     pub(crate) air: Vec<Datagram>,
-    /// The number of times that time passed because no other event was possible.
+    /// The number of ticks so far.
     pub(crate) ticks: u8,
     /// Whether the witness has given out the second term.
     pub(crate) is_issued: bool,
@@ -197,7 +197,7 @@ impl World {
         objects.set(now, object, 0, &value).unwrap();
     }
 
-    /// Every peer sends its messages: reliable ones at once, one datagram at a time.
+    /// Every peer sends each linked peer all its reliable messages, and one datagram.
     pub(crate) fn transmit(&mut self) {
         let now = self.now();
         let alive: Vec<_> = self.living().map(|(peer, _)| peer).collect();

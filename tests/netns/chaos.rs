@@ -16,7 +16,7 @@ const FAULTS: u32 = 16;
 const PLAYERS_MIN: usize = 3;
 /// The number of kinds of faults.
 const KINDS: usize = 11;
-/// A seed whose plan has each kind.
+/// A seed whose plan has each kind of fault.
 const SEED_OF_ALL: u64 = 12;
 /// The variable that sets another seed: `SAMOVAR_CHAOS=7 cargo test -p samovar-tests --test netns chaos --
 /// --nocapture`.

@@ -26,7 +26,7 @@ pub(crate) struct Table {
     pub(crate) network: Network,
     pub(crate) relay: Relay,
     code: String,
-    /// `None` before a player sits there, and after it has ended.
+    /// The players by place; `None` before a player sits there, and after its process has ended.
     players: Vec<Option<Bots>>,
     pub(crate) host: usize,
     pub(crate) backup: usize,
@@ -48,7 +48,7 @@ impl Table {
         Self::set_with(players, 0).await
     }
 
-    /// The same, with `later` more places for players that join later.
+    /// Sets a game as [`Self::set`] does, with `later` more places for players that join later.
     pub(crate) async fn set_with(players: u8, later: u8) -> Option<Self> {
         let network = match Network::open(players + later + 1) {
             Ok(network) => network,
@@ -130,7 +130,7 @@ impl Table {
         self.take(numbers).iter_mut().for_each(Bots::kill);
     }
 
-    /// Lets these leave at once, and waits until their processes have ended.
+    /// Lets these players leave at once, and waits until their processes have ended.
     pub(crate) async fn leave(&mut self, numbers: &[usize]) {
         self.note_hosts();
         let mut leaving = self.take(numbers);
@@ -206,8 +206,8 @@ impl Table {
         .await
     }
 
-    /// Waits until these players agree that they are the only ones left, under a host of a newer term. Prints for
-    /// each the time after `since` at which it had the new host's session.
+    /// Waits until these players agree that they are the only ones left, under a host of a newer term. Prints how
+    /// long after `since` each of them had the new host's session.
     pub(crate) async fn succeeded(&mut self, scenario: &str, who: &[usize], since: Instant) -> Vec<Status> {
         let former = self.term;
         let statuses = self
@@ -238,8 +238,8 @@ impl Table {
         self.plays(who).await;
     }
 
-    /// Waits until each of these players, which are cut off, reports that it acts no more: it is suspended, or knows
-    /// that the others went on and is in no game.
+    /// Waits until each of these players, which are cut off, reports that it acts no more. Either it is suspended, or
+    /// it knows that the others went on and is in no game.
     pub(crate) async fn is_suspended(&mut self, who: &[usize]) {
         let since = Instant::now();
         self.wait("who is cut off acts no more", who, since, SUCCEEDED_WITHIN, |all| {
@@ -249,7 +249,7 @@ impl Table {
         .await;
     }
 
-    /// Makes the network whole, and waits until all agree on the host of those that went on.
+    /// Makes the network whole, and waits until all agree on the host of the side that went on.
     pub(crate) async fn heal(&mut self, scenario: &str) {
         self.network.heal();
         self.all_back(scenario).await;

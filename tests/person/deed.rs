@@ -102,7 +102,7 @@ impl Deed {
 }
 
 #[test]
-fn a_seed_chooses_the_same_deeds() {
+fn same_seed_chooses_the_same_deeds() {
     let deeds = |seed| {
         let mut entropy = Entropy::new([seed; 32]);
         (0..200).map(|_| Deed::choose(&mut entropy, 3)).collect::<Vec<_>>()

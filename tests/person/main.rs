@@ -15,7 +15,7 @@ use walk::Walk;
 const MINUTES: f64 = 1.0;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn random_acts_of_people_cost_no_seat() {
+async fn random_acts_of_people_lose_no_seat() {
     let seed = number("SAMOVAR_PERSON_SEED").map_or(1, |seed: u64| seed);
     let minutes = number("SAMOVAR_PERSON_MINUTES").unwrap_or(MINUTES);
     let mut walk = Walk::begin(seed).await;

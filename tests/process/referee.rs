@@ -13,8 +13,8 @@ use serde_json::json;
 /// The default code of the first table.
 const CODE: &str = "REFEREE";
 
-/// The longest time until the referee is back. If it founds a game, it may have to wait until the relay stops keeping
-/// its old code for others.
+/// The longest time until the referee is back. If it founds a game, it may have to wait until the relay releases the
+/// old code, which it keeps for the former members.
 const BACK_WITHIN: Duration = Duration::from_secs(45);
 
 async fn refereed(more: &[&'static str]) -> Relay {

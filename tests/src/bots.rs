@@ -257,7 +257,7 @@ impl Bots {
     /// Waits until the newest reports are as wanted, and returns them. A robot reports once a second.
     ///
     /// # Panics
-    /// The reports do not become so in time (the message has the last ones), or the process has ended.
+    /// The reports are not as wanted in time (the message has the last ones), or the process has ended.
     pub async fn wait(
         &mut self,
         what: &str,

@@ -14,10 +14,11 @@ use program::Program;
 /// The way in which a browser treats a page that is not visible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Patience {
-    /// The browser treats it like a visible page.
+    /// The browser treats the hidden page like a visible one.
     #[default]
     Endless,
-    /// The browser throttles it, as it does by default: timers run once a second, and later once a minute.
+    /// The browser throttles the hidden page, as it does by default: timers run once a second, and later once a
+    /// minute.
     Usual,
 }
 

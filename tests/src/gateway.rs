@@ -12,11 +12,11 @@ use crate::relay::Relay;
 /// The behaviour of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manners {
-    /// It passes all requests on.
+    /// The proxy passes all requests on.
     Good,
-    /// It leaves out the header fields that open a WebSocket, as proxies do without configuration.
+    /// The proxy leaves out the header fields that open a WebSocket, as proxies do without configuration.
     NoUpgrade,
-    /// It refuses every WebSocket with this status and an empty page.
+    /// The proxy refuses every WebSocket with this status and an empty page.
     Refuses(u16),
 }
 

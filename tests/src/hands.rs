@@ -21,7 +21,7 @@ const REACH_WITHIN: Duration = Duration::from_secs(60);
 /// The turning speed of a teapot by a held key, in radians a second.
 const SPIN: f64 = 2.8;
 
-/// Keeps each audio context that the page makes, because no element shows it.
+/// Keeps each audio context that the page makes, because no element gives access to it.
 pub(crate) const KEEP_AUDIO: &str = r"
 window.__audio = [];
 window.AudioContext = class extends AudioContext {
@@ -96,7 +96,7 @@ impl Key {
 pub struct Hands {
     tab: Tab,
     held: Mutex<BTreeSet<Key>>,
-    /// The number of decisions in a row at which its teapot has hardly moved.
+    /// The number of decisions in a row at which the player's teapot had hardly moved.
     stuck: Mutex<u32>,
     /// The place of each finger on the screen.
     fingers: Mutex<BTreeMap<u32, (f64, f64)>>,
@@ -236,7 +236,7 @@ impl Hands {
     }
 
     /// Makes one decision of a player who sees this status: turns and drives by keys at the nearest other teapot, and
-    /// throws when it is ahead.
+    /// throws when that teapot is ahead.
     ///
     /// # Panics
     /// The browser refuses.
@@ -248,7 +248,8 @@ impl Hands {
             *stuck
         };
         if stuck > 4 {
-            // An obstacle is ahead. The teapot drives back, turns, and drives past it.
+            // The teapot has hardly moved for some decisions, so an obstacle is probably ahead. The teapot drives
+            // back, turns, and drives past it.
             *lock(&self.stuck) = 0;
             self.hold_only(&[Key::S, Key::A]).await;
             tokio::time::sleep(Duration::from_millis(500)).await;
@@ -257,7 +258,8 @@ impl Hands {
         }
         let rest: Vec<_> = keys.iter().copied().filter(|key| ![Key::A, Key::D].contains(key)).collect();
         self.hold_only(&keys).await;
-        // If the key were held until the next decision, the teapot would turn past the other one again and again.
+        // If the turning key were held until the next decision, the teapot would turn past the other one again and
+        // again.
         if let Some(turn) = turn {
             tokio::time::sleep(turn).await;
             self.hold_only(&rest).await;

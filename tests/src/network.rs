@@ -7,7 +7,7 @@
 //! ```text
 //!   near place --- switch --- router --- place at home       the router translates addresses
 //!                     |
-//!                     +------ gateway =/=/= far place        the line takes its time and loses packets
+//!                     +------ gateway =/=/= far place        the line delays and loses packets
 //! ```
 //!
 //! A name space lives as long as a process in it. The first process in each reads a stream of the test's process
@@ -52,8 +52,8 @@ pub enum Access {
     /// Behind a router of its own. Seen from outside, the place has the router's address, and it gets packets only
     /// from machines that it has sent packets to.
     Home,
-    /// The same, with another port for each machine that it sends packets to. So the address that one machine sees is
-    /// of no use to another.
+    /// Behind a router as with [`Access::Home`], which takes another port for each machine that the place sends
+    /// packets to. So the address that one machine sees is of no use to another.
     StrictHome,
     /// Behind a slow line, with an address that all others can reach.
     Far(Line),

@@ -19,7 +19,7 @@ use crate::wait;
 /// software while others do the same.
 pub const JOIN_WITHIN: Duration = Duration::from_secs(60);
 
-/// The longest time until any other condition that takes some packets.
+/// The longest time until any other condition is met that depends on some packets.
 pub const SETTLE_WITHIN: Duration = Duration::from_secs(20);
 
 /// A browser with the page in it. Dropping this closes the browser, and after a failure prints the page's console.
@@ -118,7 +118,7 @@ impl Player {
     /// Waits until the status is as wanted and returns it.
     ///
     /// # Panics
-    /// The status does not become so in time. The message has the last one.
+    /// The status is not as wanted in time. The message has the last one.
     pub async fn wait(&self, what: &str, within: Duration, wanted: impl Fn(&Status) -> bool) -> Status {
         wait::until(what, within, async || match self.try_status().await {
             Ok(status) if wanted(&status) => Ok(status),
@@ -147,7 +147,7 @@ impl Player {
         self.tab.evaluate(&format!("samovar.input({controls}), null")).await;
     }
 
-    /// Hunts: drives at the nearest other teapot and throws when it is ahead, until the page is left or
+    /// Hunts: drives at the nearest other teapot and throws when that teapot is ahead, until the page is left or
     /// [`Player::rest`] is called.
     ///
     /// # Panics
@@ -224,7 +224,7 @@ impl Player {
         self.try_text(id).await.expect("the page can be asked")
     }
 
-    /// The same for a page that may be loading.
+    /// The text as [`Player::text`] gives it, for a page that may be loading.
     async fn try_text(&self, id: &str) -> Result<String, String> {
         let script =
             format!("(e => e && e.checkVisibility() ? e.innerText : '')(document.getElementById('{id}'))");

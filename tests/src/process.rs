@@ -74,7 +74,8 @@ impl Process {
         }
     }
 
-    /// Sends `SIGSTOP` to the whole group. It stands still, with its sockets open, until [`resume`](Self::resume).
+    /// Sends `SIGSTOP` to the whole group. The group stands still, with its sockets open, until
+    /// [`resume`](Self::resume).
     ///
     /// # Panics
     /// The signal reaches no process.
@@ -82,7 +83,7 @@ impl Process {
         self.signal(Signal::SIGSTOP);
     }
 
-    /// Sends `SIGCONT` to the whole group. It goes on as if no time had passed.
+    /// Sends `SIGCONT` to the whole group. The group goes on as if no time had passed.
     ///
     /// # Panics
     /// The signal reaches no process.

@@ -13,14 +13,14 @@ use crate::scratch::Scratch;
 /// A relay that serves the page. Its data directory outlives its process.
 #[derive(Debug)]
 pub struct Relay {
-    /// `None` after it was killed, until it is started again.
+    /// `None` after the relay was killed, until it is started again.
     process: Option<Process>,
     place: Place,
     data: Scratch,
     address: String,
-    /// The directory of the page that it serves.
+    /// The directory of the page that the relay serves.
     web: PathBuf,
-    /// Its further arguments.
+    /// The further arguments of the relay's program.
     more: Vec<&'static str>,
     said: Arc<Mutex<String>>,
 }

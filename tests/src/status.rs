@@ -30,7 +30,7 @@ pub struct Status {
     /// The peer itself; `None` before it has entered a game.
     #[serde(deserialize_with = "named")]
     pub peer: Option<Id>,
-    /// Its name.
+    /// The name.
     pub name: String,
     /// `Idle`, `Backup`, `ActiveAlone`, `ActiveBackedUp` or `Suspended`.
     pub role: String,
@@ -73,11 +73,11 @@ pub struct Status {
 /// The match of a duel at one peer.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Contest {
-    /// Counts from 1.
+    /// The number of the match, from 1.
     pub number: u64,
     /// `waiting`, `running` or `over`.
     pub stage: String,
-    /// The winner, once it is over.
+    /// The winner, once the match is over.
     pub winner: Option<String>,
 }
 
@@ -111,27 +111,27 @@ pub struct Maze {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
-    /// Its peer. A robot of the host is no peer, and has a made-up name here.
+    /// The member's peer id. A robot of the host is no peer, so an id such as `robot-0` stands here.
     pub peer: Id,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its points.
+    /// The member's points.
     pub score: i64,
-    /// Whether it is the member that reports.
+    /// Whether this member is the one that reports.
     pub is_self: bool,
-    /// Whether a program plays.
+    /// Whether a program plays, and not a person.
     pub is_robot: bool,
-    /// Whether it has no teapot.
+    /// Whether this member has no teapot.
     pub is_spectator: bool,
     /// `self`, `direct`, `byHost`, `relayedUdp` or `relayed`.
     pub path: String,
     /// Round trip in milliseconds.
     pub rtt_ms: Option<f64>,
-    /// The time since it was last heard, in milliseconds.
+    /// The time since this member was last heard, in milliseconds.
     pub silence_ms: Option<f64>,
-    /// Reliable messages sent to it and received from it.
+    /// The numbers of reliable messages sent to this member and received from it.
     pub reliable: Option<(u64, u64)>,
-    /// Whether its tab is visible.
+    /// Whether this member's tab is visible.
     pub visible: bool,
 }
 
@@ -167,9 +167,9 @@ pub struct Migration {
     pub to: Id,
     /// `lost`, `left` or `handover`.
     pub cause: String,
-    /// Session time at which the former host was missed.
+    /// Session time at which this peer first missed the former host, or heard of the new one.
     pub detected_ms: f64,
-    /// Session time at which the new host was there.
+    /// Session time at which this peer had the new host's session object.
     pub resumed_ms: f64,
 }
 
@@ -266,13 +266,13 @@ impl Status {
 }
 
 impl Object {
-    /// Whether it is of this kind.
+    /// Whether the object is of this kind.
     #[must_use]
     pub fn is(&self, kind: &str) -> bool {
         self.kind == kind
     }
 
-    /// The distance from its place in `before`; zero if one of them has no place.
+    /// The distance from the object's place in `before`; zero if either has no place.
     #[must_use]
     pub fn distance(&self, before: &Self) -> f64 {
         distance(self.position.as_deref().unwrap_or_default(), before.position.as_deref().unwrap_or_default())

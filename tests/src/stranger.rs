@@ -33,7 +33,7 @@ impl Stranger {
         Self { socket }
     }
 
-    /// Connects and sends its purpose.
+    /// Connects, and asks the relay to be let in for this purpose.
     ///
     /// # Errors
     /// The relay's refusal.

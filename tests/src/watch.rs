@@ -1,5 +1,5 @@
-//! A tab's observations of another player, made in the page itself every few milliseconds: the path, the silence, the
-//! age of its state, and the reliable messages each way.
+//! A tab's observations of another player, made in the page itself every few milliseconds. They are the path, the
+//! silence, the age of the player's state, and the reliable messages in each direction.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl Watch {
         self.paths.last().map_or("none", |(_, path)| path)
     }
 
-    /// The time at which the path first differed from this one, since `from`.
+    /// The first time since `from` at which the path was another than this one.
     #[must_use]
     pub fn left(&self, path: &str, from: f64) -> Option<f64> {
         self.paths.iter().find(|(at, each)| *at >= from && each != path).map(|(at, _)| *at)
@@ -97,7 +97,7 @@ pub async fn seen(player: &Player) -> Watch {
 /// Waits until each player reaches the other by one of these paths.
 ///
 /// # Panics
-/// The paths do not become so in time.
+/// The paths are not as wanted in time.
 pub async fn paths_become(pair: (&Player, &Player), wanted: &[&str], within: Duration) {
     wait::until(&format!("the paths are of {wanted:?}"), within, async || {
         let (one, other) = tokio::join!(seen(pair.0), seen(pair.1));

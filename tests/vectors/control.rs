@@ -92,7 +92,7 @@ fn messages_that_no_peer_sends_are_refused() {
     // A member is hidden, shown or still, and reaches at most 31 others.
     refused(&[3, 3, 0]);
     refused(&[3, 1, 32]);
-    // A vote is above its sender's term, and in no term that the relay gives out.
+    // A vote is for a term above its sender's, and not for a term that the relay gives out.
     refused(&[4, 1, 7, 1, 0, 1, 1, 7, 1, 0]);
     refused(&[4, 0xfb, 0, 3, 7, 1, 0, 1, 0xfb, 0, 4, 7, 1, 0]);
     // A HELLO whose version is written in four bytes.

@@ -7,9 +7,9 @@ use samovar_wire::DecodeError;
 /// Whether a message shows its own end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// It does. With one byte less or more it is refused.
+    /// The message shows its own end. With one byte less or more it is refused.
     Closed,
-    /// It does not: its last part reaches to the end. With one byte less it is another message.
+    /// The message's last part reaches to the end of the bytes. With one byte less it is another message.
     Open,
 }
 

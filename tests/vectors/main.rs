@@ -1,7 +1,7 @@
 //! Golden vectors: an example of every frame and message of `crates/wire/PROTOCOL.md`, byte for byte.
 //!
 //! A change of these bytes is a change of the protocol: it comes with another `PROTOCOL_VERSION` (PROTOCOL §9). The
-//! vectors were written by an encoder that knew the document and not this code.
+//! encoder that wrote the vectors was made from the document, and not from this code.
 
 mod control;
 mod examples;

@@ -15,7 +15,7 @@ const HEADER: PacketHeader =
     PacketHeader { generations: BOTH, number: 0x1234, ack: Some(ack(0xffff, [0b10, 0, 0, 0])) };
 const FIRST: PacketHeader = PacketHeader { generations: Generations::FIRST, number: 0, ack: None };
 const UNLINKED: PacketHeader = PacketHeader { generations: Generations::NONE, number: 0, ack: None };
-/// The sender's third link to the receiver, of which it knows the second one.
+/// The sender's link is its third to the receiver. The receiver's link, as the sender knows it, is the second.
 const BOTH: Generations =
     Generations { sender: Some(Generation::FIRST.next().next()), receiver: Some(Generation::FIRST.next()) };
 

@@ -71,8 +71,8 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     let path = window.location().pathname().unwrap_or_else(|_| "/".to_owned());
     let address = path + &query;
     if let Ok(history) = window.history() {
-        // The history's state stays as it is, since the guard may keep its record there. In a browser that forbids
-        // the change, only the reload is less convenient.
+        // The history's state stays as it is, since the guard may keep its record there. If the browser forbids the
+        // change, a reload does not come back to the game.
         let state = history.state().unwrap_or_default();
         let is_at_lobby =
             Params::parse(&window.location().search().unwrap_or_default()).entry == Entry::Lobby;

@@ -36,8 +36,8 @@ const LIST_EVERY: f64 = 2_500.0;
 const POWER_EVERY: f64 = 5_000.0;
 /// Milliseconds that the relay may be out of reach before the page gives up a join.
 const RELAY_PATIENCE: f64 = 15_000.0;
-/// Milliseconds before the page gives up a join when another server answers in the relay's place. One attempt may
-/// have met a network that was just changing.
+/// Milliseconds before the page gives up a join when another server answers in the relay's place. A single attempt
+/// may have failed because the network was just changing.
 const REFUSED_PATIENCE: f64 = 3_000.0;
 /// Milliseconds that a session may be without a host before the page says so on a screen of its own.
 const SUSPENDED_PATIENCE: f64 = 20_000.0;
@@ -174,8 +174,8 @@ impl App {
         self.view.is_some()
     }
 
-    /// Enters the game or lobby that the address names. A game shows the player's network address to the table, so
-    /// the page first asks a player who has not chosen whether to hide it.
+    /// Enters the game or lobby that the address names. A game shows the player's network address to the other
+    /// players, so the page first asks a player who has not chosen whether to hide it.
     fn enter(&mut self) {
         let code = match &self.params.entry {
             Entry::Lobby => None,
@@ -234,7 +234,7 @@ impl App {
         seat::inherit(code.as_str());
         self.page.set_any_colour();
         let (ticket, table) = (seat::read(code.as_str()), seat::read_table(code.as_str()));
-        // This has no effect unless this tab founds the game anew.
+        // The number of robots has an effect only if this tab founds the game anew.
         let robots = self.params.robots.unwrap_or(0);
         self.begin(Wish { code: Some(code), create: false, robots, ticket, table, ..self.wish() });
     }
@@ -279,7 +279,8 @@ impl App {
         self.meter = Meter::default();
         let place = self.myself;
         let on_wake = move || {
-            // A page that is at work finds the message by itself. So does each frame while the browser draws.
+            // While the browser draws, the next frame handles the message. A page that is hidden, or gets no frames,
+            // handles it here.
             place.with(|app| {
                 let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
                 if app.is_hidden() || time - app.framed_at >= WITHHELD_AFTER {
@@ -318,7 +319,7 @@ impl App {
         self.draw(time);
     }
 
-    /// Does everything except drawing, so it needs no frame of the browser.
+    /// Does the work of a frame except drawing, so it needs no frame of the browser.
     fn turn(&mut self, time: f64) {
         self.play_on();
         while let Some(event) = self.page.poll_event() {
@@ -332,7 +333,8 @@ impl App {
         self.watch_for_trouble(time);
     }
 
-    /// Tells the player when a join or a session has been stuck for long, and removes the notice when it goes on.
+    /// Tells the player when a join or a session has been stuck for long, and removes the notice when the game goes
+    /// on.
     fn watch_for_trouble(&mut self, time: f64) {
         let Some(play) = &self.play else {
             self.trouble = None;

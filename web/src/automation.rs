@@ -70,7 +70,7 @@ impl Automation {
     }
 }
 
-/// Reads the input that a script gives. Missing or senseless values count as zero.
+/// Reads the input that a script gives. Missing or invalid values count as zero.
 fn read_input(wish: &JsValue) -> Input {
     let number = |name: &str| {
         let value = Reflect::get(wish, &name.into()).ok().and_then(|v| v.as_f64()).unwrap_or(0.0);

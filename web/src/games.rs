@@ -21,9 +21,9 @@ const GAMES_MAX: usize = 100;
 pub enum Answer {
     /// The open games.
     Games(Vec<GameRow>),
-    /// Another server answered, or the answer was no list.
+    /// The relay, or another server in its place, answered with an error.
     Refused(Obstacle),
-    /// The relay did not answer.
+    /// The relay did not answer, or its answer was no list.
     Unreachable,
 }
 

@@ -30,7 +30,7 @@ pub fn on_crash(farewell: impl Fn() + 'static) {
         .and_then(|guard| Reflect::set(&guard, &"farewell".into(), &farewell));
 }
 
-/// Loads the page anew, because the relay or the host has another version; `false` if it did so just now.
+/// Loads the page anew, because the relay or the host has another version; `false` if the script did so just now.
 pub fn is_updating() -> bool {
     anew("version", "").unwrap_or(false)
 }

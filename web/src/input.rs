@@ -148,7 +148,7 @@ impl State {
 
     fn on_key(&self, event: &Event, down: bool) {
         let Some(keyboard) = event.dyn_ref::<KeyboardEvent>() else { return };
-        // While Command is held, macOS reports presses but never releases.
+        // While Command is held, macOS reports presses but never releases, so all keys count as released.
         if keyboard.key() == "Meta" {
             self.keys.borrow_mut().release_all();
             return;

@@ -217,7 +217,8 @@ impl Page {
         }
     }
 
-    /// Shows that a game is being opened or joined ("Joining TEA-42…"). Its button sends [`PageEvent::BackToLobby`].
+    /// Shows that a game is being opened or joined ("Joining TEA-42…"). The screen's button sends
+    /// [`PageEvent::BackToLobby`].
     pub fn show_waiting(&self, text: &str) {
         if self.parts.cover(Cover::Waiting(text.to_owned())) {
             self.parts.curtain.show_waiting(text);

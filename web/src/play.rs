@@ -189,8 +189,8 @@ impl Play {
         })
     }
 
-    /// As the host on a hidden page, hands over as soon as a visible member can host. Such a page was hidden while it
-    /// was alone, or hosted before another player came.
+    /// As the host on a hidden page, hands over as soon as a visible member can host. A hidden page hosts if no
+    /// visible member could host when the page was hidden, for instance because it was alone.
     pub fn tend_office(&self) {
         if self.is_visible {
             return;
@@ -206,8 +206,8 @@ impl Play {
         });
     }
 
-    /// Lets another member host, because the browser will soon hardly run this page. `false` when this peer does not
-    /// host, or is alone.
+    /// Lets another member host, for instance because the browser will soon stop this page. `false` when this peer
+    /// does not host, or is alone.
     pub fn hand_over(&self) -> bool {
         self.peer.with(|peer, now| peer.session_mut().is_some_and(|session| session.hand_over(now)))
     }
@@ -239,7 +239,7 @@ impl Play {
         self.peer.with(|peer, now| peer.session_mut().map(|session| session.bar(now, other)));
     }
 
-    /// Leaves at once, when there is no time for a handover.
+    /// Leaves at once, when there is no time for a hand-over.
     pub fn leave_at_once(&self) {
         self.peer.with(|peer, now| peer.leave_at_once(now));
     }
@@ -315,8 +315,8 @@ pub fn is_cut_off(now: Time, peer: &Peer, session: &Session, is_offline: bool) -
     let others = session.view().members().map(|m| m.peer).filter(|&other| other != session.me());
     let is_heard = |other| session.link(other).is_some_and(|link| link.silence(now) < UNHEARD_AFTER);
     let is_alone = !others.into_iter().any(is_heard);
-    // If the relay could be reached, it would have named a new host by now, so this browser does not hear the relay
-    // either.
+    // A relay that could be reached would have named a new host by now. So if the host stays lost while the relay
+    // counts as connected, this browser does not hear the relay either.
     let is_unanswered = peer.is_relay_connected() && session.suspension(now) == Some(Suspension::HostLost);
     session.is_cut_off() || is_alone && (is_offline || is_unanswered)
 }
@@ -346,7 +346,8 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
         PeerEvent::Refused(refusal) => {
             let what = format!("the relay refused ({refusal:?})");
             journal.error(what.clone());
-            // The peer may have another id by now, so its session does not report this event.
+            // The page learns of a refusal only here. The peer may have another id by now, so its session does not
+            // report it.
             match refusal {
                 refusal if peer.is_over() => news.push(News::Over(refused(refusal, wish, what))),
                 Refusal::Version(_) | Refusal::Parameters => news.push(News::Outdated),

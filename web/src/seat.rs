@@ -61,8 +61,8 @@ pub fn read(code: &str) -> Option<Ticket> {
     Some(Ticket::from_bytes(bytes.as_slice().try_into().ok()?))
 }
 
-/// If this tab has no seat in the game with this code, lets it take over from a tab of this browser that had one and
-/// is gone.
+/// If this tab has no seat in the game with this code, lets it take over the seat of a tab of this browser that is
+/// gone.
 pub fn inherit(code: &str) {
     tab::inherit(&key(code));
 }

@@ -1,9 +1,9 @@
 //! Sounds, made from a few sines and a puff of noise; there are no files to load.
 //!
 //! Browsers keep a page silent until its player does something, so the audio context runs from the first gesture on.
-//! The context is made together with the page. Making it takes the browser a tenth of a second or more, and during a
-//! game the members would miss a host for that time. Where there is no audio at all the game is silent and nothing
-//! else changes.
+//! The context is made together with the page. Making it takes the browser a tenth of a second or more. During a
+//! game, a host that stands still for so long would be missed by the members. Where there is no audio at all the game
+//! is silent and nothing else changes.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -90,7 +90,8 @@ impl Sound {
         // A browser may let the audio run at once. If the player wants no sound, this suspends the audio.
         state.wake();
         let window = dom::window()?;
-        // These events count as a gesture of the player; which one does differs between mouse and touch.
+        // Browsers count these events as a gesture of the player. Which of them counts differs between mouse and
+        // touch.
         let gestures = ["pointerdown", "pointerup", "keydown"]
             .into_iter()
             .map(|kind| {

@@ -41,7 +41,7 @@ const MAX_PIXEL_RATIO: f64 = 2.0;
 pub enum ViewError {
     /// The browser offers no WebGL2, or has it switched off.
     NoWebGl2,
-    /// WebGL2 is there but refused our input; the text is the driver's.
+    /// WebGL2 is there but refused our input; the text is the graphics driver's.
     Context(String),
 }
 

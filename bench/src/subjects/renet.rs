@@ -17,7 +17,7 @@ pub const UNRELIABLE: Subject = Subject {
     start: |setup| Box::new(Renet::new(setup, || DefaultChannel::Unreliable.into())),
 };
 
-/// Messages are sent again 300 ms after they were lost, renet's default.
+/// A message without an ack is sent again after 300 ms, renet's default.
 pub const RELIABLE: Subject = Subject {
     name: "renet 2.0.1 reliable",
     start: |setup| Box::new(Renet::new(setup, || DefaultChannel::ReliableUnordered.into())),

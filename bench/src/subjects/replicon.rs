@@ -1,4 +1,4 @@
-//! `bevy_replicon` over renet, connected as `bevy_replicon_renet` does it. It has no sockets, and the bench sets its
+//! `bevy_replicon` over renet, connected as `bevy_replicon_renet` does it, but without sockets. The bench sets its
 //! time.
 
 use std::time::Duration;

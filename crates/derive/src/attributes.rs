@@ -11,9 +11,9 @@ const NAMES: [&str; 3] = ["replicate", "object", "field"];
 /// The attributes of a struct or an enum.
 #[derive(Default)]
 pub(crate) struct OfType {
-    /// The kind of its objects.
+    /// The kind of the type's objects.
     pub(crate) kind: Option<Expr>,
-    /// Where `samovar_objects` is found; for the derives of `samovar`, where that crate is.
+    /// The path of `samovar_objects`; for the derives of `samovar`, the path of `samovar`.
     pub(crate) krate: Option<Path>,
     /// The fate of an object when its owner goes.
     pub(crate) orphan: Option<LitStr>,
@@ -53,7 +53,7 @@ impl OfType {
 /// The attributes of a field.
 #[derive(Default)]
 pub(crate) struct OfField {
-    /// Where the first attribute is.
+    /// The span of the first of these attributes.
     pub(crate) span: Option<Span>,
     pub(crate) range: Option<Expr>,
     pub(crate) min: Option<Expr>,

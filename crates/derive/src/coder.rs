@@ -6,7 +6,7 @@ use syn::{Error, Expr, ExprLit, Lit, Path, Result, Type, spanned::Spanned};
 
 use crate::attributes::OfField;
 
-/// A coder that a field asks for, before its type is known.
+/// A coder that a field asks for, before the field's type is known.
 pub(crate) enum Coder {
     Grid { min: TokenStream, max: TokenStream, precision: TokenStream },
     Whole { min: TokenStream, max: TokenStream },
@@ -78,12 +78,12 @@ impl Coder {
         }
     }
 
-    /// Whether this coder rounds floats, or keeps them as they are.
+    /// Whether this coder is for floats. It rounds them, or keeps them exactly.
     pub(crate) const fn is_for_floats(&self) -> bool {
         !matches!(self, Self::Whole { .. })
     }
 
-    /// Whether the coder's numbers are quantities that can move, so that they can also be a rate.
+    /// Whether a field with this coder can be another field's rate: its numbers are quantities with bounds.
     pub(crate) const fn is_quantity(&self) -> bool {
         matches!(self, Self::Grid { .. } | Self::Whole { .. })
     }

@@ -186,7 +186,7 @@ fn of_enum(krate: &Path, name: &Ident, data: &DataEnum) -> Result<TokenStream> {
     })
 }
 
-/// The arms of the matches over an enum's variants, and what is summed over them.
+/// The match arms for an enum's variants, and the size and shape of all variants together.
 #[derive(Default)]
 struct Arms {
     packs: Vec<TokenStream>,
@@ -233,7 +233,7 @@ impl Arms {
     }
 }
 
-/// An enum without data: one number.
+/// The implementations for an enum without data. Its value is one number, the index of the variant.
 fn of_choice(krate: &Path, name: &Ident, data: &DataEnum) -> TokenStream {
     let count = Literal::i32_unsuffixed(data.variants.len() as i32);
     let indices: Vec<_> = (0..data.variants.len() as i32).map(Literal::i32_unsuffixed).collect();
@@ -321,7 +321,7 @@ fn describe(krate: &Path, field: &Planned<'_>, all: &[Planned<'_>]) -> Result<To
     })
 }
 
-/// How a number moves, and the assertions for that.
+/// The `Motion` of a number, and the compile-time check that its rate has as many numbers.
 fn motion(krate: &Path, field: &Planned<'_>, all: &[Planned<'_>]) -> Result<(TokenStream, TokenStream)> {
     let (Some(rate), Way::Number { name, .. }) = (&field.attributes.rate, &field.way) else {
         let is_rate = all.iter().any(|other| other.attributes.rate.as_ref() == Some(&field.member));
@@ -412,7 +412,7 @@ fn unpacks(krate: &Path, fields: &[Planned<'_>]) -> TokenStream {
     quote!(#(#each),*)
 }
 
-/// The names of the fields, and the shapes of their packed values.
+/// The code that adds the fields' names, and the shapes of their packed values, to the type's shape.
 fn shapes(krate: &Path, fields: &[Planned<'_>]) -> TokenStream {
     let each = fields.iter().map(|field| {
         let (word, ty, packer) = (name_of(&field.member), field.ty, &field.packing.packer);
@@ -424,7 +424,7 @@ fn shapes(krate: &Path, fields: &[Planned<'_>]) -> TokenStream {
     quote!(#(#each)*)
 }
 
-/// Tells of the fields whose values go beyond their limits.
+/// The code that reports the fields whose values are beyond their limits.
 fn tells_beyond<'a>(
     krate: &Path,
     owner: &str,

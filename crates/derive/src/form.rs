@@ -18,7 +18,7 @@ pub(crate) enum Form<'a> {
     Flag,
     /// `usize`, `u128` and the like, whose size is not agreed or not supported.
     Unsupported(&'static str),
-    /// Some other name.
+    /// Any other type.
     Other,
 }
 

@@ -61,11 +61,11 @@ use syn::{DeriveInput, parse_macro_input};
 /// | the same, up to 128 bits | `exact` | all bits |
 /// | `f32`, `f64` | `angle, precision = 0.001` | radians, wrapped, read back above −π and up to π |
 /// | `[f32; 4]` | `rotation, precision = 0.0087` | a unit quaternion (x, y, z, w) by its smallest three components; the precision is in radians, and the error is 0.6 of it on average. Other quaternions are scaled to length 1; one without length becomes the identity |
-/// | `u8`, `i8`, `u16`, `i16` | | whole |
+/// | `u8`, `i8`, `u16`, `i16` | | unchanged |
 /// | `u32`, `i32`, `u64`, `i64` | | all bits |
-/// | integers | `min = 0, max = 10`, or `range = 10` | held within the bounds |
-/// | `bool`, enums without data that derive `Replicate` | | a choice |
-/// | `PeerId`, `SeatId`, `ObjectId`, `Term`, `Time`, `Duration` | | whole |
+/// | integers | `min = 0, max = 10`, or `range = 10` | clamped to the bounds |
+/// | `bool`, enums without data that derive `Replicate` | | one number: which of the values it is |
+/// | `PeerId`, `SeatId`, `ObjectId`, `Term`, `Time`, `Duration` | | unchanged |
 /// | structs that derive `Replicate` | | their fields in line |
 /// | arrays, and tuples of up to four, of types that need no attribute | | in line, one after the other |
 /// | `String` | `bound = 20` | UTF-8 of at most this many bytes; a longer text is cut between two characters |
@@ -94,7 +94,7 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// # The place of an object
 ///
-/// `place` on a field of two or three numbers of a stated range makes that field the object's place: members can
+/// `place` on a field of two or three numbers of a stated range makes that field the object's place. Members can then
 /// choose to be told only of near objects. A type has at most one place, which may be that of a nested struct. Two
 /// places are refused when the schema is made.
 ///
@@ -245,8 +245,8 @@ pub fn message(input: TokenStream) -> TokenStream {
     facade::expand(&input, facade::Part::Message).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Makes a struct or an enum a part of objects and messages of a game by the crate `samovar`. Fields take the attributes
-/// that [`macro@Replicate`] lists, under the name `field`.
+/// Makes a struct or an enum a part of objects and messages of a game by the crate `samovar`. Fields take the
+/// attributes that [`macro@Replicate`] lists, under the name `field`.
 #[proc_macro_derive(Value, attributes(object, field))]
 pub fn value(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

@@ -20,15 +20,15 @@ pub(crate) struct Planned<'a> {
 
 /// How a field is carried in an object.
 pub(crate) enum Way {
-    /// As its type says, in as many fields as it takes.
+    /// As the field's type says, in as many schema fields as the type has.
     Own,
-    /// As the numbers of one field, by a coder of this type and value.
+    /// As the numbers of one schema field. `name` is the type of the coder, and `value` is the coder.
     Number { coder: Coder, name: TokenStream, value: TokenStream },
     /// As a text of at most `max` bytes.
     Packed { max: TokenStream },
 }
 
-/// How a field is packed, alone or among others.
+/// How a field's value is packed into bits, alone or as part of a larger value.
 pub(crate) struct Packing {
     pub(crate) packer: TokenStream,
     /// The most bits that the field takes.
@@ -132,7 +132,7 @@ pub(crate) fn refuse_motion(fields: &[Planned<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Walks through a type and puts its packer together.
+/// Walks through the parts of a type and builds its packer from theirs.
 struct PackerOf<'a> {
     krate: &'a Path,
     span: Span,

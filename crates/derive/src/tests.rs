@@ -53,7 +53,7 @@ fn a_refusal_says_what_to_write_instead() {
 }
 
 #[test]
-fn types_that_cannot_be_replicated_are_named() {
+fn refusal_of_a_type_says_what_is_wrong_with_it() {
     for (input, wanted) in [
         ("struct Pot<T> { a: T }", "a type with parameters"),
         ("union Pot { a: u8 }", "use an enum"),

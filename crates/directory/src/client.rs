@@ -55,7 +55,7 @@ enum Phase {
     Over,
 }
 
-/// The relay's statements at the first entry; it must repeat them at every later one.
+/// The relay's statements at the first entry. The relay must repeat them at every later entry.
 #[derive(Clone, Debug)]
 struct Identity {
     key: RelayKey,
@@ -68,7 +68,7 @@ pub struct Client {
     config: ClientConfig,
     entropy: Entropy,
     phase: Phase,
-    /// The socket of the present phase, and below it the one that the client asked for last.
+    /// The socket of the present phase. `last_socket` is the socket that the client asked for last.
     socket: SocketId,
     last_socket: SocketId,
     spare: Option<Spare>,
@@ -152,8 +152,8 @@ impl Client {
         }
     }
 
-    /// The machine may have another network, on which the present socket may be dead without reporting it for seconds.
-    /// Opens another socket at once and comes back by it; the relay then closes the older one.
+    /// Opens another socket at once and enters by it, because the machine's network may have changed and the present
+    /// socket may be dead. The relay then closes the older socket.
     pub fn reconnect(&mut self, now: Time) {
         match self.phase {
             Phase::Entered => return self.want_spare(now),
@@ -227,8 +227,8 @@ impl Client {
     /// relay is not reachable.
     ///
     /// A claim counts for [`CLAIM_COUNTS_FOR`](crate::limits::CLAIM_COUNTS_FOR). A peer that still misses the host
-    /// claims again, every 250 ms; one that hears it again calls [`Self::doubt`]. The client sends at most ten claims
-    /// a second in the long run.
+    /// claims again, every 250 ms. A peer that hears the host again calls [`Self::doubt`]. The client sends at most
+    /// ten claims a second in the long run.
     pub fn claim(&mut self, now: Time, term: Term, candidate: PeerId) -> bool {
         let is_entered = self.phase == Phase::Entered;
         if is_entered {
@@ -237,8 +237,8 @@ impl Client {
         is_entered
     }
 
-    /// Asks the relay to probe the host, which has been silent for longer than usual. It also withdraws a claim, if
-    /// the host was missed and is heard again. The rate limit is that of claims.
+    /// Asks the relay to probe the host, which has been silent for longer than usual. If this peer has claimed and
+    /// hears the host again, this also withdraws the claim. The rate limit is that of claims.
     pub fn doubt(&mut self, now: Time) {
         if self.phase == Phase::Entered {
             self.outbox.doubt(now);
@@ -248,7 +248,7 @@ impl Client {
     /// Sends a peer a step in opening data channels to this one. Signals to members go ahead of all others. The
     /// client drops signals while the relay is lost.
     pub fn signal(&mut self, now: Time, to: PeerId, signal: Signal, is_member: bool) {
-        // The relay would treat a longer description as misbehaviour; without it the peers stay relayed.
+        // A longer description would be misbehaviour. Without the signal, packets still go through the relay.
         let (Signal::Offer(_, text) | Signal::Answer(_, text)) = &signal;
         if self.phase == Phase::Entered && text.len() <= DESCRIPTION_MAX {
             self.outbox.signal(to, signal, is_member);
@@ -256,21 +256,21 @@ impl Client {
         }
     }
 
-    /// Sets the game's entry in the list. It is sent while this peer is the host by the highest known warrant: when it
-    /// changed, twice a second at most, and again after a reconnection.
+    /// Sets the game's entry in the list. The client sends it while this peer hosts by the highest known warrant:
+    /// after a change, at most twice a second, and again after a reconnection.
     pub fn set_listing(&mut self, now: Time, listing: Listing) {
         self.outbox.set_listing(ToRelay::Listing(listing));
         self.flush(now);
     }
 
-    /// Sets whether the host has named this peer: a member keeps its game when the relay refuses it for now.
+    /// Sets whether the host has named this peer. A named peer's client tries again after a temporary refusal.
     pub const fn set_named(&mut self, is_member: bool) {
         self.is_member = is_member;
     }
 
-    /// Sets the members, the host included, in the order of succession: only they count when the relay decides
-    /// claims. To be called with each view, with [`MEMBERS_MAX`] at most. The client sends them like the listing, but
-    /// at once.
+    /// Sets the members, at most [`MEMBERS_MAX`] and the host included, in the order of succession: only they count
+    /// when the relay decides claims. To be called with each view. The client sends the list like the listing, but at
+    /// once.
     pub fn set_members(&mut self, now: Time, members: impl IntoIterator<Item = PeerId>) {
         let mut known = SortedSet::new();
         let members = members.into_iter().filter(|&member| known.insert(member)).take(MEMBERS_MAX).collect();
@@ -506,7 +506,7 @@ impl Client {
         Ok(())
     }
 
-    /// A refusal that may pass soon does not end a member: its game may live on over direct paths.
+    /// A refusal that may pass soon does not end a member's client: the game may live on over direct paths.
     fn on_refused(&mut self, now: Time, refusal: Refusal) {
         let for_now = matches!(refusal, Refusal::Busy | Refusal::CodeTaken | Refusal::UnknownGame);
         if for_now && self.is_member && self.identity.is_some() {
@@ -536,7 +536,7 @@ impl Client {
         self.phase = Phase::Waiting;
         self.deadline = now + self.next_pause();
         self.outbox.clear();
-        // The driver need not open a socket that it has not been asked for yet.
+        // If the driver has not taken the request to open this socket yet, it need not open it.
         let socket = self.socket;
         self.requests.retain(|request| *request != ClientRequest::Open(socket));
         self.note_lost();

@@ -1,9 +1,9 @@
 //! Session descriptions of peers that open data channels to the relay (PROTOCOL §5.7): the values read from an offer,
 //! and the answer.
 //!
-//! An offer is a stranger's text of some kilobytes. Only the few values below are used, each checked against a list;
+//! An offer is untrusted text of some kilobytes. Only the few values below are used, each checked against a list;
 //! other lines are skipped. Candidates are counted and never used: the relay is an ICE-lite agent (RFC 8445 §2.5),
-//! which waits to be contacted. So no description makes it send to an address of the sender's choice.
+//! which waits to be contacted. So no offer makes the relay send to an address of the sender's choice.
 
 use core::fmt::Write as _;
 use std::net::SocketAddr;

@@ -1,8 +1,8 @@
 //! The relay's logic: the games, their connections, and the host of each term.
 //!
 //! The directory is the witness of PROTOCOL §5.5: it gives each term of a session to one host, by compare-and-swap,
-//! and has the term on disk before any peer hears of it. It knows nothing of a game's content. It keeps nothing of a
-//! peer but its connection: a pass with the relay's signature proves which peer this is.
+//! and has the term on disk before any peer hears of it. It knows nothing of a game's content. Peers have no
+//! accounts: a pass with the relay's signature proves which peer a connection belongs to.
 //!
 //! ```text
 //!              Create, Resume            persisted                 last connection closed
@@ -82,8 +82,8 @@ pub struct TermRecord {
     pub term: Term,
     /// The host of that term.
     pub host: PeerId,
-    /// The highest term that is known to have begun, and its host. It equals the highest term, unless that one is in
-    /// reserve.
+    /// The highest term that is known to have begun, and its host. It equals the highest term, unless the highest
+    /// term is in reserve.
     pub begun: (Term, PeerId),
     /// The members that a host named last, at most 32; the founder if no host has named any.
     pub members: Vec<PeerId>,
@@ -91,7 +91,7 @@ pub struct TermRecord {
     pub former: Vec<PeerId>,
     /// The peers and addresses that its hosts have barred.
     pub barred: Barred,
-    /// Grows with each listed game: of two records with one code the higher serial belongs to the later game.
+    /// Grows with each listed game: of two records with the same code, the higher serial belongs to the later game.
     pub serial: u64,
 }
 
@@ -118,8 +118,8 @@ impl TermRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Write this record to disk, then call [`Directory::handle_persisted`]. If the record has a new term, no peer
-    /// hears of it before. A driver that cannot write must stop, because a relay that forgets terms must not be a
-    /// witness.
+    /// hears of that term before this call. A driver that cannot write must stop, because a relay that forgets terms
+    /// must not be a witness.
     Persist(TermRecord),
     /// Remove the session's record. Needs no answer.
     Forget(SessionId),
@@ -254,8 +254,8 @@ impl Directory {
         }
     }
 
-    /// Takes over the records that an earlier process left on disk. To be called once, before anything else. The codes
-    /// of these sessions are kept for them for a while.
+    /// Takes over the records that an earlier process left on disk. To be called once, before anything else. The
+    /// relay keeps the codes of these sessions reserved for a while.
     pub fn restore(&mut self, now: Time, records: impl IntoIterator<Item = TermRecord>) {
         for record in records {
             self.next_serial = self.next_serial.max(record.serial.saturating_add(1));

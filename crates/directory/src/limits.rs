@@ -8,20 +8,21 @@ pub const GAMES_MAX: usize = 10_000;
 pub const CONNECTIONS_MAX: usize = 16_384;
 /// Connections of one game, those that wait to enter included; a further newcomer is refused as busy.
 pub const CONNECTIONS_PER_GAME_MAX: usize = 64;
-/// Connections of one game beyond that, for the host and members it has named, so that newcomers cannot crowd them out.
+/// Further connections of one game, for the host and the members that it has named, so that newcomers cannot crowd
+/// them out.
 pub const RETURNS_PER_GAME_MAX: usize = 32;
 /// Peers in one game, from one address, that no host has named. A further one waits until one of them is named or
 /// gone.
 pub const STRANGERS_PER_ORIGIN_MAX: usize = 4;
 /// Connections of one address that wait to enter one game.
 pub const WAITING_PER_ORIGIN_MAX: usize = 32;
-/// The number of barred peers that a game remembers, and of barred addresses. Beyond it the oldest are dropped. A
-/// client keeps as many bars, to repeat them on its next connection.
+/// The number of barred peers that a game remembers, and of barred addresses. Beyond this number the oldest are
+/// dropped. A client keeps as many bars, to repeat them on its next connection.
 pub const BARS_MAX: usize = 64;
 /// The time for which an unnamed peer keeps its place in a full game. After that a newcomer can take the place.
 pub const NAMED_WITHIN: Duration = Duration::from_millis(30_000);
 /// Sessions without a connection whose terms are remembered. Beyond this number the relay first forgets sessions that
-/// no peer joined, then the one that has had no connection for longest.
+/// no peer joined, then the session that has had no connection for longest.
 pub const DORMANT_MAX: usize = 100_000;
 /// Peers of one game that are remembered so that their ids are not drawn again.
 pub const PEERS_REMEMBERED: usize = 256;
@@ -88,8 +89,8 @@ pub const CODE_RESERVED_FOR: Duration = Duration::from_millis(60_000);
 /// The time for which a session's code is kept after its last connection was lost. The members may play on over
 /// direct paths, and come back after the longest pause between two attempts.
 pub const CODE_KEPT_FOR: Duration = Duration::from_millis(15_000);
-/// The time for which a session's code is kept after all members said that they go, and some of them that they may
-/// come back. A former member founds the game anew at once; after this time any peer may.
+/// The time for which a session's code is kept after all members said that they go, if some of them may come back. In
+/// this time a former member founds the game anew at once. Afterwards any peer may found it.
 pub const RETURNS_WITHIN: Duration = Duration::from_millis(2_000);
 /// The longest time that a former member waits for others that may play on: longer than a client's longest pause
 /// between two attempts, and shorter than [`ANSWER_WITHIN`].
@@ -131,7 +132,8 @@ pub const SILENCE_MAX: Duration = Duration::from_millis(4_000);
 pub const LISTING_INTERVAL: Duration = Duration::from_millis(500);
 /// The mean time between two claims of a client.
 pub const CLIENT_CLAIM_INTERVAL: Duration = Duration::from_millis(100);
-/// Claims of a client at once. The client leaves out a faster one, but sends a later repetition of it.
+/// The number of claims that a client may send at once. The client drops a claim beyond the limits, because the peer
+/// repeats its claims anyway.
 pub const CLIENT_CLAIM_BURST: u64 = 8;
 /// The mean time between two lists of members of one client.
 pub const MEMBERS_INTERVAL: Duration = Duration::from_millis(100);
@@ -141,10 +143,11 @@ pub const MEMBERS_BURST: u64 = 8;
 pub const BAR_INTERVAL: Duration = Duration::from_millis(100);
 /// Bars of one client at once.
 pub const BAR_BURST: u64 = 8;
-/// The mean time between two signals of a client. Rate and burst leave the relay room for a network that holds back two
-/// seconds of them and then delivers all at once.
+/// The mean time between two signals of a client. This rate and the burst are lower than the relay's. So a network
+/// may hold back two seconds of signals, and then deliver them all at once.
 pub const CLIENT_SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 /// Signals of a client at once: one for every other member.
 pub const CLIENT_SIGNAL_BURST: u64 = 40;
-/// Signals that wait in a client; beyond it the oldest is dropped, and its attempt times out.
+/// The number of signals that may wait in a client. Beyond this number the oldest is dropped, and its attempt times
+/// out.
 pub const CLIENT_SIGNALS_MAX: usize = 128;

@@ -26,8 +26,8 @@ pub fn tan(angle: impl Into<f64>) -> f32 {
     (sin / cos) as f32
 }
 
-/// Computes sine and cosine by Taylor's series about the nearest quarter of a turn. The angle is at most π/4 from
-/// that quarter, and there the first term left out is below 10⁻¹³.
+/// Computes sine and cosine by Taylor's series about the nearest multiple of a quarter turn. The angle is at most π/4
+/// from that multiple, and there the first term left out is below 10⁻¹³.
 #[inline(never)]
 fn of(angle: f64) -> (f64, f64) {
     let quarters = (angle / FRAC_PI_2).round_ties_even();
@@ -51,7 +51,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn sines_and_cosines_equal_the_standard_librarys() {
+    fn sine_and_cosine_agree_with_the_standard_library() {
         for step in -20_000..20_000 {
             let angle = f64::from(step) * 0.001_7;
             let (sin, cos) = sin_cos(angle);

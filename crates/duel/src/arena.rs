@@ -53,7 +53,7 @@ pub struct Arena {
     pub radius: f32,
     /// The height of the rim: cubes above it leave the table.
     pub rim_height: f32,
-    /// The obstacles on the table. The index of an obstacle here names it elsewhere.
+    /// The obstacles on the table. Other values name an obstacle by its index in this list.
     pub obstacles: &'static [Obstacle],
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn push_from(position: Vec2, centre: Vec2, clearance: f32) -> Vec2 {
     if length(away) >= clearance {
         return position;
     }
-    // A body exactly on the axis has no nearest way out; any way is as good.
+    // A body exactly on the axis has no nearest way out; any direction is as good.
     add(centre, scale(unit_or(away, [1.0, 0.0]), clearance))
 }
 
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn motion_into_a_surface_becomes_motion_along_it() {
-        // Driving at 45° into the rim at its easternmost point keeps the northward half.
+        // Driving at 45° into the rim at its easternmost point keeps the northward half of the motion.
         let mut place = [TEA_TABLE.radius - BODY, 0.0];
         for _ in 0..60 {
             place = TEA_TABLE.push_out(add(place, [0.02, 0.02]), BODY);

@@ -1,8 +1,9 @@
 //! The sugar bowl on the table: the first player to drive over it gets two points.
 //!
 //! The time of the touch decides who is first, not the arrival of a message: every peer sees the touches in the same
-//! order ([`Word::Touched`](crate::word::Word::Touched), by time stamp). The host turns the first one into points,
-//! and the bowl's number tells whether the host has done so.
+//! order ([`Word::Touched`](crate::word::Word::Touched), by time stamp). The host gives the points for the first
+//! touch and replaces the bowl by one with a higher number. So the number on the scoreboard tells whether a bowl's
+//! points were given.
 
 use crate::arena::TEA_TABLE;
 use crate::codec::{DecodeError, Reader};
@@ -22,7 +23,8 @@ pub const BOWL_HEIGHT: f32 = 0.6;
 /// Number of places where a bowl can stand, between the cups and the rim.
 const PLACES: u8 = 12;
 
-/// The distances of those places from the centre: of even places the first, of odd places the second.
+/// The distances of those places from the centre: the first for places with an even number, the second for the
+/// others.
 const DISTANCES: [f32; 2] = [5.0, 11.0];
 
 /// The bowl that stands on the table, or the next one to appear.
@@ -71,7 +73,7 @@ impl Bowl {
         self.taken.map(|(player, at)| Grab { bowl, player, at })
     }
 
-    /// The next bowl, as far from all teapots as possible, so that waiting in one place does not pay.
+    /// The next bowl, as far from all teapots as possible, so that a player gains nothing by waiting in one place.
     pub fn next(&self, grab: Option<Grab>, appears_at: u64, teapots: &[Vec2]) -> Self {
         let room = |number: u8| {
             let nearest = teapots.iter().map(|&teapot| distance(place(number), teapot));
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_bowl_stands_elsewhere_and_far_from_all() {
+    fn the_next_bowl_stands_elsewhere_and_far_from_teapots() {
         let mut bowl = Bowl::default();
         for number in 1..40 {
             let teapot = bowl.position();

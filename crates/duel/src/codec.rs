@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How a vector is written: in steps that fit 16 bits a component, with a limit on its length.
+/// How a vector is written: each component as a 16-bit number of steps, and no vector longer than a limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     /// The size of one quantum.
@@ -114,7 +114,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The largest quantum; the most negative `i16` is never written, so that the range is symmetric.
+    /// The largest component, in quanta. The most negative `i16` is never written, so that the range is symmetric.
     const LARGEST: f64 = i16::MAX as f64;
 
     /// A scale whose components span ±`range` and whose vectors are at most `limit` long.
@@ -122,7 +122,7 @@ impl Scale {
         Self::stepped(range / Self::LARGEST, limit)
     }
 
-    /// A scale in steps of `step` whose vectors are at most `limit` long, which is at most 32,767 steps.
+    /// A scale in steps of `step` whose vectors are at most `limit` long. The limit may be at most 32,767 steps.
     pub(crate) const fn stepped(step: f64, limit: f64) -> Self {
         Self { step, limit: (limit / step) as i64 }
     }
@@ -142,7 +142,7 @@ impl Scale {
     /// The vector that these quanta stand for; an error when it is too long.
     pub(crate) fn dequantise<const N: usize>(self, quanta: [i16; N]) -> Result<[f32; N], DecodeError> {
         let squared: i64 = quanta.iter().map(|&each| i64::from(each) * i64::from(each)).sum();
-        // The limit is at most the largest quantum, so this refuses the most negative `i16` as well.
+        // The limit is at most 32,767 quanta, so this check refuses the most negative `i16` as well.
         if squared > self.limit * self.limit {
             return Err(DecodeError::OutOfRange);
         }

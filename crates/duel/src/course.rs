@@ -77,7 +77,7 @@ impl Course {
         (self.number, self.stage)
     }
 
-    /// The course after this word; `None` if the word says nothing newer.
+    /// The course after this announcement; `None` if the announcement is no newer than the course.
     pub fn after(&self, word: &Word) -> Option<Self> {
         let next = match *word {
             Word::Began { number, at } => {

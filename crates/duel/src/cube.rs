@@ -1,8 +1,8 @@
 //! The flight of a sugar cube.
 //!
 //! The whole state of a cube is its launch: every peer computes the same path from position, velocity and time of the
-//! launch. So a cube in flight costs no updates, and a cube that arrives late appears at its present place. It flies
-//! without drag and never bounces.
+//! launch. So a cube in flight needs no updates, and a peer that hears of a cube late shows it at its present place.
+//! A cube flies without drag and never bounces.
 
 use crate::angle::sin_cos;
 use crate::arena::Arena;
@@ -26,7 +26,7 @@ pub const SPOUT_HEIGHT: f32 = 0.9;
 /// The upward angle of the spout, in radians: so small that the arc never passes over a teapot.
 pub const SPOUT_PITCH: f32 = 0.13;
 
-/// The pull downwards on a cube, in units per second squared: lighter than on earth, so that cubes carry 14 units.
+/// The pull downwards on a cube, in units per second squared: weaker than on earth, so that cubes fly 14 units far.
 pub const GRAVITY: f32 = 6.5;
 
 /// The longest flight, in microseconds.
@@ -223,7 +223,7 @@ impl Launch {
         if after > lifetime { (lifetime, Landing::Spent) } else { (after, landing) }
     }
 
-    /// When the cube passes `level` downwards, in seconds; at once when it is below from the start.
+    /// When the cube passes `level` downwards, in seconds after the launch; 0 if it starts below.
     fn falls_below(&self, level: f32) -> f32 {
         if self.position[2] < level {
             return 0.0;
@@ -231,7 +231,7 @@ impl Launch {
         self.time_above(level).map_or(0.0, |(_, down)| down.max(0.0))
     }
 
-    /// When the cube passes a circle round the centre outwards, in seconds; at once when it starts outside.
+    /// When the cube passes a circle round the centre outwards, in seconds after the launch; 0 if it starts outside.
     fn leaves(&self, radius: f32) -> f32 {
         let (place, drift) = (self.place(), self.drift());
         let outside = dot(place, place) - radius * radius;

@@ -83,22 +83,22 @@ pub use self::kinds::{
 };
 pub use self::scene::{CubeView, Scene, Standing, TeapotView};
 
-/// How long a newcomer listens for the others' teapots before it picks its place.
+/// How long a newcomer waits to hear of the others' teapots before it picks its place.
 const LISTENING: Duration = Duration::from_millis(300);
 
-/// How long a member that may have been here before waits for its old teapot to appear.
+/// How long a member that showed a ticket waits for its old teapot to appear.
 const MISSING: Duration = Duration::from_millis(1_500);
 
 /// How long a member waits to be granted its own teapot, if that exists already.
 const FORSAKEN: Duration = Duration::from_millis(5_000);
 
-/// The decisions that a host made in this last span before the others missed it may be lost. In microseconds.
+/// A host's decisions may be lost if it made them less than this long before the others missed it. In microseconds.
 const UNHEARD: u64 = 1_500_000;
 
 /// A peer's configuration of the duel. Its name and colour are the session's (see [`attributes`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DuelConfig {
-    /// Seed of the robots' whims while this peer hosts; any number.
+    /// Seed of the robots' random choices while this peer hosts; any number.
     pub seed: u64,
     /// The number of robots in a duel that this peer founds, at most [`ROBOTS_MAX`]; otherwise of no effect.
     pub robots: u8,
@@ -123,11 +123,11 @@ pub struct Duel {
     board: Board,
     /// Whether the scoreboard was kept from an earlier session.
     is_anew: bool,
-    /// The driver of this player's own teapot.
+    /// Drives this player's own teapot; `None` until that teapot exists.
     pilot: Option<Pilot>,
     /// The host's state, while this peer hosts.
     reign: Option<Reign>,
-    /// The teapots that count, as of the latest step.
+    /// The teapots that count, one for each player, as of the latest step.
     picture: Vec<Seen>,
     /// Players who were off the table at the latest step.
     out: SortedSet<PlayerKey>,
@@ -215,7 +215,7 @@ impl Duel {
         match event {
             Event::MemberJoined { member, .. } | Event::MemberLeft { member, .. }
                 if is_spectator(member.attributes) => {}
-            // Before this peer has joined, the event is about a member that was here already.
+            // Until this peer has joined, this event is about a member that was here before. The feed leaves it out.
             Event::MemberJoined { member, resumed } if self.joined.is_some() => {
                 let (player, name) = (PlayerKey::Seat(member.seat.0), PlayerName::new(&member.name));
                 self.feed.push(DuelEvent::PlayerCame { player, name, is_back: *resumed });
@@ -228,7 +228,7 @@ impl Duel {
             Event::HostChanged(migration) => {
                 self.cubes.judged_since = migration.resumed.as_micros();
                 if migration.to == session.me() {
-                    // This peer decides the hits since the former host was missed, and earlier ones whose decisions
+                    // A new host decides the hits since the former host was missed, and earlier hits whose decisions
                     // may be lost.
                     let from = migration.detected.as_micros().saturating_sub(UNHEARD);
                     self.reign = Some(Reign::new(self.stepped, from));
@@ -333,7 +333,7 @@ impl Duel {
     fn find_own(&mut self, tick: Tick, session: &mut Session, me: PlayerKey) {
         let owned = self.teapots.owned_by(session.me()).filter(|&(_, player)| player == me);
         let mut owned: Vec<_> = owned.map(|(id, _)| id).collect();
-        // The lowest id stays, so that the host, which looks at the same time, keeps the same teapot.
+        // The teapot with the lowest id stays. The host chooses by the same rule, so both keep the same teapot.
         let kept = owned.drain(..1.min(owned.len())).next();
         for double in owned {
             // This cannot fail: the lines above found only teapots of this peer.
@@ -383,7 +383,7 @@ impl Duel {
     }
 
     fn fire(&mut self, tick: Tick, session: &mut Session, launch: Launch) {
-        // A peer that has too many objects cannot fire.
+        // If this peer has too many objects, the teapot does not fire.
         if let Ok(id) = session.edit(tick.now).create(CUBE_TRAITS, &[&launch.encode()]) {
             self.cubes.add_own(id, launch, tick.time);
             self.talk.add_fired(&launch);
@@ -391,8 +391,8 @@ impl Duel {
         }
     }
 
-    /// Handles a member's message. It changes nothing if the member may not send it in this order, or if it is
-    /// already known.
+    /// Handles a member's message. A message changes nothing if the member may not send it in this order, or if this
+    /// peer knows it already.
     fn on_word(&mut self, now: Time, session: &Session, (from, delivery): (PeerId, Delivery), word: Word) {
         let time = session.session_time(now).as_micros();
         match (word, delivery) {
@@ -446,7 +446,7 @@ impl Duel {
     }
 }
 
-/// The positions of the teapots in play, without that of the player `but`.
+/// The positions of the teapots in play, without the teapot of the player `but`.
 fn positions(picture: &[Seen], but: PlayerKey) -> Vec<Vec2> {
     let others = picture.iter().filter(|seen| seen.player != but && seen.is_in_play());
     others.map(|seen| seen.motion.position).collect()

@@ -137,7 +137,7 @@ impl Cylinder {
         }
     }
 
-    /// The times between which the cube is over the cylinder, however high.
+    /// The times between which the cube is within the circle of the cylinder, at any height.
     fn time_within(&self, launch: &Launch) -> Option<(f32, f32)> {
         let place = sub(launch.place(), self.centre);
         let velocity = sub(launch.drift(), self.velocity);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exact_test_agrees_with_many_small_steps() {
+    fn an_exact_sweep_agrees_with_many_small_steps() {
         let mut rng = Rng::new(41);
         let (mut teapots, mut obstacles) = (0, 0);
         for _ in 0..1_200 {

@@ -46,14 +46,14 @@
 //! | [`cube`] | the flight of a sugar cube, from its launch alone |
 //! | [`hits`] | the impact of a cube between two moments: the host's decision |
 //! | [`phase`] | alive, hit, shielded |
-//! | [`player`] | drivers: keys, names, colours |
+//! | [`player`] | players: keys, names, colours |
 //! | [`course`], [`bowl`] | matches, and the sugar bowl that all drive for |
 //! | [`row`], [`scores`] | one player's row, and the scoreboard the host owns |
 //! | [`state`] | the fields of each replicated object |
 //! | [`codec`] | why bytes were refused, and quantisation |
 //! | [`word`] | messages between members, each in the order that it needs |
 //! | [`warp`] | smooth display of remote teapots |
-//! | [`robot`] | robot drivers |
+//! | [`robot`] | robots that drive teapots |
 //! | [`game`] | the duel over a session: which peer may speak for which player, the host's decisions, a new host |
 //! | [`maze`] | the other game: four teapots in corridors, capture the bowl |
 //! | [`rng`], [`plane`], [`angle`] | seeded randomness; vectors and angles; sine and cosine |

@@ -199,7 +199,7 @@ pub struct Maze {
     left: u16,
     /// The round of the match, from 1.
     round: u8,
-    /// Seconds after which a match is over, whatever the rounds; 0 for no limit.
+    /// Seconds after which a match is over, however many rounds were won; 0 for no limit.
     limit: u16,
     /// The number of steps before this match began.
     begun: u64,
@@ -212,7 +212,7 @@ pub struct Maze {
 }
 
 impl Maze {
-    /// The first round of a match that is about to begin, with robots everywhere.
+    /// The first round of a match that is about to begin, with a robot in each teapot.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);

@@ -45,8 +45,8 @@ impl Motion {
     /// expected further along its circle and not on the tangent.
     pub fn extrapolated(&self, seconds: f32) -> Self {
         let angle = self.spin * seconds;
-        // The chord of an arc points half the angle off, and is a little shorter than the arc. Without a turn both
-        // are equal.
+        // The chord of an arc is turned by half the arc's angle, and is a little shorter than the arc. Without a
+        // turn, chord and arc are equal.
         let half = 0.5 * angle;
         let chord = if half.abs() > 1e-4 { sin(half) / half } else { 1.0 };
         let travelled = rotate(scale(self.velocity, seconds * chord), half);

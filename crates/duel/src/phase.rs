@@ -53,7 +53,7 @@ impl Phase {
         }
     }
 
-    /// The phase that follows from this one by `now`, however long that is. A hit teapot comes back shielded.
+    /// The phase at `now` of a teapot that was in this phase at any time before. A hit teapot comes back shielded.
     pub fn at(self, now: u64) -> Self {
         match self {
             Self::Hit { until } if now >= until => {

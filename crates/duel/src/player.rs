@@ -1,4 +1,4 @@
-//! Drivers: keys, names and colours.
+//! Players: keys, names and colours.
 
 use std::fmt;
 
@@ -22,7 +22,8 @@ pub const GLAZES: [[u8; 3]; 12] = [
     [160, 164, 172],
 ];
 
-/// Identifies a driver of a teapot. The key survives reloads of the page and changes of the teapot's owner.
+/// Identifies the player that drives a teapot. The key survives reloads of the page and changes of the teapot's
+/// owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PlayerKey {
     /// The member in this seat.
@@ -35,7 +36,7 @@ impl PlayerKey {
     /// The bytes a key takes.
     pub(crate) const ENCODED: usize = 3;
 
-    /// The index of the spawn point that this driver prefers; different for the first drivers of each kind.
+    /// The index of the spawn point that this player prefers; different for the first players of each kind.
     pub fn preference(self) -> usize {
         match self {
             // Seats count round the table; robots begin on the opposite side.
@@ -99,7 +100,7 @@ impl Glaze {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlayerName(String);
 
-/// A foreign text within a sentence, in an isolate of its own (UAX #9, FSI and PDI).
+/// A text by somebody else within a sentence, in an isolate of its own (UAX #9, FSI and PDI).
 #[derive(Clone, Copy, Debug)]
 pub struct Isolated<'a>(pub &'a str);
 

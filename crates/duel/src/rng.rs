@@ -44,7 +44,7 @@ impl Rng {
     /// A whole number below `count`, or 0 when `count` is 0.
     ///
     /// This is the high half of a product (Lemire, "Fast random integer generation in an interval", 2019) without the
-    /// rejection step: the bias is below `count` in 2^64, which no robot notices.
+    /// rejection step: the bias is below `count` in 2^64, which is too small to matter to a robot.
     pub fn below(&mut self, count: u32) -> u32 {
         ((u128::from(self.next_u64()) * u128::from(count)) >> 64) as u32
     }

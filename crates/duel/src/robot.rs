@@ -1,4 +1,4 @@
-//! Robot drivers.
+//! Robots that drive teapots.
 //!
 //! A robot sees the same as a player, moves the same controls, and is meant to be beaten. It roams around its quarry,
 //! sometimes stops to aim, errs a little, and does not expect its quarry to swerve. The more points it is ahead of a
@@ -31,7 +31,7 @@ const LARGEST_ERROR: f32 = 0.5;
 /// to hit.
 const FORESIGHT: (f32, f32) = (0.1, 1.0);
 
-/// For each point that it is ahead of its quarry, a robot roams longer between two attempts and errs more, by this
+/// For each point that a robot is ahead of its quarry, it roams longer between two attempts and errs more, by this
 /// share.
 const MERCY: f32 = 0.4;
 
@@ -44,11 +44,11 @@ const STEADY: f32 = 0.05;
 /// How long a robot pushes against something before it backs off, in microseconds.
 const PATIENCE: u64 = 500_000;
 
-/// The strength of the urge towards the sugar bowl; that of other errands is at most about 1.
+/// The strength of the urge towards the sugar bowl; the urge of any other errand is at most about 1.
 const EAGERNESS: f32 = 1.3;
 
-/// No intention lasts longer than this, in microseconds. One that seems longer was made before the clock was set
-/// back.
+/// No intention lasts longer than this, in microseconds. If one seems to, the clock was set back, and the intention
+/// ends.
 const LONGEST_INTENTION: u64 = 10_000_000;
 
 /// The names of the robots, each a tea.
@@ -105,7 +105,7 @@ pub struct Sight<'a> {
     pub arena: &'a Arena,
 }
 
-/// The mind of one robot. A new host makes a new one from another seed, which no player can notice.
+/// The mind of one robot. A new host makes a new mind from another seed, which no player can notice.
 #[derive(Clone, Debug)]
 pub struct Robot {
     rng: Rng,
@@ -121,7 +121,7 @@ pub struct Robot {
     goal: Vec2,
     /// The session time of the robot's last decision.
     seen_at: u64,
-    /// The session time at which the robot last moved as it should.
+    /// The session time at which the robot last moved, or had no reason to move.
     moved_at: u64,
     /// The session time from which the robot may fire again.
     ready_at: u64,
@@ -245,7 +245,7 @@ impl Robot {
     }
 
     fn is_stuck(&mut self, sight: &Sight<'_>) -> bool {
-        // A teapot that was off the table meanwhile, or has just appeared, was not stuck.
+        // A robot that has not looked for some time was off the table, or has just appeared, so it was not stuck.
         let was_away = sight.now.abs_diff(self.seen_at) > PATIENCE;
         self.seen_at = sight.now;
         let is_moving = self.mood != Mood::Roam || length(sight.own.velocity) > 0.8;
@@ -255,8 +255,8 @@ impl Robot {
         sight.now - self.moved_at > PATIENCE
     }
 
-    /// Points the spout at the quarry's expected place, and fires. The robot keeps moving slowly, so that it is no
-    /// easy target.
+    /// Points the spout at the quarry's expected place, and fires once the aim is steady. The robot keeps moving
+    /// slowly, so that it is no easy target.
     fn aim(&mut self, sight: &Sight<'_>, quarry: &Rival, error: f32, foresight: f32) -> Controls {
         let own = &sight.own;
         let meeting = lead(own, &quarry.motion, foresight);

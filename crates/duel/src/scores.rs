@@ -41,8 +41,8 @@ impl std::error::Error for JoinError {}
 /// All rows, at most [`ROWS`], with at most one for each player.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scoreboard {
-    /// Indexed like the fields. It ends with the last row in use, so that scoreboards with the same rows compare as
-    /// equal.
+    /// Indexed like the fields. The list ends with the last row in use, so that scoreboards with the same rows
+    /// compare as equal.
     slots: Vec<Option<Row>>,
     /// The current match.
     pub course: Course,
@@ -114,8 +114,8 @@ impl Scoreboard {
 
     /// The player that a cube hit, and when, if the hit counted.
     ///
-    /// The hit is known for as long as the cube can be in flight. A row forgets a hit at the player's next one, which
-    /// cannot come before the shield of the first is down. By then the cube's time is up.
+    /// The hit is known for as long as the cube can be in flight. A row forgets a hit when its player is hit again.
+    /// That cannot happen before the shield after the first hit ends, and by then the first cube's time is up.
     pub fn hit_by(&self, shot: Shot) -> Option<(PlayerKey, u64)> {
         let strikes = self.rows().filter_map(|row| Some((row.player, row.struck?)));
         strikes
@@ -135,7 +135,7 @@ impl Scoreboard {
             return false;
         }
         let is_over = self.course.stage == Stage::Over;
-        // A late sweep can find a hit before the known one. Then the teapot counts as off the table, too.
+        // A late sweep can find a hit that came before the known one. Such a hit does not count.
         let Some(row) = self.row_mut(struck).filter(|row| row.phase(at).is_vulnerable()) else {
             return false;
         };
@@ -230,7 +230,7 @@ impl Scoreboard {
     ///
     /// # Errors
     /// A [`DecodeError`] when there are more than [`FIELDS`] fields, one of them is not a row, or two rows are of one
-    /// player. A reader of a replicated scoreboard then keeps the last good one.
+    /// player. After an error, the reader of a replicated scoreboard keeps the last scoreboard that it could read.
     pub fn from_fields<F: AsRef<[u8]>>(fields: &[F]) -> Result<Self, DecodeError> {
         if fields.len() > FIELDS {
             return Err(DecodeError::WrongLength);
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn every_board_is_encoded_in_short_fields() {
+    fn boards_decode_from_fields_of_at_most_111_bytes() {
         let mut rng = Rng::new(51);
         for _ in 0..500 {
             let board = random_board(&mut rng);

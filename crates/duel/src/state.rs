@@ -10,6 +10,8 @@
 //! | | | phase, text 1 [`PHASE`] | 1 or 9 | alive, hit or shielded, until when |
 //! | cube | its shooter; the host for robots | 0 [`LAUNCH`] | 23 | shooter, launch: [`Launch`](crate::cube::Launch) |
 //! | scoreboard | the host | 0 to 31 | 0 to 111 | one row each: [`Scoreboard`](crate::scores::Scoreboard) |
+//! | | | 32 | 19 or 22 | the match: [`Course`](crate::course::Course) |
+//! | | | 33 | 13 or 24 | the bowl: [`Bowl`](crate::bowl::Bowl) |
 //!
 //! All numbers in bytes are little-endian. A key is a kind (0 seat, 1 robot) and 16 bits; a name is a length and UTF-8.
 //! Decoding accepts exactly what encoding writes. A caller that knows the members must check whether an object's
@@ -45,10 +47,10 @@ const PLACES: Scale = Scale::stepped(PLACE_STEP, 16.0);
 /// The scale of velocities. No teapot is faster than its limit, in table units per second.
 const VELOCITIES: Scale = Scale::stepped(SPEED_STEP, 10.0);
 
-/// The driver of a teapot, and its looks.
+/// The player that drives a teapot, and the teapot's looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The driver.
+    /// The player that drives the teapot.
     pub driver: PlayerKey,
     /// The colour.
     pub glaze: Glaze,
@@ -126,7 +128,7 @@ impl Phase {
 /// The whole state of a teapot object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TeapotState {
-    /// The teapot's driver and looks.
+    /// The teapot's player and looks.
     pub identity: Identity,
     /// The teapot's motion at the time of the sample.
     pub motion: Motion,
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn motion_is_rounded_to_half_a_step_once_and_then_exact() {
+    fn motion_is_rounded_once_by_at_most_half_a_step() {
         let mut rng = Rng::new(61);
         // Numbers may differ by half a step and by the error of `f32`.
         let is_near = |one: f32, other: f32, step: f64| f64::from((one - other).abs()) < 0.5 * step + 2e-6;

@@ -20,14 +20,14 @@ pub const TOP_SPEED: f32 = 7.0;
 /// The speed that full reverse approaches, in units per second.
 pub const REVERSE_SPEED: f32 = 4.2;
 
-/// The spin that a full turn of the handle approaches, in radians per second.
+/// The spin that the full turn control approaches, in radians per second.
 pub const TOP_SPIN: f32 = 2.8;
 
 /// How quickly the speed approaches the one that the throttle asks for, per second. Multiplied by [`TOP_SPEED`] it is
-/// the acceleration.
+/// the acceleration from rest at full throttle.
 const DRAG: f32 = 2.0;
 
-/// How quickly the spin approaches the one that the handle asks for, per second.
+/// How quickly the spin approaches the one that the turn control asks for, per second.
 const TURN_RESPONSE: f32 = 10.0;
 
 /// How quickly pushing against an obstacle reduces the blocked speed, per second.
@@ -42,7 +42,7 @@ const STEP: f32 = 1.0 / STEPS_PER_SECOND as f32;
 /// The longest time one call simulates, in microseconds. A tab that slept does not drive on blindly for minutes.
 const LONGEST_ADVANCE: u64 = 250_000;
 
-/// The controls of a driver. The numbers are analogue; a keyboard uses −1, 0 and 1.
+/// The controls of a teapot. The numbers are analogue; a keyboard uses −1, 0 and 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Controls {
     /// From −1, full reverse, to 1, full ahead.
@@ -71,7 +71,8 @@ pub struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// The nearest place where the body touches neither obstacle nor rim, and as few other teapots as possible.
+    /// The place to which the body moves: out of the other teapots by a limited distance, and then out of the
+    /// obstacles and the rim.
     fn push_out(&self, position: Vec2) -> Vec2 {
         let apart =
             self.others.iter().fold(position, |place, &other| push_from(place, other, 2.0 * BODY_RADIUS));
@@ -127,7 +128,7 @@ impl Drive {
         if reached != driven {
             let along = dot(sub(reached, self.position), ahead) / STEP;
             // `clamp` is not used here: it checks its bounds, and the text of its panic would add the code that
-            // formats floats.
+            // formats floats to the page.
             let useful = along.max(self.speed.min(0.0)).min(self.speed.max(0.0));
             self.speed += (useful - self.speed) * SCRAPE * STEP;
         }
@@ -155,7 +156,7 @@ impl Teapot {
         Self { drive: Drive::from_motion(motion), carried: 0 }
     }
 
-    /// Lets `elapsed` microseconds pass under `controls`, of which at most a quarter of a second is simulated.
+    /// Simulates `elapsed` microseconds under `controls`, at most a quarter of a second.
     ///
     /// Controls may be anything; see [`Controls::sanitised`].
     pub fn step(&mut self, elapsed: u64, controls: Controls, around: &Surroundings<'_>) {
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_controls_are_harmless() {
+    fn invalid_controls_keep_the_teapot_on_the_table() {
         for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30] {
             let mut teapot = Teapot::new(TEA_TABLE.spawn(4));
             for _ in 0..120 {

@@ -7,7 +7,7 @@
 //!
 //! The result does not depend on the frame rate, because:
 //! - F is exp(−dt / τ) for a frame of dt, not a constant per frame.
-//! - The difference W − G is kept, which the formula turns into F·(W − G). On a straight path the difference
+//! - The state keeps the difference W − G, which the formula multiplies by F. On a straight path the difference
 //!   after any number of frames is exp(−t / τ)·(d + t·d′) for a first difference d with velocity d′, exactly.
 //!   On curves, and where extrapolation fades out, W follows the bends of G.
 
@@ -65,8 +65,8 @@ impl Warp {
         Self { sample, sampled_at, offset: Offset::default(), shown_at: now, time_constant: TIME_CONSTANT }
     }
 
-    /// Sets the time constant in seconds. A larger one makes the motion smoother and later. Zero, like F = 0 in the
-    /// source, shows the goal itself with all its jumps. A value that is not a positive number counts as zero.
+    /// Sets the time constant in seconds. A larger one makes the motion smoother and more delayed. Zero, like F = 0
+    /// in the source, shows the goal itself with all its jumps. A value that is not a positive number counts as zero.
     pub fn set_time_constant(&mut self, seconds: f32) {
         self.time_constant = if seconds > 0.0 { seconds } else { 0.0 };
     }
@@ -93,7 +93,7 @@ impl Warp {
     }
 
     /// Takes a sample that the teapot did not reach by driving, for instance because it appears at another place. The
-    /// teapot is shown at its goal at once, however near that is.
+    /// teapot is shown at its goal at once, even if the goal is near.
     pub fn snap(&mut self, now: u64, sample: Motion, sampled_at: u64) {
         *self = Self { time_constant: self.time_constant, ..Self::new(now, sample, sampled_at) };
     }
@@ -105,7 +105,7 @@ impl Warp {
         let elapsed = seconds_between(self.shown_at, now);
         if elapsed > 0.0 {
             let factor = if self.time_constant > 0.0 { (-elapsed / self.time_constant).exp() } else { 0.0 };
-            // W is extrapolated by its own velocities: relative to G, it drifts by their difference.
+            // W is extrapolated by its own velocities: relative to G, it drifts by the difference of both velocities.
             self.offset = self.offset.drifted(elapsed).scaled(factor);
             self.shown_at = now;
         }
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_straight_path_follows_the_formula_of_the_source() {
+    fn a_straight_path_follows_the_warping_formula() {
         let goal = Motion { velocity: [3.0, 0.0], ..Motion::default() };
         let mut warp = Warp::new(NOW, Motion { velocity: [0.0, 4.0], ..Motion::default() }, NOW);
         warp.advance(NOW + 200_000);
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_clock_values_are_harmless() {
+    fn extreme_clock_values_move_a_teapot_less_than_a_unit() {
         let mut warp = Warp::new(0, Motion { velocity: [1.0, 0.0], ..Motion::default() }, u64::MAX);
         for now in [0, u64::MAX, 5, u64::MAX] {
             let shown = warp.advance(now);

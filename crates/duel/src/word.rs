@@ -30,8 +30,8 @@ pub enum Word {
         player: PlayerKey,
         /// The bowl's number; each later one has a higher number.
         bowl: u32,
-        /// The session time of the touch, in microseconds. In time-stamp order, the time of the message counts
-        /// instead.
+        /// The session time of the touch, in microseconds. If the time-stamp order delivers the message, the time
+        /// that the order gives counts instead.
         at: u64,
     },
     /// A match begins, and the scores begin anew. The host sends this.

@@ -8,7 +8,7 @@
 //! Invariants: a packet's fate is reported once; a message of a reliable lane is delivered once and in order; nothing
 //! is delivered from a packet that does not parse to its end; every queue has a bound.
 //!
-//! It can be used alone, over anything that carries datagrams:
+//! A link can be used alone, over anything that carries datagrams:
 //!
 //! ```
 //! use samovar_link::{Link, LinkConfig, LinkEvent, Source};
@@ -53,7 +53,7 @@
 //! | sequenced messages that wait | 1 per channel | the older one is dropped and counted |
 //! | the bulk stream from the last ack on | 512 KiB | `WouldBlock` |
 //! | packets whose fate is open | 512 | the oldest counts as lost |
-//! | segments received early | the window: 256 of the session's lane, 64 of each other | the link is closed |
+//! | segments received early | the window: 256 of the session's lane, 64 of each other lane | the link is closed |
 //! | a message received in part | 64 KiB per lane | the link is closed |
 //! | the bulk stream received and not delivered | 256 KiB | the link is closed |
 //! | events that wait for the owner | 1,024 | packets that arrive count as lost |
@@ -61,12 +61,12 @@
 //!
 //! # Order of the frames in a packet
 //!
-//! The lanes take turns. In each packet one lane comes first and may take the whole packet; the others share the
-//! rest in the order 0, 1, 2, 3, unreliable. In nine packets lane 0 is first three times, the unreliable
-//! mode three times, and each other lane once: each gets that share when all have more than fits. The unreliable mode
-//! (sequenced and unreliable messages) leaves half of the room to the composed datagram in two of its three packets.
-//! Bulk goes when nothing else can, and takes at most half of the rate. Acks, pings and keep-alives go at once,
-//! whatever the budget says.
+//! The lanes take turns. In each packet one lane comes first and may take the whole packet; the others share the rest
+//! in the order 0, 1, 2, 3, unreliable. In nine packets lane 0 is first three times, the unreliable mode three times,
+//! and each other lane once: if all have more than fits, each gets that share. The unreliable mode (sequenced and
+//! unreliable messages) leaves half of the room to the composed datagram in two of its three packets. Bulk goes when
+//! nothing else can, and takes at most half of the rate. Acks, pings and keep-alives go at once, whatever the budget
+//! says.
 
 mod link;
 

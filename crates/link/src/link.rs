@@ -43,7 +43,7 @@ pub use transmit::{Compose, Dues, Source};
 const LOSS_MEMORY: f32 = 128.0;
 /// The least time until a probe on a lossless path. There only an overloaded relay drops packets.
 const LOSSLESS_PROBE: Duration = Duration::from_millis(1_000);
-/// Each probe without an answer doubles the time until the next, at most this often.
+/// Each probe without an answer doubles the time until the next one. The time doubles at most this often.
 const PROBE_DOUBLINGS: u32 = 4;
 
 /// One end of the link between two peers.
@@ -158,7 +158,8 @@ impl Link {
         has_slept
     }
 
-    /// Settles the fate of packets by `ack`, or without one by the time that has passed.
+    /// Settles the fate of packets: by `ack`, or if there is none, by the time that has passed and the number of open
+    /// packets.
     fn settle(&mut self, now: Time, ack: Option<(u64, &Ack)>) {
         let Self { sent, send_lanes, bulk_out, received, budget, buffers, events, stats, .. } = self;
         let (mut newest, mut progress) = (None, false);
@@ -273,8 +274,8 @@ impl Link {
         self.deliveries().cover(receipt)
     }
 
-    /// Handles a change of the path. Bulk chunks in flight on the old path are sent again, since they may never arrive;
-    /// its measured delays are forgotten.
+    /// Handles a change of the path. Bulk chunks in flight on the old path are sent again, since they may never
+    /// arrive. The measured delays of the old path are forgotten.
     pub fn handle_path_changed(&mut self, now: Time) {
         self.bulk_out.rewind();
         self.budget.forget_path(now);
@@ -288,7 +289,8 @@ impl Link {
     pub fn set_lossless(&mut self, now: Time, lossless: bool) {
         if self.lossless != lossless {
             self.lossless = lossless;
-            // The probe's patience changes with the path. It counts from now, so that no probe is overdue at once.
+            // The probe's patience changes with the path. The patience counts from now, so that no probe is overdue
+            // at once.
             self.last_segment = now;
         }
     }
@@ -395,8 +397,8 @@ impl Link {
         if now.since(self.last_now) >= SLEPT { Duration::ZERO } else { self.liveness.silence(now) }
     }
 
-    /// Whether the other end has been silent for longer than usual: three times the time between two arrivals. That
-    /// is no reason to miss it, but one to prefer another peer.
+    /// Whether the other end has been silent for longer than usual: three times the time between two arrivals. Such a
+    /// silence is no reason to count the other end as missed. It is a reason to prefer another peer.
     #[must_use]
     pub fn is_quiet(&self, now: Time) -> bool {
         now.since(self.last_now) < SLEPT && self.liveness.is_quiet(now)
@@ -409,7 +411,7 @@ impl Link {
     }
 
     /// How improbable it is that the other end lives, as a power of ten: 3 means that a living peer is silent for
-    /// this long once in a thousand silences. From [`SUSPECTED`] on the other end is suspected.
+    /// this long once in a thousand silences. From [`SUSPECTED`] on the other end counts as suspected.
     #[must_use]
     pub fn suspicion(&self, now: Time) -> f64 {
         if now.since(self.last_now) >= SLEPT { 0.0 } else { self.liveness.suspicion(now, self.received.run) }
@@ -428,8 +430,8 @@ impl Link {
         self.liveness.set_keep_alive(promised);
     }
 
-    /// Sets an unreliable message that each packet carries from now on, for news that the other end should hear with
-    /// every packet. It never causes a packet. An empty message means none.
+    /// Sets an unreliable message that each packet carries from now on, so that the other end hears it with every
+    /// packet. It never causes a packet. An empty message means none.
     ///
     /// # Panics
     /// When it has more than [`PIGGYBACK_MAX`] bytes.
@@ -465,7 +467,7 @@ impl Link {
     }
 }
 
-/// A packet with which an end that has lost its state closes the link, whatever the link's generation.
+/// A packet that closes the link, whatever the link's generation. An end that has lost its state sends it.
 #[must_use]
 pub fn close_packet(code: CloseCode) -> Vec<u8> {
     close_packet_of(Generations::NONE, code)

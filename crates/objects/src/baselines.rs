@@ -1,4 +1,5 @@
-//! Baselines of a state: moments of the object that both ends have. The state is coded by a guess from them.
+//! Baselines of a state: past states (moments) of the object that both ends have. The state is coded as its
+//! difference from a guess that builds on them.
 
 use crate::coder::Baseline;
 use crate::past::Moment;
@@ -24,7 +25,7 @@ pub(crate) fn frames_of(frame: u64, backs: [u8; 3], baseline: Baseline) -> [Opti
     }
 }
 
-/// A basis from the moments of these frames; `None` when there is no moment for one of them.
+/// A basis for a guess, from the moments of these frames. `None` when no frame is given, or a frame has no moment.
 pub(crate) fn basis<'a>(
     frames: [Option<u64>; 3],
     moment: impl Fn(u64) -> Option<Moment<'a>>,

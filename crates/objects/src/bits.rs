@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_are_read_as_written_and_others_are_refused() {
+    fn missing_and_left_over_bits_are_refused() {
         let mut bits = BitWriter::default();
         bits.write(1, 1);
         bits.write(0x1234, 13);

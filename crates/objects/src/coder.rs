@@ -1,7 +1,8 @@
 //! The coded states of a FRAME: how each object differs from a guess (PROTOCOL §4.6).
 //!
 //! A receiver can parse a whole frame by the schemas alone, without the objects, and so skip objects that it does not
-//! know (any more). Guesses are added afterwards, from the moments that both ends have.
+//! know (any more). The guesses are added afterwards. They build on past states of the object that both ends have
+//! (moments).
 
 mod decode;
 mod encode;
@@ -10,12 +11,12 @@ mod models;
 pub(crate) use decode::{Coded, Decoder};
 pub(crate) use encode::{Encoder, Habits, Source};
 
-/// The part of an object's past that the receiver is known to have.
+/// The past states on which the guess for a state builds. The receiver is known to have them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Baseline {
-    /// The first three, two or one of the frame's baselines.
+    /// The first one, two or three of the frame's baselines; the number says how many.
     Frames(u8),
-    /// One moment of the object itself, this many frames back.
+    /// A baseline of this object only: its state this many frames back.
     Own(u32),
     /// None: the numbers are sent as they are.
     #[default]

@@ -1,9 +1,9 @@
 //! How the host confirms each change of owner, and how members hold back announcements until it does (PROTOCOL §4.2,
 //! rules 13 to 16).
 //!
-//! A host checks each change of owner against its own grants, and tells all others of a grant by GRANTED. Until that
-//! comes, a member holds back an announcement or an end under a newer stamp. States of the new owner change what is
-//! held back, so that it is complete when it counts.
+//! A host checks each change of owner against its own grants, and tells all others of a grant by GRANTED. Until
+//! GRANTED comes, a member holds back an announcement or an end under a newer stamp. The new owner's states already
+//! apply to a held announcement, so that it is up to date when it takes effect.
 
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::object::{Announcement, Granted};
@@ -13,11 +13,12 @@ use crate::confirmations::{Confirmations, Held};
 use crate::objects::Objects;
 use crate::receive::{OBJECTS_OF_OTHERS_MAX, malformed};
 
-/// The most grants that the host told of and that are not announced yet: members cannot own more objects.
+/// The most grants that a member stores before the new owners announce themselves: all members together cannot own
+/// more objects.
 const GRANTS_MAX: usize = MEMBERS_MAX * OBJECTS_OF_OTHERS_MAX;
 
 impl Objects {
-    /// Whether another peer's ownership is new here and the host has not told of it.
+    /// Whether another peer's ownership is new here and the host has not confirmed it.
     pub(crate) fn is_unconfirmed(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
         let known = self.slots.get(id).map(|o| o.stamp).max(self.tombstones.stamp(id));
         let is_first = known.is_none() && from == id.creator && stamp.counter == 0;
@@ -68,8 +69,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Handles the host's word about a grant. The receiver's announcement under that stamp, or its end, counts now or
-    /// when it comes.
+    /// Handles the host's report of a grant. If the receiver's announcement or end under that stamp is held back, it
+    /// takes effect now. Otherwise it will take effect when it comes.
     fn confirm(&mut self, Granted { id, stamp, owner }: Granted) -> Result<(), CloseCode> {
         if !self.is_unconfirmed(owner, id, stamp) {
             return Ok(());
@@ -125,7 +126,7 @@ impl Objects {
         self.confirmations.held.retain(|&(_, id), held| lives(id, held.stamp));
     }
 
-    /// Queues a change of owner at the host, to tell all peers but the owner.
+    /// At the host: queues a change of owner, to report it to all peers but the owner.
     pub(crate) fn vouch(&mut self, id: ObjectId, stamp: Stamp, owner: PeerId) {
         for (_, replica) in self.replicas.iter_mut().filter(|(peer, _)| **peer != owner) {
             let word = replica.granted.entry(id).or_insert((stamp, owner));
@@ -134,7 +135,7 @@ impl Objects {
     }
 
     /// Queues all present grants for all peers, because this peer became the host: a peer that missed the former
-    /// host's word waits for this one's.
+    /// host's report waits for this host's.
     pub(crate) fn vouch_for_all(&mut self) {
         for peer in self.replicas.keys().copied().collect::<Vec<_>>() {
             let granted = self.grants_for(peer);
@@ -144,8 +145,8 @@ impl Objects {
         }
     }
 
-    /// At the host: who owns what by a grant, to tell one peer. While a grant is not announced, its receiver counts
-    /// as the owner, because the peer need not hear of the ownership before it.
+    /// At the host: the owners by grants, to report them to one peer. While a grant's receiver has not announced
+    /// itself, it counts as the owner already: the peer need not hear of the former ownership.
     pub(crate) fn grants_for(&self, peer: PeerId) -> SortedMap<ObjectId, (Stamp, PeerId)> {
         let mut all = SortedMap::new();
         if !self.is_host() {

@@ -1,5 +1,5 @@
 //! The changes of owner that the host confirmed to a member, and the announcements that the member holds back until
-//! the host does (PROTOCOL §4.2, rules 13 to 16).
+//! the host confirms them (PROTOCOL §4.2, rules 13 to 16).
 
 use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
 
@@ -8,13 +8,13 @@ use crate::object::Object;
 /// A member's knowledge of grants to others; empty at the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Confirmations {
-    /// Grants that the host told of, under stamps above those that this peer knows.
+    /// Grants that the host reported under stamps above those that this peer knows. The value is the new owner.
     pub(crate) granted: SortedMap<(ObjectId, Stamp), PeerId>,
     /// Announcements and ends that the host has not confirmed, by sender and object.
     pub(crate) held: SortedMap<(PeerId, ObjectId), Held>,
 }
 
-/// An announcement that the host has not confirmed. Without an object it is an end.
+/// An announcement or an end that the host has not confirmed yet. `object` is `None` for an end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Held {
     pub(crate) stamp: Stamp,
@@ -31,8 +31,8 @@ impl Confirmations {
         held.object.as_deref_mut()
     }
 
-    /// Drops what is held under this stamp or a lower one, because the object or its end is known under this stamp
-    /// now.
+    /// Drops the grants and the held announcements of an object up to this stamp. This peer now knows the object, or
+    /// its end, under this stamp.
     pub(crate) fn settle(&mut self, id: ObjectId, stamp: Stamp) {
         let old = self.granted.range(&(id, Stamp::default()), &(id, stamp)).map(|(&key, _)| key);
         let old: Vec<_> = old.collect();
@@ -42,7 +42,7 @@ impl Confirmations {
         self.held.retain(|&(_, of), held| of != id || held.stamp > stamp);
     }
 
-    /// Drops what a peer had announced, because it is gone.
+    /// Drops the held announcements of a peer that is gone.
     pub(crate) fn forget(&mut self, peer: PeerId) {
         self.held.retain(|&(from, _), _| from != peer);
     }

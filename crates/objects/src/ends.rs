@@ -1,4 +1,4 @@
-//! How objects end, by whichever peer's word, and how the host collects ends (PROTOCOL §4.2, rules 10 to 12).
+//! How an object ends by the message of any peer, and how the host collects ends (PROTOCOL §4.2, rules 10 to 12).
 
 use samovar_wire::object::{Deaths, Destroy};
 use samovar_wire::{CloseCode, ObjectId, PeerId, Reader, Stamp};
@@ -10,15 +10,16 @@ use crate::receive::malformed;
 const BURIED_AHEAD_MAX: u32 = 256;
 /// The most ends that wait for one peer as single messages; further ones are told by DEATHS.
 const PASSED_ON_MAX: usize = 1_024;
-/// A stamp is believed up to this much above the drawn ones, because a liar may have used it.
+/// How far above the highest known counter a reported stamp may be. A lying peer may have told members of a stamp
+/// that the host never drew.
 const LEAP_MAX: u32 = 1_024;
 /// Ends of creators unknown to this peer are noted only while fewer creators than this have tombstones.
 const STRANGE_CREATORS_MAX: usize = 256;
 
 impl Objects {
     /// Whether `from`, which is not the creator, can know of the end of an object that this peer has not seen. Such
-    /// an end is remembered, or a late CREATE would bring the object back. But no peer may end an object before it
-    /// exists.
+    /// an end is remembered, or a late CREATE would bring the object back. But no peer may end an object before it is
+    /// created, so its number must not be far above the known ones.
     pub(crate) fn may_bury(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
         let newest = self.slots.of_creator(id.creator).next_back().map_or(0, |object| object.id.number);
         let newest = newest.max(self.tombstones.newest(id.creator));
@@ -38,7 +39,7 @@ impl Objects {
         }
         match self.slots.get(id) {
             Some(object) if stamp < object.stamp => return Ok(()),
-            // The host may end an object under an equal stamp, because a counter at its end cannot grow.
+            // The host may end an object under an equal stamp, because a counter at its maximum cannot grow.
             Some(object) if stamp == object.stamp && object.owner != from && from != self.host => {
                 // The sender may be a former host that passes an end on. The present host will pass it on again.
                 return if stamp.term < self.term { Ok(()) } else { Err(CloseCode::NotYours) };
@@ -71,7 +72,8 @@ impl Objects {
     /// Queues an end for all peers except `but`. Only the host does this.
     pub(crate) fn pass_on_end(&mut self, id: ObjectId, stamp: Stamp, but: Option<PeerId>) {
         for (_, replica) in self.replicas.iter_mut().filter(|(peer, _)| Some(**peer) != but) {
-            // Many ends are told in runs: a receiver must not seem slow because one peer ends many objects.
+            // Further ends are told in runs, by DEATHS. A receiver must not seem slow because one peer ends many
+            // objects.
             if replica.destroys.len() < PASSED_ON_MAX {
                 replica.tell_end(id, stamp);
             } else {
@@ -114,8 +116,9 @@ impl Objects {
         self.tombstones.bury_run(run);
     }
 
-    /// Whether an existing object can have had this stamp. Stamps of this term were drawn by this host. A liar that
-    /// is gone may have told members of somewhat higher ones, but may not use up the counter.
+    /// Whether an existing object can have had this stamp. This host drew the stamps of its own term. A lying peer
+    /// that is gone may have told members of somewhat higher stamps. A stamp that would use up the counter is not
+    /// accepted.
     pub(crate) fn is_credible(&self, id: ObjectId, stamp: Stamp) -> bool {
         stamp.term < self.term || self.is_near(id, stamp)
     }
@@ -126,8 +129,8 @@ impl Objects {
         stamp.counter <= highest.saturating_add(LEAP_MAX)
     }
 
-    /// Grants the object to its owner, or to the heir that it is granted to already, under a stamp above `stamp`,
-    /// which some member has seen.
+    /// Grants the object anew, under a stamp above `stamp`, which some member has seen: to the receiver of the
+    /// present grant, or else to `owner`. Does nothing while the present grant's receiver may still announce itself.
     pub(crate) fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
         if self.granted_to(id).is_some() && !self.is_passed_over(id, stamp) {
             return;
@@ -142,7 +145,7 @@ impl Objects {
         self.tombstones.exhume(id);
     }
 
-    /// Weighs a run of ends that a member reports after a peer left. The member is believed about its own objects and
+    /// Judges a run of ends that a member reports after a peer left. The member is believed about its own objects and
     /// about those of peers that are gone. An object of another peer lives on. A new stamp restores it at members
     /// that took it for ended.
     fn weigh(&mut self, from: PeerId, run: &Deaths) {
@@ -151,8 +154,8 @@ impl Objects {
             if owner == from || (owner != self.me && !self.replicas.contains_key(&owner)) {
                 self.end_by(from, id, run.stamp);
             } else if self.is_credible(id, run.stamp) {
-                // This includes an equal stamp: a former host may have ended an orphan that this host did not know as
-                // one.
+                // An equal stamp counts, too: a former host may have ended the object as an orphan, although its
+                // owner is linked here.
                 self.outbid(id, owner, run.stamp);
             }
         }
@@ -160,7 +163,8 @@ impl Objects {
 
     /// Notes reported ends of objects that the host does not know, because a former host may have told only others of
     /// them. An owner may still announce such an object, and the host then defends it. An end that the creator itself
-    /// reports counts at once. The host tells that to the others, because they may know no owner but the creator.
+    /// reports counts at once. The host tells the others of such an end, because they may know no owner but the
+    /// creator.
     pub(crate) fn note_report(&mut self, from: PeerId, run: &Deaths) {
         // The host knows all ends of its own term. No peer may end objects before they are created.
         let is_credible = self.is_known(run.creator) || self.tombstones.creators() < STRANGE_CREATORS_MAX;

@@ -14,13 +14,15 @@ use crate::scratch::{Context, Pick, Scratch};
 use crate::slots::Slots;
 use crate::text::Text;
 
-/// Moments that an owner keeps of each object: the greatest age of a baseline, and some more.
+/// The number of past states (moments) that an owner keeps of each object: the greatest age of a baseline (48
+/// updates), and some more.
 const KEPT_OWN: usize = 64;
 /// The most states in one frame.
 const STATES_MAX: usize = 255;
 /// The first estimate of a coded state's size, in sixteenths of a byte.
 const STATE_SIZE: usize = 16 * 8;
-/// The most bytes of texts in one state, so that it fits a packet with its numbers. Further texts go in the next.
+/// The most bytes of texts in one state, so that it fits a packet with its numbers. Further texts go in a later
+/// frame.
 const TEXTS_MAX: usize = 600;
 
 /// The destination of a datagram of updates.
@@ -30,7 +32,7 @@ pub struct Place {
     pub now: Time,
     /// The receiver.
     pub peer: PeerId,
-    /// The packet that will carry it.
+    /// The number of the packet that will carry the datagram.
     pub packet: u64,
     /// The most bytes that the datagram may take.
     pub room: usize,
@@ -122,7 +124,7 @@ impl Objects {
         written > 0 && (left_out || written < scratch.picks.len())
     }
 
-    /// Takes the fate of a packet that carried a datagram to `peer`.
+    /// Notes the fate of a packet that carried a datagram to `peer`.
     pub fn on_fate(&mut self, peer: PeerId, packet: u64, delivered: bool) {
         let Some(replica) = self.replicas.get_mut(&peer) else { return };
         let Some(flight) = replica.on_fate(packet, delivered) else { return };
@@ -146,14 +148,15 @@ pub(crate) fn is_behind(object: &Object, known: &Known) -> bool {
         || object.texts.iter().zip(&known.texts).any(|(text, &(has, _))| has < text.frame)
 }
 
-/// The inputs of one frame to one peer.
+/// The parameters of one frame to one peer.
 struct Round {
     frame: u64,
     room: usize,
     now: Time,
     /// The frame of the first baseline.
     first: u64,
-    /// Masks of the first one, two and three baselines: bit i is the frame i before `first`. Zero if there are fewer.
+    /// Masks of the first one, two and three baselines: bit i stands for the frame that lies i frames before `first`.
+    /// Zero if there are fewer.
     masks: [u64; 3],
     /// The newest sample among the candidates, in units of `SAMPLE_UNIT` microseconds.
     newest: u64,
@@ -215,8 +218,8 @@ fn pick(
     if scratch.picks.len() <= count {
         return false;
     }
-    // The objects with the highest product of waiting time and priority are kept. Those that may not be announced yet
-    // come last.
+    // The objects with the highest product of waiting time and priority are kept. Objects whose announcement may not
+    // have arrived yet come last.
     scratch.scores.clear();
     scratch.scores.extend(scratch.picks.iter().map(|pick| {
         let Some((object, known)) = slots.at(pick.slot).zip(replica.known(pick.slot)) else { return 0 };

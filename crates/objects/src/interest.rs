@@ -1,7 +1,7 @@
 //! Interest: a grid of the places of this peer's own objects, and the focus of each other peer.
 //!
 //! A slot lies in one cell at most, so the grid is bounded by the objects. A slot that now holds another peer's
-//! object may stay in the grid; each reader checks the object itself.
+//! object may stay in the grid; each reader of the grid checks the object's owner itself.
 
 use samovar_wire::sight::Focus;
 use samovar_wire::{ObjectId, PeerId, SortedMap};
@@ -141,7 +141,8 @@ impl Interest {
         former.map(Ball::focus)
     }
 
-    /// Appends the slots that a focus sees or may just have lost, and perhaps more.
+    /// Appends the slots of all objects that a focus sees or may have just stopped seeing, and perhaps of others
+    /// nearby.
     pub(crate) fn near(&self, focus: &Focus, found: &mut Vec<u32>) {
         let reach = focus.radius * LEAVING;
         let low = self.cell_of(focus.center.map(|axis| axis - reach));
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_places_and_foci_do_no_harm() {
+    fn extreme_places_and_foci_are_found_without_a_panic() {
         let mut interest = Interest::default();
         interest.put(3, Some([f32::MAX, f32::MIN, 0.0]));
         let mut found = Vec::new();

@@ -1,19 +1,19 @@
 //! Replicated objects whose owner can change: the Bitsquid engine's protocol with stamps (PROTOCOL §4,
 //! docs/sources.md).
 //!
-//! An owner announces an object reliably: by CREATE, or by MIGRATE when it took the object over. Once the owner knows
-//! that the announcement has arrived, it sends frames. A frame carries how the state differs from a state that the
-//! peer is known to have; frames go on until the peer has the newest state. Every receiver keeps the newest stamp it
-//! has seen and ignores older ones. A MIGRATE for an unknown object creates it, and a destroyed object is remembered
-//! by its stamp. So messages may arrive in any order.
+//! An owner announces an object reliably: by CREATE, or by MIGRATE when it took the object over. It sends frames once
+//! it knows that the announcement has arrived; a new owner may send them earlier. A frame carries how the state
+//! differs from a state that the peer is known to have; frames go on until the peer has the newest state. Every
+//! receiver keeps the newest stamp it has seen and ignores older ones. A MIGRATE for an unknown object creates it,
+//! and a destroyed object is remembered by its stamp. So messages may arrive in any order.
 //!
 //! No update is queued for a peer: the owner computes what the peer lacks when there is room to send it. Memory is
 //! bounded by the numbers of live objects and members.
 //!
 //! The caller tells this crate which peer hosts, and in which term; this crate does not check it.
 //!
-//! It can be used alone, over any transport that delivers some messages reliably and in order, loses others, and
-//! reports the fate of both:
+//! This crate can be used alone, over any transport that delivers some messages reliably and in order, loses others,
+//! and reports the fate of both:
 //!
 //! ```
 //! use samovar_objects::{Kinded, Objects, Place, Replicate, Schemas, State};

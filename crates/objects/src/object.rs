@@ -18,9 +18,9 @@ pub struct Object {
     pub(crate) revision: u64,
     pub(crate) numbers: Vec<i32>,
     pub(crate) texts: Vec<Text>,
-    /// At the owner: the first frame with the present numbers. Elsewhere: the newest frame received.
+    /// At the owner: the first frame with the present numbers. Elsewhere: the newest frame that brought a state.
     pub(crate) frame: u64,
-    /// At the owner: the frame in which it took the object. Elsewhere: the announcement's frame. Frames before it
+    /// At the owner: the frame in which it took the object. Elsewhere: the announcement's frame. Earlier frames
     /// belong to an earlier ownership.
     pub(crate) since: u64,
     pub(crate) past: Past,
@@ -39,13 +39,13 @@ pub struct Object {
 }
 
 impl Object {
-    /// Its id.
+    /// The object's id.
     #[must_use]
     pub const fn id(&self) -> ObjectId {
         self.id
     }
 
-    /// The one peer that may change it.
+    /// The one peer that may change the object.
     #[must_use]
     pub const fn owner(&self) -> PeerId {
         self.owner
@@ -57,20 +57,20 @@ impl Object {
         self.stamp
     }
 
-    /// The traits that its creator chose.
+    /// The traits that the object's creator chose.
     #[must_use]
     pub const fn traits(&self) -> Traits {
         self.traits
     }
 
-    /// Session time at which the owner sampled the newest value. Other peers may have it rounded down to a multiple
-    /// of 128 µs.
+    /// Session time at which the owner sampled the newest value. At other peers this time may be rounded down to a
+    /// multiple of 128 µs.
     #[must_use]
     pub const fn sampled(&self) -> Time {
         self.sampled
     }
 
-    /// Grows with every change that this peer makes or hears of.
+    /// A number that grows with every change that this peer makes or receives.
     #[must_use]
     pub const fn revision(&self) -> u64 {
         self.revision
@@ -83,43 +83,44 @@ impl Object {
         self.texts.get(index).map_or(&[], |text| &text.bytes)
     }
 
-    /// How many text fields it has.
+    /// How many text fields the object has.
     #[must_use]
     pub const fn field_count(&self) -> usize {
         self.texts.len()
     }
 
-    /// The numbers of its schema's fields, quantised.
+    /// The numbers of the object's fields, quantised as its schema says.
     #[must_use]
     pub fn numbers(&self) -> &[i32] {
         &self.numbers
     }
 
-    /// Reads its numbers and texts in the order of its schema.
+    /// Reads the object's numbers and texts in the order of its schema.
     #[must_use]
     pub fn reader(&self) -> StateReader<'_> {
         StateReader::of(&self.numbers, &self.texts)
     }
 
-    /// Whether its owner keeps this peer up to date about it; `false` while it lies outside this peer's focus. Always
-    /// `true` at the owner.
+    /// Whether the object's owner keeps this peer up to date; `false` while the object lies outside this peer's
+    /// focus. Always `true` at the owner.
     #[must_use]
     pub const fn is_current(&self) -> bool {
         self.current
     }
 
-    /// Whether this peer has asked the host for it and may change it already, visible to itself only.
+    /// Whether this peer has asked the host for the object and may change it already. Only this peer sees these
+    /// changes.
     #[must_use]
     pub const fn is_claimed(&self) -> bool {
         self.claimed
     }
 
-    /// When it was sampled, in units of `SAMPLE_UNIT` microseconds.
+    /// When the state was sampled, in units of `SAMPLE_UNIT` microseconds.
     pub(crate) fn sample(&self) -> u64 {
         self.sampled.as_micros() / SAMPLE_UNIT
     }
 
-    /// How many bytes its texts hold together.
+    /// How many bytes the object's texts hold together.
     pub(crate) fn size(&self) -> usize {
         self.texts.iter().map(|text| text.bytes.len()).sum()
     }

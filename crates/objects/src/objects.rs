@@ -40,7 +40,7 @@ pub enum ObjectEvent {
     Destroyed {
         /// The object.
         id: ObjectId,
-        /// Its kind.
+        /// The object's kind.
         kind: Kind,
     },
     /// The object entered this peer's focus: its owner sends changes from now on.
@@ -61,7 +61,7 @@ pub enum CreateError {
     Reserved,
     /// The state does not match the schema of its kind.
     WrongShape,
-    /// The game's [`Schemas`] state other traits for this kind, or none.
+    /// The game's [`Schemas`] declare traits, but other ones for this kind or none.
     OtherTraits,
     /// The traits need code that this build leaves out: [`Orphan`](samovar_wire::object::Orphan)'s `Freeze` and
     /// `ToNearest` need the feature `ownership` of the session.
@@ -76,7 +76,7 @@ pub enum ObjectError {
     Unknown,
     /// Another peer owns it.
     NotOwner,
-    /// Only the host grants.
+    /// Only the host may grant an object.
     NotHost,
     /// The receiver of the grant is no member.
     NotAMember,
@@ -110,13 +110,14 @@ pub struct Objects {
     pub(crate) slots: Slots,
     pub(crate) tombstones: Tombstones,
     pub(crate) replicas: SortedMap<PeerId, Replica>,
-    /// At the host: ends that members reported of objects that this peer does not know.
+    /// At the host: the ends that members reported, of objects that this host does not know.
     pub(crate) reported: Tombstones,
-    /// At the host: grants whose receivers have not announced themselves yet.
+    /// At the host: grants whose receivers have not announced themselves as the owners yet.
     pub(crate) granted: SortedMap<ObjectId, Promise>,
-    /// At members: the grants that the host told of, and the announcements that wait until it does.
+    /// At members: grants that the host confirmed before the new owner's announcement came; and announcements and
+    /// ends that wait for the host's confirmation.
     pub(crate) confirmations: Confirmations,
-    /// Peers that were linked and are no longer. Their objects are the orphans.
+    /// Peers that were linked and are no longer linked. An object that such a peer still owns is an orphan.
     pub(crate) departed: Vec<PeerId>,
     /// Whether this peer must tell the host all ends that it knows, because a peer left or the host changed.
     pub(crate) unsettled: bool,
@@ -127,7 +128,7 @@ pub struct Objects {
     pub(crate) frame_time: Time,
     /// The newest frame that brought a change.
     pub(crate) news: u64,
-    /// Objects that changed since the frame `frame` began.
+    /// The slots of objects that changed since the newest frame began.
     pub(crate) touched: Vec<u32>,
     pub(crate) events: VecDeque<ObjectEvent>,
     pub(crate) claims: Claims,
@@ -135,19 +136,20 @@ pub struct Objects {
     pub(crate) scratch: Scratch,
 }
 
-/// A grant whose receiver has not announced itself yet.
+/// A grant whose receiver has not announced itself as the owner yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Promise {
-    /// The highest stamp drawn for this object. It is not drawn again.
+    /// The highest stamp that this host drew for the object. No later grant uses it again.
     pub(crate) stamp: Stamp,
-    /// The peer that should announce itself. `None` when no peer should any more, and only the stamp is remembered.
+    /// The receiver that should announce itself next. `None` when no receiver can any more: then only the stamp is
+    /// remembered.
     pub(crate) heir: Option<PeerId>,
-    /// The stamps that heirs were told, each with its heir. Any of these heirs may still announce itself.
+    /// The stamps that receivers were told, each with its receiver. Any of these peers may still announce itself.
     pub(crate) told: Vec<(Stamp, PeerId)>,
 }
 
 impl Promise {
-    /// Makes the heir that was told the highest stamp the heir again.
+    /// Names again the receiver that was told the highest stamp, or none if no receiver was told.
     pub(crate) fn fall_back(&mut self) {
         self.heir = self.told.iter().max().map(|&(_, heir)| heir);
     }
@@ -221,7 +223,7 @@ impl Objects {
         self.events.pop_front()
     }
 
-    /// Creates an object of a kind without a schema that this peer owns, sampled at session time `now`.
+    /// Creates an object that this peer owns, of a kind without a schema. Its state is sampled at session time `now`.
     ///
     /// # Errors
     /// See [`CreateError`].
@@ -234,7 +236,7 @@ impl Objects {
         self.create_state(now, traits, &state)
     }
 
-    /// Creates an object with this state that this peer owns, sampled at session time `now`.
+    /// Creates an object that this peer owns, with this state, sampled at session time `now`.
     ///
     /// # Errors
     /// See [`CreateError`].
@@ -260,7 +262,7 @@ impl Objects {
         Ok(id)
     }
 
-    /// Creates the session object; only a founding host does.
+    /// Creates the session object. Only the host that founds a session does this.
     ///
     /// # Errors
     /// `TooLarge`.
@@ -349,7 +351,7 @@ impl Objects {
     }
 
     /// Sets a text field of an object that this peer owns or claims, sampled at session time `now`. An unchanged
-    /// value costs nothing.
+    /// value causes no update.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`, `BadField`.
@@ -480,8 +482,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Sets the least time between two updates, to each peer, of an object that this peer owns. It is zero unless
-    /// set: then each packet may hold an update. A longer time costs fewer bytes and shows others an older state.
+    /// Sets the least time between two updates of an object that this peer owns, to one peer. It is zero unless set,
+    /// so that each packet may hold an update. A longer time costs fewer bytes and shows others an older state.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`.
@@ -508,7 +510,8 @@ impl Objects {
         Ok(())
     }
 
-    /// How many intervals of destroyed objects this peer remembers. Their number is bounded per creator.
+    /// How many intervals of object numbers this peer remembers as destroyed. The number of intervals is bounded per
+    /// creator.
     #[must_use]
     pub fn remembered_deaths(&self) -> usize {
         self.tombstones.len()
@@ -518,9 +521,9 @@ impl Objects {
         self.me == self.host
     }
 
-    /// Turns the grant of an object that has ended and cannot come back into an end under the grant's stamp, and
-    /// tells all peers. A peer that knew the end under a lower stamp only would believe a former host's grant between
-    /// the two.
+    /// Handles an object that has ended and that no receiver of a grant can bring back. Replaces its grant by an end
+    /// under the grant's stamp, and tells all peers. A peer that knew only a lower stamp for the end would believe a
+    /// former host's grant with a stamp between the two.
     pub(crate) fn forget_promise(&mut self, id: ObjectId) {
         if self.slots.get(id).is_none()
             && let Some(promise) = self.granted.get(&id).filter(|promise| promise.heir.is_none())
@@ -539,7 +542,8 @@ impl Objects {
         peer == self.me || self.replicas.contains_key(&peer) || self.departed.contains(&peer)
     }
 
-    /// Ends an object. A grant in flight under a higher stamp brings it back, so such a grant is not forgotten.
+    /// Ends an object under this stamp. A grant in flight with a higher stamp can bring the object back, so such a
+    /// grant is kept.
     pub(crate) fn end(&mut self, id: ObjectId, stamp: Stamp) {
         let slot = self.slots.slot(id);
         if let Some(object) = self.slots.remove(id)

@@ -12,12 +12,13 @@ use crate::tombstones::Tombstones;
 const DEPARTED_MAX: usize = 128;
 
 impl Objects {
-    /// Adds a linked peer, to be told of everything that this peer owns. It stays until [`Objects::remove_peer`].
+    /// Adds a linked peer, to be told of everything that this peer owns. The peer stays until
+    /// [`Objects::remove_peer`].
     pub fn add_peer(&mut self, peer: PeerId) {
         self.departed.retain(|&departed| departed != peer);
         let objects = self.slots.iter().filter(|object| object.owner == self.me);
         let told: SortedSet<_> = objects.map(|o| o.id).collect();
-        // The host tells a newcomer all ends: messages about objects that ended before it came may still reach it.
+        // The host tells a newcomer all ends: messages about objects that ended before may still reach the newcomer.
         let deaths_due = self.is_host();
         let begun = self.frame + 1;
         if !self.replicas.contains_key(&peer) {
@@ -55,7 +56,7 @@ impl Objects {
         let mut hopeless = Vec::new();
         for (&id, promise) in &mut self.granted {
             promise.told.retain(|&(_, heir)| heir != peer);
-            // While the object exists the heir is kept: `adopt` takes the object over when its heir is gone.
+            // While the object exists its receiver is kept: `adopt` takes the object over when that receiver is gone.
             if promise.heir == Some(peer) && self.slots.get(id).is_none() {
                 promise.fall_back();
                 hopeless.push(id);
@@ -71,8 +72,8 @@ impl Objects {
         }
     }
 
-    /// Makes members send all ends they know to the host, and the host accept one more such report of each. A peer
-    /// that left may have told only some members of an end (PROTOCOL §4.2 "DEATHS").
+    /// Makes a member report to the host all ends that it knows, and makes the host accept one more such report of
+    /// each member. A peer that left may have told only some members of an end (PROTOCOL §4.2 "DEATHS").
     fn settle_anew(&mut self) {
         self.unsettled = !self.is_host();
         self.replicas.values_mut().for_each(|replica| replica.reports = replica.reports.saturating_add(1));
@@ -100,8 +101,8 @@ impl Objects {
         }
     }
 
-    /// Gives an object to a member, or to the host itself. Only the host may. The host's own copy keeps its owner
-    /// until the member announces itself.
+    /// Gives an object to a member, or to the host itself. Only the host may do this. The host's own copy keeps its
+    /// owner until the member announces itself.
     ///
     /// # Errors
     /// `NotHost`, `Unknown`, `NotAMember`; `NotOwner` for the session object.
@@ -148,13 +149,13 @@ impl Objects {
         self.granted.get(&id)?.heir
     }
 
-    /// Whether the heir of an object may ignore its grants and never announce itself. It does so if it has seen
-    /// `stamp`, which is above every stamp that it was told.
+    /// Whether the receiver of a grant may ignore it because it has seen `stamp`, which is above all stamps that were
+    /// told. Such a receiver never announces itself.
     pub(crate) fn is_passed_over(&self, id: ObjectId, stamp: Stamp) -> bool {
         self.granted.get(&id).is_some_and(|promise| {
             let heir = promise.heir.and_then(|heir| self.replicas.get(&heir));
             let is_told = heir.is_some_and(|replica| !replica.grants.contains_key(&id));
-            // A stamp above the drawn ones is a lie: honest peers have seen none.
+            // A stamp above the drawn ones is invented: no honest peer has seen one.
             is_told && stamp <= promise.stamp && promise.told.iter().all(|&(told, _)| told < stamp)
         })
     }
@@ -198,7 +199,8 @@ impl Objects {
         self.events.push_back(ObjectEvent::Destroyed { id, kind });
     }
 
-    /// Reports to the host each object whose owner is gone, as far as this peer knows. The host may not have seen it.
+    /// Reports to the host each object whose owner is gone, as far as this peer knows. The host may not know the
+    /// object.
     pub fn report_orphans(&mut self, is_gone: impl Fn(PeerId) -> bool) {
         if self.is_host() {
             return;
@@ -214,7 +216,8 @@ impl Objects {
         Ok(self.highest_stamp(id).ok_or(ObjectError::Unknown)?.granted(self.term))
     }
 
-    /// The highest stamp known or granted of an existing object.
+    /// The highest stamp that this peer knows for an existing object: of its ownership, of a grant, or of a reported
+    /// end.
     pub(crate) fn highest_stamp(&self, id: ObjectId) -> Option<Stamp> {
         let known = self.slots.get(id)?.stamp;
         let granted = self.granted.get(&id).map_or(known, |promise| promise.stamp);

@@ -31,7 +31,7 @@ use crate::state::StateError;
 /// The most items that a list can hold.
 pub const ITEMS_MAX: usize = 8 * FIELD_MAX;
 
-/// Is told of a value that goes beyond a limit: the field, such as `Cursor.position`, and what happens to the value.
+/// A callback for values beyond a limit. It gets the field, such as `Cursor.position`, and what happens to the value.
 pub type Tell<'a> = &'a mut dyn FnMut(&'static str, String);
 
 /// A type that can be packed without further attributes. `#[derive(Replicate)]` implements it beside `Replicate`.
@@ -55,7 +55,7 @@ pub trait Pack: Sized {
     /// Appends everything that the bits depend on, and the names of the parts.
     fn shape(shape: &mut Shape);
 
-    /// Tells which parts of the value go beyond their limits, so that others get other ones.
+    /// Reports each part of the value that goes beyond its limits, so that others get a changed value.
     fn tell_beyond(&self, tell: Tell<'_>) {
         let _ = tell;
     }

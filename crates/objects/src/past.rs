@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 /// An object's numbers at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment<'a> {
-    /// When it was sampled, in units of the wire.
+    /// When the state was sampled, in the wire's units of 128 µs.
     pub(crate) sampled: u64,
-    /// Its numbers.
+    /// The object's numbers at that time.
     pub(crate) numbers: &'a [i32],
 }
 

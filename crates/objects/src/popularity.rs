@@ -4,7 +4,7 @@ use core::cmp::Ordering;
 
 use crate::replica::Popular;
 
-/// A popular frame serves as a baseline while it is at most this many frames older than the newest acked one.
+/// A popular frame serves as the first baseline while it is at most this many frames older than the newest acked one.
 const FRESH: u64 = 6;
 
 /// How many peers have each of the last frames.
@@ -21,7 +21,7 @@ impl Popularity {
     pub(crate) fn count(&mut self, frame: u64) {
         let place = &mut self.0[(frame % 64) as usize];
         match frame.cmp(&place.0) {
-            // A very late ack: its place holds a newer frame.
+            // A very late ack: a newer frame has taken the entry.
             Ordering::Less => {}
             Ordering::Equal => place.1 += 1,
             Ordering::Greater => *place = (frame, 1),
@@ -33,8 +33,8 @@ impl Popularity {
         if known == frame { count } else { 0 }
     }
 
-    /// The frames that most peers have: two candidates for the first baseline, then the second and the third. They
-    /// lie about equally far apart, because extrapolation errs least then.
+    /// The frames that most peers have: two candidates for the first baseline, then the second and the third. The
+    /// baselines lie about equally far apart, because extrapolation errs least then.
     pub(crate) fn choose(&self, frame: u64) -> Popular {
         let newest = self.0.iter().map(|(frame, _)| *frame).max().unwrap_or(0);
         let recent = newest.saturating_sub(FRESH)..=newest;

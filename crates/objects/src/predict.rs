@@ -28,7 +28,7 @@ pub(crate) struct Weights {
     /// Weights, in seconds, of the integral of a rate from the newest moment to now. They belong to the rate now, at
     /// the newest moment and at the one before.
     ahead_of: [f64; 3],
-    /// The same for the integral from the second newest moment to the newest.
+    /// Weights, in seconds, of the integral of a rate from the second newest moment to the newest.
     before: [f64; 3],
 }
 
@@ -84,8 +84,8 @@ pub(crate) struct Basis<'a> {
 }
 
 impl<'a> Basis<'a> {
-    /// The basis for a guess at `sampled`. The first `count` of `moments` count, from one to three. `last` caches the
-    /// weights, which mostly stay the same.
+    /// The basis for a guess at `sampled`. Only the first `count` of `moments` are used, one to three. `last` caches
+    /// the weights, which mostly stay the same.
     pub(crate) fn new(
         moments: [Moment<'a>; 3],
         count: usize,
@@ -119,8 +119,8 @@ impl<'a> Basis<'a> {
         }
     }
 
-    /// The integral of a rate, in its steps times seconds. The rate is taken for the polynomial through its values
-    /// now and at the newest moments.
+    /// The integral of a rate, in its steps times seconds. The rate is assumed to follow the polynomial through its
+    /// values now and at the newest moments.
     fn integral(&self, weights: &[f64; 3], at: usize, now: i32) -> f64 {
         let two = f64::from(now) * weights[0] + self.number(0, at) * weights[1];
         if self.weights.order < 2 { two } else { two + self.number(1, at) * weights[2] }
@@ -132,7 +132,7 @@ impl<'a> Basis<'a> {
     }
 
     /// The present value of a field that moves at a rate; `scale` is one step of the rate in the field's steps. With
-    /// two moments it is the mean of the predictions from each, because an owner uses two when single ones are noisy.
+    /// two moments it is the mean of the predictions from each, because an owner uses two when a single one is noisy.
     fn carried(&self, at: usize, rate_at: usize, now: i32, scale: f64) -> f64 {
         let went = self.went(rate_at, now);
         let newest = self.number(0, at) + went * scale;

@@ -41,13 +41,13 @@ pub trait Quantise<T> {
     /// How the field is coded.
     fn coding(&self, motion: Motion) -> Coding;
 
-    /// The numbers nearest to the value. There are some for every value, also for NaN.
+    /// The numbers nearest to the value. Every value has such numbers, also NaN.
     fn quantise(&self, value: &T) -> Numbers;
 
     /// The value that has these numbers, which lie within their ranges; `None` when no value has them.
     fn restore(&self, numbers: Numbers) -> Option<T>;
 
-    /// What happens to a value that is beyond the limits, in words; `None` for one that is only rounded.
+    /// Says in words what happens to a value beyond the limits; `None` for a value that is only rounded.
     fn beyond(&self, value: &T) -> Option<String> {
         let _ = value;
         None

@@ -16,9 +16,9 @@ use crate::schema::{Coding, Schema};
 use crate::state::State;
 use crate::text::Text;
 
-/// Moments that are kept of each object of another peer: 48, the greatest age of a baseline in updates, and 64 more,
-/// as many as may overtake a state at worst. A state that more updates overtook is old, and its numbers are not
-/// needed (PROTOCOL §4.6).
+/// The number of past states (moments) kept of each object of another peer. A baseline is at most 48 updates old. The
+/// other 64 are for states that later updates overtook. If more updates overtook a state, its numbers are too old to
+/// be needed (PROTOCOL §4.6).
 const KEPT_OF_OTHERS: usize = 112;
 
 /// The most objects that one member may own as far as this peer knows. A member owns `OBJECTS_PER_PEER_MAX` at most,
@@ -36,8 +36,8 @@ impl Objects {
     /// Takes a message of the reliable lane or the bulk stream, its kind byte already read.
     ///
     /// # Errors
-    /// The code to close the link with: the bytes are malformed, or the peer spoke for another peer. Old messages are
-    /// ignored without an error.
+    /// The code to close the link with, for example because the bytes are malformed or the peer spoke for another
+    /// peer. Old messages are ignored without an error.
     pub fn handle_message(&mut self, from: PeerId, kind: MessageKind, body: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(body);
         match kind {
@@ -75,7 +75,7 @@ impl Objects {
         }
     }
 
-    /// The new states in the last datagram that was taken.
+    /// The new states in the last datagram that was handled.
     #[must_use]
     pub fn arrivals(&self) -> &[Arrival] {
         &self.scratch.arrivals
@@ -133,10 +133,11 @@ impl Objects {
                     object.numbers.copy_from_slice(numbers);
                 }
             } else if head.frame > object.frame {
-                // An honest sender builds on moments that this peer has.
+                // An honest sender builds a state only on moments that this peer has.
                 return Err(CloseCode::Malformed);
             }
-            // Otherwise so many updates overtook this state that its baseline is dropped: the numbers are old.
+            // Otherwise many updates overtook this state, and its baseline is no longer kept: its numbers are too old
+            // to be needed.
         }
         // Texts of two states of the owner may exceed the limit together, so too many bytes do not end the link.
         for (index, bytes) in coded.texts() {
@@ -174,7 +175,7 @@ impl Objects {
         if id == ObjectId::SESSION {
             // Only the host owns the session object, by its warrant (ARCHITECTURE.md, "One idea"). A former host's
             // announcement is old and not false, so it is ignored without an error. If it counted, any peer could
-            // write the view until the new host has.
+            // write the view until the new host has written it.
             if from != self.host {
                 return if stamp.term == self.term { Err(CloseCode::BadWarrant) } else { Ok(()) };
             }
@@ -198,8 +199,8 @@ impl Objects {
         if stamp.term > self.term { Err(CloseCode::FutureStamp) } else { Ok(()) }
     }
 
-    /// Checks at the host a newer stamp than the known one: the host must have granted it to `from`. A stamp of a
-    /// former term passes, because this host does not know the grants of former hosts.
+    /// At the host: checks a stamp that is newer than the known one. The host must have granted it to `from`. A stamp
+    /// of a former term passes, because this host does not know the grants of former hosts.
     pub(crate) fn check_granted(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> Result<(), CloseCode> {
         let current = self.slots.get(id).map(|o| o.stamp).max(self.tombstones.stamp(id));
         let fresh = current.is_none_or(|current| stamp > current);
@@ -220,8 +221,8 @@ impl Objects {
             Some((stamp, owner)) if stamp == new.stamp && owner == new.owner => {
                 return self.refresh(new);
             }
-            // Two owners may have one stamp when a counter is at its end. Then the host, which checks changes of
-            // owner, is right.
+            // Two owners may have one stamp when a counter has reached its maximum. Then the host's announcement
+            // counts, because the host checks changes of owner.
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner && new.owner == self.host => {}
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => {
                 return Err(CloseCode::NotYours);
@@ -241,7 +242,7 @@ impl Objects {
         if self.slots.owned_by(owner) >= limit { Err(CloseCode::LimitExceeded) } else { Ok(()) }
     }
 
-    /// Takes over an announced object and its owner. The stamp must be above all that are known.
+    /// Stores an announced object with its owner. The caller has checked its stamp.
     pub(crate) fn install(&mut self, mut new: Object) {
         let (id, stamp, owner) = (new.id, new.stamp, new.owner);
         let contested = self.contested(id, stamp, owner);
@@ -297,7 +298,7 @@ impl Objects {
         let Some(known) = self.slots.at_mut(slot) else { return Ok(()) };
         let is_same = (known.traits, known.texts.len()) == (object.traits, object.texts.len());
         if new.frame >= known.frame && is_same {
-            // An announced object counts as seen by this peer's focus.
+            // An announced object counts as inside this peer's focus.
             if !core::mem::replace(known, object).current {
                 self.events.push_back(ObjectEvent::Entered(new.id));
             }
@@ -358,8 +359,8 @@ impl Objects {
         if self.slots.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
             return Ok(());
         }
-        // This peer uses the host's copy only if it has none, because its own may be newer. It cannot tell which copy
-        // holds the former owner's last state.
+        // This peer uses the host's copy only if it has none itself, because its own copy may be newer. It cannot
+        // tell which copy holds the former owner's last state.
         if self.slots.get(grant.id).is_none() {
             self.accept(grant)?;
         }
@@ -376,7 +377,7 @@ impl Objects {
         let death = self.tombstones.stamp(id).filter(|&death| death >= stamp && known.is_none());
         if known.is_some_and(|known| known >= stamp) || owner == self.me || self.replicas.contains_key(&owner)
         {
-            // The present owner itself tells the reporter.
+            // The present owner itself announces the object to the reporter.
             return Ok(());
         }
         // This host granted every ownership of this term, so its own record counts. When the recorded owner is
@@ -407,7 +408,8 @@ impl Objects {
         } else if let Some(replica) = self.replicas.get_mut(&from)
             && replica.destroys.len() < OBJECTS_AT_HOST_MAX
         {
-            // The object ended, or only this member knows it. Then it must end there too, or it would stay for ever.
+            // The object has ended, or the host cannot take it over. It must end at the reporter as well, or it would
+            // stay there for ever.
             replica.tell_end(id, death.unwrap_or(stamp));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! One peer's knowledge of the objects that this peer owns.
+//! Another peer's knowledge of the objects that this peer owns.
 
 use std::collections::VecDeque;
 
@@ -17,19 +17,20 @@ pub(crate) const BASELINE_AGE_MAX: u64 = 48;
 /// The state of a peer's copy of one object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Known {
-    /// The receipt of the announcement. Updates wait until it is delivered (docs/sources.md, "Bitsquid": the wait for
-    /// the ack).
+    /// The receipt of the announcement, or of a newer reliable update. Most updates wait until it is delivered
+    /// (docs/sources.md, "Bitsquid": the wait for the ack).
     pub(crate) announced: Receipt,
     pub(crate) ready: bool,
     /// The announcement's frame, the first baseline.
     pub(crate) since: u64,
-    /// The newest frame that was sent before the announcement was known to have arrived. Its arrival proves nothing,
-    /// because the peer may not have known the object.
+    /// The newest frame that was sent before the announcement was known to have arrived. An ack of this frame proves
+    /// nothing, because the peer may not have known the object.
     pub(crate) ahead: u64,
-    /// The newest frame known to have brought the object. Bit i of `history` says the same of the i-th frame before it.
+    /// The newest frame known to have brought the object. Bit i of `history` says the same of the frame that lies i
+    /// frames before.
     pub(crate) newest: u64,
     history: u64,
-    /// The most updates that were sent since `newest`.
+    /// An upper bound of the updates sent since the frame `newest`.
     sent: u64,
     /// The time and the frame of the last update.
     pub(crate) last_frame: u64,
@@ -111,18 +112,18 @@ pub(crate) struct Popular {
     pub(crate) behind: [u64; 2],
 }
 
-/// A frame under way.
+/// A frame in flight to one peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct InFlight {
     packet: u64,
     pub(crate) frame: u64,
-    /// The objects in it, with a bit mask of the texts of each.
+    /// The slots of the objects in the frame, each with a bit mask of its texts.
     pub(crate) contents: Vec<(u32, u64)>,
-    /// Whether this delivery is the first of the frame to this peer.
+    /// Whether no earlier packet with the same frame was delivered to the peer.
     pub(crate) is_news: bool,
 }
 
-/// One peer's knowledge of this peer's objects.
+/// Another peer's knowledge of this peer's objects, and the messages about them that wait.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Replica {
     known: Vec<Option<Known>>,
@@ -136,7 +137,7 @@ pub(crate) struct Replica {
     pub(crate) destroys: SortedMap<ObjectId, Stamp>,
     /// Objects to grant to the peer, and the stamps under which it shall own them.
     pub(crate) grants: SortedMap<ObjectId, Stamp>,
-    /// At the host: grants to others, to tell this peer of.
+    /// At the host: grants to other members, to be reported to this peer.
     pub(crate) granted: SortedMap<ObjectId, (Stamp, PeerId)>,
     /// Objects of peers that are gone, to report to this peer, which hosts.
     pub(crate) orphans: SortedSet<ObjectId>,
@@ -144,21 +145,22 @@ pub(crate) struct Replica {
     pub(crate) deaths_due: bool,
     /// At the host: how many more reports about ends of others' objects the peer may send. Each departure allows one.
     pub(crate) reports: u32,
-    /// Whether the first announcements went out, which for a newcomer may be one snapshot.
+    /// Whether the first announcements were composed. For a newcomer these may be one snapshot.
     pub(crate) greeted: bool,
-    /// The frame after the one in which the link began: objects taken over later were announced on this link only.
+    /// The first frame after the link began. If this peer took an object over later, it announced that on this link
+    /// only.
     pub(crate) begun: u64,
-    /// By packet number.
+    /// The frames in flight, by packet number.
     in_flight: VecDeque<InFlight>,
-    /// The frame of the last datagram.
+    /// The frame of the last datagram to this peer.
     pub(crate) told: u64,
     /// Buffers to use again.
     spare: Vec<Vec<(u32, u64)>>,
     /// The newest frames that arrived, in order.
     acked: VecDeque<u64>,
-    /// Bytes that a state takes, on average, in sixteenths.
+    /// The average size of a coded state, in sixteenths of a byte.
     pub(crate) state_size: usize,
-    /// The slot that the next frame begins at or after: where room ended in the last one.
+    /// The next frame begins with the first object at or after this slot, because the last frame had no room for it.
     pub(crate) begin: u32,
 }
 
@@ -182,7 +184,7 @@ impl Replica {
         self.known.get_mut(slot as usize)?.as_mut()
     }
 
-    /// The objects that the peer was told of.
+    /// The slots of the objects that the peer was told of.
     pub(crate) fn known_slots(&self) -> impl Iterator<Item = u32> {
         self.known.iter().enumerate().filter(|(_, known)| known.is_some()).map(|(slot, _)| slot as u32)
     }
@@ -194,7 +196,7 @@ impl Replica {
         self.known[slot as usize] = Some(known);
     }
 
-    /// Drops everything about an object that this peer no longer owns.
+    /// Drops everything noted about an object, because this peer no longer owns it or announces it anew.
     pub(crate) fn forget(&mut self, slot: Option<u32>, id: ObjectId) {
         if let Some(slot) = slot {
             if let Some(known) = self.known.get_mut(slot as usize) {
@@ -251,7 +253,7 @@ impl Replica {
         self.spare.push(contents);
     }
 
-    /// Takes the fate of a packet. Returns the contents of a delivered one, to be given back to [`Replica::done`].
+    /// Notes the fate of a packet. Returns the contents of a delivered packet, to be given back to [`Replica::done`].
     pub(crate) fn on_fate(&mut self, packet: u64, delivered: bool) -> Option<InFlight> {
         let at = self.in_flight.binary_search_by_key(&packet, |flight| flight.packet).ok()?;
         let mut flight = self.in_flight.remove(at)?;

@@ -20,7 +20,7 @@ pub trait Replicate: Sized {
     /// How many fields of a schema the value fills.
     const FIELDS: usize;
 
-    /// Adds the fields to a schema. `name` names the field of a type that has one; a type of several names them
+    /// Adds the fields to a schema. A type with one field uses `name` for it; a type with several fields names them
     /// itself.
     fn describe(schema: &mut SchemaBuilder, name: &'static str);
 

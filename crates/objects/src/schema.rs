@@ -16,20 +16,20 @@ pub const NUMBERS_MAX: usize = 64;
 /// How the numbers of a field move between two updates; a better guess takes fewer bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Motion {
-    /// They stay the same until they change.
+    /// The numbers stay the same until they change.
     Held,
-    /// They continue their change: a velocity, a lever.
+    /// The numbers continue their change: a velocity, a lever.
     Smooth,
-    /// They change at the rate, per second, of another field of the same object: a position by its
-    /// velocity, a heading by its spin. The rate is a [`Coding::Grid`] of the same width; for a
-    /// [`Coding::Rotation`] one of width 3, the angular velocity about the axes of the world.
+    /// The numbers change at the rate, per second, of another field of the same object: a position by its velocity, a
+    /// heading by its spin. The rate is a [`Coding::Grid`] of the same width; for a [`Coding::Rotation`] one of width
+    /// 3, the angular velocity about the axes of the world.
     Rated(u8),
 }
 
 /// How a field is coded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Coding {
-    /// One to four numbers on a grid of steps: each stands for itself times `step`.
+    /// One to four numbers on a grid of steps: each number stands for the value of that many times `step`.
     Grid {
         /// How many numbers.
         width: u8,
@@ -53,7 +53,7 @@ pub enum Coding {
     /// y, z, w) is the largest: it is left out, and positive. The others are the rest in order, where `limit` stands
     /// for √½.
     Rotation {
-        /// The largest that each of the three may be.
+        /// The largest absolute value of each of the other three numbers.
         limit: i32,
         /// How the rotation moves.
         motion: Motion,
@@ -109,7 +109,7 @@ impl Coding {
         }
     }
 
-    /// Bytes that tell apart all that the wire format depends on.
+    /// Bytes that differ for any two codings with different wire formats.
     pub(crate) fn bytes(&self) -> impl Iterator<Item = u8> {
         let (tag, first, second, step) = match *self {
             Self::Grid { min, max, step, .. } => (0, min, max, step),
@@ -145,9 +145,9 @@ impl Coding {
 /// One field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Field {
-    /// Its name, for people.
+    /// The field's name, for people.
     pub name: &'static str,
-    /// How it is coded.
+    /// How the field is coded.
     pub coding: Coding,
     /// The index of its first number among the object's numbers, or of its text among the texts.
     pub at: usize,
@@ -155,8 +155,8 @@ pub struct Field {
     pub(crate) rate: Rate,
 }
 
-/// The rate of a field: the index of the rate's first number among the object's numbers, and one step of the rate in
-/// steps of the field. For a rotation the latter is half the step, in radians.
+/// The rate of a field: the index of the rate's first number among the object's numbers, and how many steps a second
+/// of the field one step of the rate means. For a rotation the latter is half the rate's step, in radians.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rate {
     pub(crate) at: usize,
@@ -368,7 +368,7 @@ impl Schemas {
         self
     }
 
-    /// Whether the game has objects of these traits.
+    /// Whether the game allows objects with these traits.
     pub(crate) fn permits(&self, traits: Traits) -> bool {
         self.traits.is_empty()
             || traits.kind == Kind::SESSION

@@ -65,7 +65,7 @@ impl core::hash::Hash for Scratch {
     fn hash<H: core::hash::Hasher>(&self, _: &mut H) {}
 }
 
-/// The inputs of a frame's coding.
+/// The parameters of a frame's coding.
 pub(crate) struct Context<'a> {
     pub(crate) schemas: &'a Schemas,
     pub(crate) slots: &'a Slots,
@@ -76,7 +76,8 @@ pub(crate) struct Context<'a> {
 }
 
 impl Scratch {
-    /// Codes the picks, or returns the bytes of another peer that got the same in this frame.
+    /// Codes the picked states. If another peer was sent the same states in this frame, returns the bytes that were
+    /// coded for it.
     pub(crate) fn encode(&mut self, context: &Context<'_>, room: usize) -> &Encoded {
         let found = self.encoded[..self.valid].iter().position(|encoded| {
             (encoded.base, encoded.baselines) == (context.base, context.baselines)

@@ -11,7 +11,8 @@ use crate::objects::Objects;
 use crate::replica::Known;
 use crate::state::State;
 
-/// The greatest age of an update's sample on the wire, counted from the base time. An older one counts as this old.
+/// The greatest age of an update's sample on the wire, counted from the base time. An older sample is sent with this
+/// age.
 const AGE_MAX_MICROS: u64 = 60_000_000;
 
 /// A reliable message that was composed. The session calls [`Objects::on_sent`] when a link has taken it.
@@ -42,7 +43,7 @@ const GRANTED_MAX: usize = 64;
 
 type IsDelivered<'a> = dyn Fn(Receipt) -> bool + 'a;
 
-/// The form of an announcement.
+/// The kind of an announcement and the parts of its head that depend on the kind.
 struct As {
     kind: MessageKind,
     owner: PeerId,
@@ -51,8 +52,8 @@ struct As {
 }
 
 impl Objects {
-    /// Composes a newcomer's announcements as one message for the bulk stream. `None` when they are few, or at any
-    /// later call.
+    /// Composes the announcements for a newcomer as one message for the bulk stream. `None` when they fit a packet,
+    /// and at every later call.
     pub fn poll_snapshot(&mut self, peer: PeerId, out: &mut Vec<u8>) -> Option<Pending> {
         if core::mem::replace(&mut self.replicas.get_mut(&peer)?.greeted, true) {
             return None;
@@ -111,7 +112,7 @@ impl Objects {
         }
         if replica.deaths_due {
             writer.u8(MessageKind::Deaths as u8);
-            // Runs beyond a message are not told: hardly any late message about such old objects is still in flight.
+            // Runs beyond one message are not told: hardly any late message about their objects is still in flight.
             self.tombstones.runs().take(DEATHS_MAX).for_each(|run| run.encode(&mut writer));
             return Some(Pending(What::Deaths));
         }
@@ -233,7 +234,8 @@ impl Objects {
         })
     }
 
-    /// Whether a peer that knows an object of this peer's may lack its newest state.
+    /// Whether a peer may lack the newest state of an object that this peer owns; `false` if the object was not
+    /// announced to that peer.
     #[must_use]
     pub fn may_lag(&self, peer: PeerId, id: ObjectId, is_delivered: &IsDelivered<'_>) -> bool {
         self.known_at(peer, id).is_some_and(|(object, known)| match object.traits.reliable {
@@ -248,7 +250,7 @@ impl Objects {
     }
 
     /// Writes an announcement of an object of this peer: CREATE while the creator's first ownership lasts, MIGRATE
-    /// ever after.
+    /// afterwards.
     fn write_own(&self, object: &Object, writer: &mut Writer<'_>) {
         let first = object.stamp.counter == 0 && object.id.creator == object.owner;
         let kind = if first { MessageKind::Create } else { MessageKind::Migrate };

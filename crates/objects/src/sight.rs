@@ -12,7 +12,7 @@ use crate::objects::{ObjectEvent, Objects};
 use crate::send::{Pending, What};
 
 impl Objects {
-    /// The place of an object, when the schema of its kind has one.
+    /// The place of an object in the game's world; `None` when the schema of its kind has no field for the place.
     #[must_use]
     pub fn place(&self, id: ObjectId) -> Option<[f32; 3]> {
         self.place_of(self.slots.get(id)?)
@@ -23,8 +23,8 @@ impl Objects {
     }
 
     /// Sets the edge of the grid's cells, in the unit of the places. It is 16 unless set. An edge of about the radius
-    /// of the members' foci serves best: smaller cells cost memory and time, larger ones hold distant objects that
-    /// are looked at in vain. A value that is not positive and finite changes nothing.
+    /// of the members' foci serves best: smaller cells cost memory and time, and with larger cells distant objects
+    /// are checked in vain. A value that is not positive and finite changes nothing.
     pub fn set_cell(&mut self, edge: f32) {
         if !edge.is_finite() || edge <= 0.0 {
             return;
@@ -63,9 +63,9 @@ impl Objects {
         self.interest.focus(peer)
     }
 
-    /// The one of these members that is nearest to an object. A member's place is the centre of its focus, for this
-    /// peer that of `own`; without a focus it is the nearest object that the member owns. `None` when the object or
-    /// all members have no place.
+    /// The one of these members that is nearest to an object. A member's place is the centre of its focus. This
+    /// peer's focus is `own`. A member without a focus is as near as the nearest object that it owns. `None` when the
+    /// object or all members have no place.
     #[must_use]
     pub fn nearest(
         &self,
@@ -100,7 +100,7 @@ impl Objects {
         }
     }
 
-    /// Decides which of these objects a peer sees, because it was told of them.
+    /// Decides which of these newly announced objects a peer sees.
     pub(crate) fn look_for(&mut self, peer: PeerId, ids: &[ObjectId]) {
         if self.interest.focus(peer).is_some() {
             let slots: Vec<_> = ids.iter().filter_map(|&id| self.slots.slot(id)).collect();
@@ -130,8 +130,8 @@ impl Objects {
         self.interest.note(peer, object.id, is_seen);
     }
 
-    /// Checks which announcements have arrived, of the objects whose visibility a peer must be told. Until then a
-    /// message about an object could overtake the object's announcement in the bulk stream.
+    /// Checks which announcements have arrived, for the objects whose visibility a peer must be told. Before that, a
+    /// message about an object could overtake its announcement in the bulk stream.
     pub fn settle_sights(&mut self, peer: PeerId, is_delivered: &dyn Fn(Receipt) -> bool) {
         let (Some(untold), Some(replica)) = (self.interest.untold(peer), self.replicas.get_mut(&peer)) else {
             return;
@@ -181,7 +181,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Handles the word of an owner on which of its objects this peer sees.
+    /// Handles an owner's message that says which of its objects this peer sees.
     pub(crate) fn handle_sight(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(body);
         let count = usize::from(reader.u8().map_err(|_| CloseCode::Malformed)?);

@@ -56,7 +56,7 @@ impl State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StateError {
-    /// There are too few numbers or texts: it is another kind of object.
+    /// There are too few numbers or texts: the state belongs to another kind of object.
     Missing,
     /// A number or text that no writer of this type writes.
     Invalid,

@@ -23,7 +23,7 @@ impl Tombstones {
         (id.number <= last).then_some(stamp)
     }
 
-    /// The highest number of this creator that is known to have died; zero for none.
+    /// The highest number among this creator's objects that are known to have ended; zero for none.
     pub(crate) fn newest(&self, creator: PeerId) -> u32 {
         self.graves.get(&creator).and_then(|graves| graves.last_key_value()).map_or(0, |(_, &(last, _))| last)
     }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn burials_and_exhumations_agree_with_a_plain_map() {
+    fn tombstones_agree_with_a_plain_map_after_random_calls() {
         let mut dice = Entropy::new([1; 32]);
         let (mut tombstones, mut plain) = (Tombstones::default(), BTreeMap::new());
         for _ in 0..5_000 {

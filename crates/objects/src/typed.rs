@@ -7,7 +7,7 @@ use crate::objects::{CreateError, ObjectError, Objects};
 use crate::replicate::{Kinded, Replicate};
 
 impl Objects {
-    /// Creates an object with this value that this peer owns, sampled at session time `now`. Its kind is that of the
+    /// Creates an object that this peer owns, with this value, sampled at session time `now`. Its kind is that of the
     /// type, whatever kind `traits` names.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Objects {
     /// The value of an object.
     ///
     /// # Errors
-    /// `Unknown`; `BadField` when the object is of another kind, or holds what this type cannot.
+    /// `Unknown`; `BadField` when the object is of another kind, or holds a value that this type cannot have.
     pub fn read<T: Replicate + Kinded>(&self, id: ObjectId) -> Result<T, ObjectError> {
         let object = self.get(id).ok_or(ObjectError::Unknown)?;
         if object.traits.kind != T::KIND {

@@ -1,22 +1,22 @@
 //! View synchrony, the base of the orders: streams of items that all members of a view get alike.
 //!
 //! A *stream* is the sequence of one member's items. In a mesh each member owns one; with a sequencer or dispatcher
-//! there is one, the host's. Time is divided into *epochs*, one for each view that is brought to its end. Within an
+//! there is one, the host's. Time is divided into *epochs*, one for each view on which the members agree. Within an
 //! epoch the members are fixed, streams begin with item 1, and a [`Rule`] decides when it is an item's turn to be
-//! delivered: the closed group that the algorithms assume (docs/sources.md, "Fujimoto"). At the end of an epoch the
-//! same items have had their turn at all members:
+//! delivered. This is the closed group that the algorithms assume (docs/sources.md, "Fujimoto"). At the end of an
+//! epoch the same items have had their turn at all members:
 //!
 //! ```text
 //! member   told of a view: delivers and sends nothing more ---> REPORT: how far it has each stream
-//!  host     has all reports: the cut of a stream is the most that anybody has
-//!           gets what it lacks itself (WANT, FILL), gives each member what that lacks (FILL), and INSTALL
+//!  host     has all reports: the cut of a stream is the most items that any member has
+//!           gets what it lacks itself (WANT, FILL), sends each member what the member lacks (FILL), and INSTALL
 //!  member   on INSTALL it has everything up to the cut: delivers that, and begins the next epoch
 //! ```
 //!
 //! Only the host of the newest view decides. If it is lost midway, some members are in the new epoch and others are
-//! not. The next host learns that from the reports. It brings members that are one epoch behind to where the others
-//! are, for which all keep the former epoch. Then it ends the epoch that all are in. Newcomers are let in last, after
-//! all other members, so that the knowledge of the former epoch is not lost.
+//! not. The next host learns that from the reports. It brings members that are one epoch behind to the epoch of the
+//! others; for this all members keep the former epoch. Then it ends the epoch that all are in. Newcomers are let in
+//! last, after all other members, so that the knowledge of the former epoch is not lost.
 //!
 //! Items are kept until their owner knows, and announces, that all members have them. The group reads no clock: the
 //! session's roster removes a member that never reports.
@@ -84,7 +84,7 @@ pub(crate) trait Rule {
         None
     }
 
-    /// Whether the host waits to hear that backups hold this item.
+    /// Whether this item is delivered only once the host's backups hold it.
     fn is_urgent(&self, _item: &[u8]) -> bool {
         false
     }
@@ -95,7 +95,7 @@ pub(crate) trait Rule {
 pub(crate) struct Turn {
     /// The item's number in its stream.
     pub(crate) number: u64,
-    /// The number of the last item that enough members hold.
+    /// The number of the last item that all backups of the host hold.
     pub(crate) safe: u64,
     /// Whether the epoch ends.
     pub(crate) is_ending: bool,
@@ -145,13 +145,13 @@ struct Mate {
 
 /// One member's part in the group.
 ///
-/// The code is written for `dyn Rule`, and so compiled once and not once per rule: a web page downloads it.
+/// The code is written for `dyn Rule`, so that it is compiled once and not once per rule: a web page downloads it.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<R: ?Sized> {
     me: PeerId,
     /// The newest view.
     told: Option<View>,
-    /// The members of all views from the epoch's to the newest.
+    /// The members of all views, from the epoch's view to the newest one.
     known: SortedSet<PeerId>,
     epoch: Epoch,
     past: Option<Past>,
@@ -179,7 +179,8 @@ pub(crate) struct Group<R: ?Sized> {
     freed: usize,
     outbox: VecDeque<Transmit>,
     events: VecDeque<Event>,
-    /// The last field: only then a reference to a group of some rule coerces to one of `dyn Rule`.
+    /// This must be the last field. Only then does a reference to a group with some rule coerce to one to a group
+    /// with `dyn Rule`.
     pub(crate) rule: R,
 }
 
@@ -256,8 +257,8 @@ impl Group<dyn Rule> {
         self.brought.remove(&peer);
         // The peer sends again everything that may be lost.
         self.early.retain(|from| from != peer);
-        // The report goes out even while this peer knows no view: the other one may, and waits to hear what is
-        // lacking.
+        // The report goes out even while this peer knows no view: the other peer may know one, and waits to hear what
+        // this peer lacks.
         if peer != self.me {
             self.send_report(peer, true);
         }
@@ -342,7 +343,7 @@ impl Group<dyn Rule> {
         self.owner(self.me).map(|at| &self.epoch.streams[at])
     }
 
-    /// Gives all due items their turn, and ends the epoch when that is certain, until nothing more is due.
+    /// Gives all due items their turn, and ends the epoch when its end is certain, until nothing more is due.
     fn settle(&mut self) {
         loop {
             self.close();
@@ -352,7 +353,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Cuts the streams at the end of the epoch: items behind the cuts do not count.
+    /// Cuts the streams at the end of the epoch: items after the cuts do not count.
     fn close(&mut self) {
         let Some((install, cut)) = self.ending.as_ref().and_then(|end| Some((end, end.cut.as_ref()?))) else {
             return;

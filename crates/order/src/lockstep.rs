@@ -90,7 +90,7 @@ use pace::Pace;
 
 pub use hosting::COLLECTS_FOR;
 
-/// Events that are kept for a game that ignores them.
+/// The most events that are kept for a game that ignores them.
 const EVENTS_MAX: usize = 256;
 /// How often a member that hears no frames of its host tells the host again which frames it has.
 const TOLD_AGAIN: Duration = Duration::from_millis(500);
@@ -108,13 +108,13 @@ impl Events {
     }
 }
 
-/// This peer's part besides stepping.
+/// This peer's role besides stepping, with the state that the role needs.
 #[derive(Clone, Debug)]
 enum Role {
-    /// It decides frames.
+    /// The host, which decides frames.
     Host(Hosting),
-    /// It gives its inputs, next at `tick_at`. While the host has not answered with frames, it tells the host its
-    /// state again at `told_at`.
+    /// Another member. It gives its inputs, next at `tick_at`. Until the host answers with frames, the member tells
+    /// it again at `told_at` which frames it has.
     Member { tick_at: Time, told_at: Time },
 }
 
@@ -127,7 +127,7 @@ pub struct Lockstep {
     host: PeerId,
     members: SortedMap<PeerId, Player>,
     role: Role,
-    /// Whether the game has a state that the log goes on from.
+    /// Whether the game has a state from which the log continues.
     has_state: bool,
     log: Log,
     /// The last frame that the game was given, and the players after it.
@@ -215,7 +215,8 @@ impl Lockstep {
     }
 
     fn begin_term(&mut self, now: Time) {
-        // Messages of the former term have no receiver, and only the next host can want a state.
+        // Messages of the former term have no receiver any more. Requests for a state lapse, too: the new host asks
+        // if it needs one.
         self.out.clear();
         self.requests.retain(|request| matches!(request, Request::Load { .. }));
         self.compared = None;
@@ -233,8 +234,8 @@ impl Lockstep {
         }
     }
 
-    /// Goes on from the game's initial state: a host's answer to [`Event::NoState`]. Ignored except at a host without
-    /// a state.
+    /// Begins with the game's initial state. A host calls this in answer to [`Event::NoState`]. Ignored except at a
+    /// host without a state.
     pub fn begin_anew(&mut self, now: Time) {
         if self.is_host() && !self.has_state {
             self.has_state = true;
@@ -260,7 +261,8 @@ impl Lockstep {
         self.act(now);
     }
 
-    /// Whether packets to a member are sometimes lost, which needs more copies; `true` unless set.
+    /// Sets whether packets to a member are sometimes lost, so that each new frame goes in more packets. It is `true`
+    /// unless set.
     pub fn set_lossy(&mut self, peer: PeerId, is_lossy: bool) {
         match &mut self.role {
             Role::Host(hosting) => {

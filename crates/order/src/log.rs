@@ -51,7 +51,7 @@ struct Submissions {
 pub(crate) struct Log {
     me: PeerId,
     group: Group<Reading>,
-    /// The epoch of the fields below.
+    /// The epoch for which `submitted`, `arrivals` and `submissions` hold.
     epoch: u64,
     next: u64,
     pending: Vec<Pending>,
@@ -90,7 +90,8 @@ impl Log {
     pub(crate) fn handle_link(&mut self, peer: PeerId) {
         self.group.handle_link(peer);
         if self.group.host() == Some(peer) {
-            // All unseen messages are submitted again. The host tells by the numbers which ones had arrived.
+            // The link to the host is new. This peer submits again all messages that it has not seen in the log. By
+            // their numbers the host tells which of them had arrived before, and skips these.
             self.submitted = self.group.rule.seen;
         }
     }
@@ -145,8 +146,8 @@ impl Log {
         loop {
             while let Some(event) = self.group.poll_event() {
                 if event == Event::Behind {
-                    // This peer cannot find out any more whether these got a place. A second place would be worse
-                    // than none.
+                    // This peer cannot find out any more whether its submitted messages got a place in the log. It
+                    // drops them, because a second place would be worse than none.
                     self.forget_pending(self.ever_submitted);
                 }
                 self.events.push_back(event);
@@ -161,7 +162,7 @@ impl Log {
         }
     }
 
-    /// Submits again everything that has no place.
+    /// Begins another epoch: everything that has no place in the log is due to be submitted again.
     fn begin_epoch(&mut self) {
         self.epoch = self.group.epoch();
         self.submitted = self.group.rule.seen;

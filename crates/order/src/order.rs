@@ -33,11 +33,11 @@ pub struct Delivery {
 pub enum Event {
     /// A message is delivered.
     Delivered(Delivery),
-    /// A view begins: all members of both it and the former view delivered the same before it.
+    /// A view begins. The members of both this view and the former one delivered the same messages before it.
     View(ViewId),
     /// The others went on without this peer. It missed messages that no member can send it any more, and its own last
-    /// messages may be lost. Later messages are in order again; the game may need a snapshot for earlier ones.
-    /// Happens only to a peer that was dropped by a view and is named by a later one.
+    /// messages may be lost. Later messages are in order again; the game may need a snapshot for earlier ones. This
+    /// happens only to a peer that was dropped by a view and is named by a later one.
     Behind,
     /// A peer broke the rules by a frame that could not be judged when it arrived.
     Broke(PeerId, CloseCode),
@@ -80,8 +80,8 @@ pub(crate) const fn check_size(payload: &[u8]) -> Result<(), SendError> {
 /// An order of delivery. It neither sends nor waits: it is told events and returns what to do.
 ///
 /// Between two peers its frames must travel in one reliable lane: in order, and each once while the link lives. After
-/// each call the driver drains [`Order::poll_event`] and, when it sends anyway, [`Order::poll_transmit`]; messages in
-/// between are batched where the order can.
+/// each call the driver drains [`Order::poll_event`] and, when it sends anyway, [`Order::poll_transmit`]. Messages
+/// between two such drains share frames where the order can do that.
 pub trait Order {
     /// Takes another view of the session. The order ends the former view in agreement with all others, and reports
     /// that by [`Event::View`]. Until then it delivers nothing, and new messages wait.
@@ -102,8 +102,8 @@ pub trait Order {
     /// See [`SendError`].
     fn send(&mut self, payload: &[u8]) -> Result<(), SendError>;
 
-    /// Marks the messages since the last call as complete. A barrier needs it to go on, about once per tick; other
-    /// orders ignore it.
+    /// Ends this member's round in a barrier, if the round is due to end. A barrier needs this call about once per
+    /// tick; other orders ignore it.
     fn flush(&mut self) {}
 
     /// The next frame to be sent.
@@ -113,7 +113,7 @@ pub trait Order {
     fn poll_event(&mut self) -> Option<Event>;
 
     /// At the host: the members that must act before a new view can begin for the others. A member that stays in the
-    /// set delays all, and should be removed. An honest member leaves it within a few round trips to the host.
+    /// set delays all, and should be removed. An honest member leaves the set within a few round trips to the host.
     /// Further views may come meanwhile.
     fn awaited(&self) -> SortedSet<PeerId>;
 

@@ -70,7 +70,8 @@ const FORMER_MAX: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimeOrderConfig {
     /// The least time by which a message is sent before its own time; zero unless set. A lookahead of the slowest
-    /// path and a packet interval removes the order's delay. In exchange immediate events happen that much later.
+    /// one-way delay plus a packet interval removes the order's delay. In exchange immediate events happen that much
+    /// later.
     pub lookahead: Duration,
     /// How long a silent or slow member delays the others, after the time of a message; 250 ms unless set. With less,
     /// a member with late packets has more of its own messages reported as late.
@@ -94,9 +95,9 @@ impl Default for TimeOrderConfig {
 pub enum SendError {
     /// This peer has promised others to send nothing older than this.
     TooOld(Time),
-    /// It is more than [`AHEAD_MAX`] in the future.
+    /// The message's time is more than [`AHEAD_MAX`] in the future.
     TooFarAhead,
-    /// It has more than `TIMED_MAX` bytes.
+    /// The message has more than `TIMED_MAX` bytes.
     TooLarge,
     /// Too many messages of this peer may be undelivered at some member: 128, or 32 KiB.
     WouldBlock,
@@ -132,7 +133,7 @@ fn check(now: Time, floor: Time, time: Time, bytes: &[u8]) -> Result<(), SendErr
 /// A message for the game.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Delivery {
-    /// The time of the event it tells of.
+    /// The time of the event that the message tells of.
     pub time: Time,
     /// The sender, this peer included.
     pub from: PeerId,
@@ -145,10 +146,10 @@ pub struct Delivery {
 /// An event for the game.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// A message, after all older ones, and after those of the same time by lower senders.
+    /// A message, after all older ones, and after those of the same time by senders with lower ids.
     Message(Delivery),
-    /// A message whose order is lost: one that should have followed it was delivered before, because its sender was
-    /// late. Or a message that cannot be held back, because it is too far ahead or one of too many.
+    /// A message that came after its turn: its sender was late, and a message that should follow it was delivered
+    /// before. Or a message that cannot be held back, because it is too far ahead or one of too many.
     Late(Delivery),
     /// This member, which is silent or slow, no longer delays others.
     PeerLate(PeerId),
@@ -240,7 +241,7 @@ impl TimeOrder {
         self.out.push_back(Transmit { to, bytes });
     }
 
-    /// The promise for a packet to a member: from now on this peer sends nothing older than now and its lookahead.
+    /// The promise for a packet to a member: from now on this peer sends nothing older than now plus its lookahead.
     /// `None` when `to` is no member.
     pub fn promise(&mut self, now: Time, to: PeerId) -> Option<Promise> {
         self.raise_floor(now);
@@ -283,7 +284,7 @@ impl TimeOrder {
     }
 
     /// Notes that the link to a member began anew. Messages in flight may be lost, and are sent again. Messages from
-    /// before it became a member are not: promises to it do not count them.
+    /// before the peer became a member are not sent: promises to it do not count them.
     pub fn handle_linked(&mut self, now: Time, peer: PeerId) {
         self.forget(now);
         let Some(linked) = self.peers.get_mut(&peer).filter(|peer| !peer.is_gone()) else { return };
@@ -331,8 +332,9 @@ impl TimeOrder {
         }
     }
 
-    /// Takes the time that a packet stated. It is as good as a promise that counts the same messages as the member's
-    /// last one. It is ignored when the member has not promised on the present link. Returns whether it counted.
+    /// Handles the time of an update in a member's packet. The time is as good as a promise that counts the same
+    /// messages as the member's last one. It is ignored when the member has not promised on the present link. Returns
+    /// whether it counted.
     pub fn handle_update(&mut self, now: Time, from: PeerId, stated: Time) -> bool {
         let until = (stated + self.config.lookahead).min(now + AHEAD_ALLOWED);
         let peer = self.peers.get_mut(&from).filter(|peer| !peer.is_gone());
@@ -372,7 +374,7 @@ impl TimeOrder {
     fn on_own(&mut self, now: Time, from: PeerId, message: Timed) -> Result<(), CloseCode> {
         let Some(peer) = self.peers.get_mut(&from).filter(|peer| !peer.is_gone()) else { return Ok(()) };
         if message.number <= peer.newest {
-            // It was sent again on a new link.
+            // The message was sent again on a new link.
             peer.promises.on_received();
             return Ok(());
         }
@@ -484,15 +486,16 @@ impl TimeOrder {
     }
 }
 
-/// Until when a message with this key waits for members that may still send an earlier one; `None` when it need not.
-/// `others` gives their ids, their bounds, and when each becomes late.
+/// Until when a message with this key waits for members that may still send an earlier one; `None` when it need not
+/// wait. `others` gives their ids, their bounds, and when each becomes late.
 pub(crate) fn blocked_until(
     now: Time,
     (time, sender, _): Key,
     (me, floor, lookahead): (PeerId, Time, Duration),
     others: &mut dyn Iterator<Item = (PeerId, Time, Time)>,
 ) -> Option<Time> {
-    // At the same time the lower sender goes first, and of one sender the lower number.
+    // Of messages with the same time, that of the sender with the lower id goes first; of one sender's, that with the
+    // lower number.
     let may_precede = |bound: Time, of: PeerId| bound < time || (bound == time && of < sender);
     let own = (time - lookahead) + Duration::from_micros(1);
     let mut last = may_precede(floor, me).then_some(own.max(now));

@@ -5,12 +5,13 @@
 //! passes them on to all. Each member delivers by number, its own messages too, and holds back those above the next
 //! one. The numbers are those of the host's stream, so gaps are asked for and filled as in any stream.
 //!
-//! The order is causal as well: a member submits its messages in order, and a dependent message is submitted after
-//! the other has its number. This holds within one order; messages of another order may come earlier or later.
+//! The order is causal as well: a member submits its messages in order, and a message that depends on another is
+//! submitted after that one has its number. This holds within one order; messages of another order may come earlier
+//! or later.
 //!
-//! The sequencer of docs/sources.md, "Pacman", sends each message to all and then its number to all: N · (N − 1)
-//! messages and N − 1 for each number. Here a step in which each of N members sends a message takes fewer than 2N
-//! messages: N − 1 submissions, and N − 1 messages that hold all of them when the host is polled once per step.
+//! In the design of docs/sources.md, "Pacman", each message goes to all others, and so does its number: N · (N − 1)
+//! messages, and N − 1 more for each number. Here a step in which each of N members sends a message takes fewer than
+//! 2N messages: N − 1 submissions, and N − 1 messages that hold all of them when the host is polled once per step.
 //!
 //! *When the host is lost* its numbers end with the last that a survivor has. All survivors deliver up to that one.
 //! The next host continues the numbers, first with its members' unnumbered submissions. So a survivor's message is
@@ -25,7 +26,7 @@ use samovar_wire::{CloseCode, PeerId};
 use crate::log::{Log, Purpose};
 use crate::order::{Event, Order, SendError, Transmit, View, order_by_inner};
 
-/// One member's part in a total and causal order. A member is delivered its own messages, too, in their places.
+/// One member's part in a total and causal order. A member is delivered its own messages, too, in the common order.
 #[derive(Clone, Debug)]
 pub struct Total(Log);
 
@@ -36,8 +37,8 @@ impl Total {
         Self(Log::new(me, Purpose::Sequence))
     }
 
-    /// Sends a message that no member delivers before the host and all its backups hold it; without a backup, only a
-    /// host that is alone delivers it. Higher numbers wait for it.
+    /// Sends a message that no member delivers before the host and all its backups hold it. Without a backup it waits
+    /// for the next view, unless the host is the only member. Messages with higher numbers wait for it.
     ///
     /// # Errors
     /// See [`SendError`].

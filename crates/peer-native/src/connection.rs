@@ -3,8 +3,8 @@
 //! Responsible for one attempt from its description to its end. The attempt reports [`ConnectionEvent::Opened`] only
 //! when both channels can carry messages, and [`ConnectionEvent::Closed`] once, for any of these reasons: a channel
 //! or the connection closed, the attempt took too long, a message was larger than any honest one, the stack panicked.
-//! All queues are bounded: the task waits while its reader's queue is full. Over a slow link it drops unreliable
-//! messages, and ends at too many reliable ones.
+//! All queues are bounded: the task waits while its reader's queue is full. Over a slow link the connection drops
+//! unreliable messages, and it ends when too many reliable ones wait.
 //!
 //! The stack's SCTP client silently loses messages that arrive after its SCTP association is up and before it first
 //! looks at its channels. The offerer is that client. So the offerer greets with an empty message. The answerer sends

@@ -35,7 +35,7 @@ use crate::relay_socket::{OpenError, RelayEvent, RelaySocket};
 /// crash, and the peer learns this when the call returns.
 ///
 /// A game calls `stepped` on the session in each tick, or uses the session's lockstep, which calls `stepped` as well.
-/// Once a game has called it, a host whose game makes no step for two seconds hands over
+/// Once a game has called `stepped`, a host whose game makes no step for two seconds hands over
 /// ([`Rules::steps_within`](samovar_peer::Rules::steps_within)).
 pub trait Game: Send + 'static {
     /// The time between two calls of [`on_tick`](Self::on_tick); asked once. Default: a thirtieth of a second.
@@ -93,8 +93,9 @@ const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 
 impl<G: Game> NativePeer<G> {
     /// Starts a peer that talks to the relay at `relay_url` (`ws://host:port/ws` or `wss:`). Without the feature
-    /// `direct` its path policy is [`PathPolicy::WebSocket`], whatever the configuration says. The caller must be within
-    /// a tokio runtime. In a multi-threaded runtime, a stack that hostile packets keep busy slows down no other task.
+    /// `direct` its path policy is [`PathPolicy::WebSocket`], whatever the configuration says. The caller must be
+    /// within a tokio runtime. In a multi-threaded runtime, a stack that hostile packets keep busy slows down no
+    /// other task.
     #[must_use]
     pub fn start(relay_url: String, mut peer: PeerConfig, config: NativeConfig, game: G) -> Self {
         peer.name = fit_name(&peer.name);
@@ -113,7 +114,7 @@ impl<G: Game> NativePeer<G> {
     ) -> Option<R> {
         let (answer, result) = oneshot::channel();
         let call = Box::new(move |now: Time, peer: &mut Peer, game: &mut G| {
-            // The caller may have stopped waiting.
+            // Ignores an error: the caller may have stopped waiting.
             let _ = answer.send(call(now, peer, game));
         });
         self.calls.send(Call::Run(call)).ok()?;
@@ -156,7 +157,7 @@ impl<G> Loan<G> {
 impl<G> Drop for Loan<G> {
     fn drop(&mut self) {
         if let (Some(driver), Some(back)) = (self.driver.take(), self.back.take()) {
-            // The driver is lost when the peer's runtime has ended.
+            // Ignores an error: when the peer's runtime has ended, nothing takes the driver back.
             let _ = back.send(driver);
         }
     }
@@ -266,7 +267,7 @@ impl<G: Game> Driver<G> {
         Some(self.leave(ticks).await)
     }
 
-    /// Waits for the next thing to do and does it.
+    /// Waits for the next event, tick or timer, and handles it.
     async fn turn(&mut self, ticks: &mut Interval) {
         let wake = self.wake();
         tokio::select! {
@@ -285,7 +286,8 @@ impl<G: Game> Driver<G> {
     async fn leave(mut self, mut ticks: Interval) -> G {
         self.peer.leave(self.now());
         self.drain();
-        // A host hands over first. The peer closes the sockets that it no longer needs.
+        // First a host hands over. Then the peer says goodbye and closes its sockets. The loop waits until none is
+        // left.
         let goodbye = async {
             while !self.relays.is_empty() || !self.connections.is_empty() {
                 self.turn(&mut ticks).await;
@@ -293,8 +295,8 @@ impl<G: Game> Driver<G> {
             }
         };
         if timeout(LEAVE_WITHIN, goodbye).await.is_err() {
-            // The hand-over found no successor, for example because all leave at once. The relay must hear of this
-            // leave: otherwise it would wait for this peer to come back.
+            // The time is over: the hand-over found no heir, for example because all leave at once. The relay must
+            // hear of this leave, or it would wait for this peer to come back.
             self.peer.leave_at_once(self.now());
             self.drain();
         }

@@ -45,7 +45,8 @@ impl Trust {
         let failed = |why: String| TrustError { path: path.to_owned(), why };
         let read = || CertificateDer::pem_file_iter(path)?.collect::<Result<Vec<_>, _>>();
         let further = read().map_err(|error| failed(error.to_string()))?;
-        // A text that is no certificate fails here, and not at the first relay that shows a certificate.
+        // Parses the certificates now: a text that is no certificate must fail here, and not at the first relay that
+        // shows a certificate.
         let mut roots = RootCertStore::empty();
         for certificate in &further {
             roots.add(certificate.clone()).map_err(|error| failed(error.to_string()))?;

@@ -46,7 +46,7 @@ enum State {
     },
 }
 
-/// A way to get one more turn of the event loop.
+/// A message channel from the alarm to itself, which gives one more turn of the event loop.
 struct Turn {
     sender: MessagePort,
     receiver: MessagePort,

@@ -448,7 +448,7 @@ fn listen(shared: &Rc<Shared>) -> Result<Vec<Listener>, JsValue> {
     let mut on = |target: &web_sys::EventTarget, kind, callback: fn(&Shared, &Event)| {
         let shared = Rc::clone(shared);
         listeners.push(Listener::on(target, kind, move |event| {
-            // The owner may drop the connection while it handles the event.
+            // Keeps the connection alive during the call: its owner may drop it while it handles the event.
             let shared = Rc::clone(&shared);
             if shared.stage.get() != Stage::Closed {
                 callback(&shared, &event);

@@ -1,9 +1,8 @@
 //! Runs a peer in a page: the driver tells the peer what the browser reports, and carries out the peer's requests.
 //!
-//! The browser may call back while the driver is at work: for example, closing one socket can end another at once. So
-//! the driver queues every event first, and the call that is already at work takes it. The driver borrows nothing
-//! while it calls the browser or the page. So after an exception of either, the peer can still announce that it goes
-//! away.
+//! The browser may call back while a call of the driver runs: for example, closing one socket can end another at
+//! once. So every event first goes into a queue, and the running call takes it. The driver borrows nothing while it
+//! calls the browser or the page. So after an exception of either, the peer can still announce that it goes away.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -111,8 +110,8 @@ impl Driver {
         self.inquiry.obstacle()
     }
 
-    /// Takes every queued event and carries out the peer's requests. A call that finds another one at work leaves the
-    /// queue to it.
+    /// Takes every queued event and carries out the peer's requests. While another call of this method runs, does
+    /// nothing: that call takes the new events, too.
     pub(crate) fn work(&self) {
         if self.is_at_work.replace(true) {
             return;
@@ -132,7 +131,8 @@ impl Driver {
     fn work_and_wake(&self) {
         self.work();
         while self.wake_wanted.get() {
-            // The page's function is running, and it has called the peer. The outer loop calls that function again.
+            // `None` means that the function is running and has called the peer. The outer loop then calls the
+            // function again.
             let Some(mut on_wake) = self.on_wake.take() else { return };
             self.wake_wanted.set(false);
             on_wake();
@@ -161,7 +161,7 @@ impl Driver {
             Input::Connection(key, event) if self.connections.get(key).is_some() => {
                 self.on_connection(key, event)
             }
-            // The socket or the attempt was replaced or closed.
+            // The event comes from a socket or an attempt that was replaced or closed.
             Input::Relay(..) | Input::Connection(..) => {}
             Input::NetworkChanged => self.tell(|peer, now| peer.handle_network_changed(now)),
             Input::Ring(ring) => {

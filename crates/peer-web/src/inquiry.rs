@@ -24,9 +24,10 @@ pub struct Obstacle {
 }
 
 impl Obstacle {
-    /// Whether another attempt would most likely end alike. A gateway whose relay is starting answers with a status
-    /// of 500 or more. A relay that turns the WebSockets of this address away for a moment answers with 429; or with
-    /// 426, when it lets this request in, which is no WebSocket.
+    /// Whether another attempt would most likely end alike. Three answers are not final. A gateway whose relay is
+    /// starting answers with a status of 500 or more. A relay that refuses this address for a moment answers with
+    /// 429. If it refused the WebSocket and now accepts this request, which asks for no WebSocket, it answers with
+    /// 426.
     #[must_use]
     pub const fn is_final(&self) -> bool {
         self.status < 500 && self.status != 429 && self.status != 426
@@ -44,7 +45,7 @@ impl Obstacle {
     }
 }
 
-/// Asks once for each socket that closed before it was open.
+/// Asks the relay once for each socket that closed before it was open.
 #[derive(Debug, Default)]
 pub(crate) struct Inquiry {
     is_open: Rc<Cell<bool>>,

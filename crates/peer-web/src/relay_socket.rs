@@ -63,7 +63,7 @@ impl RelaySocket {
         let on = |kind, callback: fn(&Shared, &Event)| {
             let shared = Rc::clone(&shared);
             Listener::on(&Rc::clone(&shared).socket, kind, move |event| {
-                // The owner may drop the socket while it handles the event.
+                // Keeps the socket alive during the call: its owner may drop it while it handles the event.
                 callback(&Rc::clone(&shared), &event);
             })
         };

@@ -33,7 +33,7 @@ pub fn set(key: &str, bytes: &[u8]) {
         let _ = storage.set_item(key, &text);
     }
     if let Some((storage, key)) = shared(key) {
-        // While this tab is there, a duplicate does not give the data back.
+        // The tab and its duplicates share this entry, so that a player can go from one to the other.
         if storage.set_item(&key, &text).is_err() {
             // The shared storage still holds older data. A reload must not prefer them to those of the tab.
             let _ = storage.remove_item(&key);
@@ -97,7 +97,7 @@ pub fn number() -> Option<u8> {
     Some(who()?.bytes().last()? % 8)
 }
 
-/// The time, in whole seconds. Code that writes or reads fractions would cost a page 16 KB.
+/// The time, in whole seconds. Code that reads or writes fractions would make a page 16 KB larger.
 fn seconds() -> u32 {
     (js_sys::Date::now() / 1_000.0) as u32
 }

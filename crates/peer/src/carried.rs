@@ -1,5 +1,5 @@
-//! Carried packets: the bundles in which they go out, the carriers that take them, and how much each member may have
-//! carried.
+//! Carried packets: the bundles in which they go out, the carriers that take them, and how much this peer carries for
+//! each member.
 
 use samovar_wire::carried::{Entry, Leg};
 use samovar_wire::limits::MEMBERS_MAX;
@@ -15,7 +15,7 @@ const BURST: u64 = 256 * 1_024;
 /// The receiver of a bundle, and its leg: up to a carrier, or down from a carrier to the member.
 pub(crate) type BundleKey = (PeerId, Leg);
 
-/// The state of carried packets at a peer, which may send them, and carry those of others.
+/// The state of carried packets at a peer. The peer may send packets by carriers, and may carry those of others.
 #[derive(Debug, Default)]
 pub(crate) struct Carried {
     /// The bundles that wait, by receiver.
@@ -81,7 +81,7 @@ impl Carried {
         self.bundles.contains_key(&key)
     }
 
-    /// Whether a packet fits into the bundle for its receiver, or begins one.
+    /// Whether a packet fits into the waiting bundle for its receiver, or no bundle waits.
     pub(crate) fn has_room(&self, key: BundleKey, payload: &[u8]) -> bool {
         let room = Entry::room(payload);
         self.bundles.get(&key).is_none_or(|bundle| bundle.bytes.len() + room <= BUNDLE_MAX)

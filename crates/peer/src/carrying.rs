@@ -16,7 +16,7 @@ use crate::peer::Peer;
 const HELD_FOR: Duration = Duration::from_millis(8);
 /// A carrier drops packets for a receiver whose path holds more than this many bytes.
 const BACKLOG_MAX: u64 = 64 * 1_024;
-/// Bytes that each carried packet counts for besides its own, because small packets cost work, too.
+/// Each carried packet counts for this many bytes besides its own, because small packets cost work, too.
 const AROUND: usize = 64;
 
 impl Peer {
@@ -53,8 +53,8 @@ impl Peer {
         self.bundle(now, (carrier, Leg::Up), now, Entry { peer: to, payload: packet });
     }
 
-    /// Puts a packet of this peer into a bundle for its receiver, if one waits or the receiver is a carrier. Returns
-    /// whether it did.
+    /// Puts a packet of this peer into a bundle for its receiver, if such a bundle waits or the receiver is a
+    /// carrier. Returns whether it did.
     pub(crate) fn joins_bundle(&mut self, now: Time, to: PeerId, packet: &[u8]) -> bool {
         let Some(me) = self.me() else { return false };
         if self.routes.carried.is_carrier(to) {
@@ -131,7 +131,7 @@ impl Peer {
                         path.on_present(now);
                     }
                 }
-                // The sender acts by a view that this peer does not have yet, or no longer has.
+                // The packet is dropped. Its sender may act by an older or a newer view than this peer has.
                 Leg::Up | Leg::Down => {}
             }
         }

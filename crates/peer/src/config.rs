@@ -15,11 +15,12 @@ pub enum PathPolicy {
     Direct,
     /// Paths over the relay only, by data channels or the WebSocket.
     Relayed,
-    /// Client-server: direct paths to the host and its backups only. They carry packets between other members, and the
-    /// relay forwards where that fails. A host with this policy sets it for all members that have [`PathPolicy::Auto`].
+    /// Client-server: direct paths to the host and its backups only. The host and the backups carry packets between
+    /// other members, and the relay forwards where that fails. A host with this policy sets it for all members that
+    /// have [`PathPolicy::Auto`].
     ByHost,
-    /// Relayed only, and only over the WebSocket. Drivers without data channels have this policy: workers of a page, and
-    /// native programs that are built without the feature `direct`.
+    /// Relayed only, and only over the WebSocket. Drivers without data channels have this policy: workers of a page,
+    /// and native programs that are built without the feature `direct`.
     WebSocket,
 }
 
@@ -64,7 +65,7 @@ pub struct PeerConfig {
     pub paths: PathPolicy,
     /// The most players that the session may have, without spectators, if this peer founds it.
     pub capacity: u8,
-    /// Whether the relay shows the game to others. All members say the same.
+    /// Whether the relay shows the game to others. All members have the same value.
     pub public: bool,
     /// How the session is kept alive. All members have the same rules, which belong into `params`, except
     /// [`Rules::by_host`].

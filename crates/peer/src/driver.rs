@@ -52,8 +52,8 @@ pub struct ConnectionKey {
 /// An instruction to the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Open another WebSocket to the relay; answer with `handle_relay_opened` or `handle_relay_closed`. Two are open
-    /// for a moment when the network changes.
+    /// Open another WebSocket to the relay; answer with `handle_relay_opened` or `handle_relay_closed`. Two sockets
+    /// are open for a moment when the network changes.
     OpenRelay(SocketId),
     /// Close a WebSocket to the relay; drop everything that it still delivers.
     CloseRelay(SocketId),
@@ -94,7 +94,7 @@ pub enum Request {
 /// Traffic over all paths since the start: packets and bulk chunks, without the relay's control messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Packets sent; one that went two ways counts twice.
+    /// Packets sent; a packet that took two paths counts twice.
     pub packets_out: u64,
     /// Packets received.
     pub packets_in: u64,

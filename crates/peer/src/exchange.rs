@@ -122,7 +122,8 @@ impl Peer {
     fn on_moved(&mut self, now: Time) {
         self.relay.backlog = 0;
         self.end_relay_path(AttemptEnd::Gone);
-        // An offer may have gone out on the previous socket, which may have been dead.
+        // An offer may have gone out on the previous socket, which may have been dead. So each unanswered offer is
+        // made again.
         let offer_again = |path: &mut PathState| path.offer_again(now);
         self.replace_attempts(offer_again);
         self.out.tell(PeerEvent::RelayRestored);
@@ -146,7 +147,7 @@ impl Peer {
         if let Some(session) = &mut self.session {
             session.witness(now).set_reached(true);
         }
-        // An offer from before the loss gets no answer.
+        // An offer from before the loss gets no answer, so it is made again.
         self.replace_attempts(|path| path.offer_again(now));
         self.out.tell(PeerEvent::RelayRestored);
     }
@@ -224,7 +225,7 @@ impl Peer {
     pub(crate) fn drain_session(&mut self, now: Time) {
         let Some(session) = &mut self.session else { return };
         let mut witness = session.witness(now);
-        // A doubt takes back an earlier claim.
+        // A doubt takes back an earlier claim, so it goes out before a new claim.
         if witness.poll_doubt() {
             self.relay.client.doubt(now);
         }

@@ -3,7 +3,7 @@
 //! A driver runs a [`Peer`]. The peer decides which path each packet takes. At first that is the relay's WebSocket.
 //! Data channels, to the relay or to the other peer, take over when they are proven, and hand back when they fall
 //! silent. The peer also decides when to try for another path. It carries plain values between the session and the
-//! relay's client: warrants, claims, hints. It knows no socket and no browser; the drivers do.
+//! relay's client: warrants, claims, hints. The peer knows no socket and no browser; the drivers do.
 
 mod carried;
 mod carrying;

@@ -10,7 +10,7 @@ const MOVES_LAST: Duration = Duration::from_millis(500);
 pub(crate) struct Moves {
     /// The last change that counted.
     last: Option<Time>,
-    /// When a report that came within [`MOVES_LAST`] after that change is handled.
+    /// The time at which this peer handles a report that came within [`MOVES_LAST`] after that change.
     again_at: Time,
 }
 
@@ -30,7 +30,7 @@ impl Moves {
         true
     }
 
-    /// Whether to handle a report now that came too soon.
+    /// Whether a report that came too soon is to be handled now. True once.
     pub(crate) fn take_due(&mut self, now: Time) -> bool {
         let is_due = self.again_at <= now;
         if is_due {
@@ -39,7 +39,7 @@ impl Moves {
         is_due
     }
 
-    /// When a report that came too soon is handled.
+    /// The time at which this peer handles a report that came too soon.
     pub(crate) const fn due(&self) -> Time {
         self.again_at
     }

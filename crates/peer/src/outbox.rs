@@ -6,8 +6,8 @@ use crate::driver::{PeerEvent, Request, Transmit};
 
 /// Transmits, requests and events that may wait for the driver, which drains them after every call.
 const QUEUE_MAX: usize = 4_096;
-/// When this many events wait here, the session keeps its own. It knows which peer causes each event, and stops reading
-/// from a peer that causes too many.
+/// When this many events wait here, the session keeps further ones. The session knows which peer causes each event,
+/// and stops reading from a peer that causes too many.
 const EVENTS_MAX: usize = 64;
 
 /// The queues for the driver: bytes to send, requests, events.

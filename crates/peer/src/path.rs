@@ -1,9 +1,9 @@
 //! The connections to one other end, a member or the relay, and how far each is trusted.
 //!
 //! A pair of peers has a ladder of three rungs: a *direct* connection, data channels to the relay, and the relay's
-//! WebSocket. The lowest open rung carries packets at once. A higher one takes over when something was heard on it, and
-//! hands back when it is silent. In doubt a packet takes two rungs, and the link drops duplicates, so no change of the
-//! rung loses packets.
+//! WebSocket. The lowest open rung carries packets at once. A higher one takes over when something was heard on it,
+//! and hands back when it is silent. While a rung is in doubt, packets take the next one as well, and the link drops
+//! duplicates. So no change of the rung loses packets.
 //!
 //! ```text
 //!          offer or answer                both channels open            first packet heard
@@ -13,7 +13,7 @@
 //!    +--- after a pause, again --+---------------------------------+---------------------------+
 //!
 //!   proven:  heard --- unusually silent --> in doubt ---- silent 600 ms ----> fallen ---- silent 3 s ----> renewed:
-//!            alone                          two ways                          two ways                     another
+//!            alone                          two paths                         two paths                    another
 //!              ^                               |                                 |                         beside it
 //!              +------- heard again -----------+        heard for 1 s to 16 s    |
 //!              +-----------------------------------------------------------------+
@@ -36,8 +36,9 @@ pub(crate) use rhythm::Rhythm;
 use trust::Trust;
 pub use trust::{TRUST_FORGETS, TRUST_MAX, TRUST_MIN};
 
-/// The first pause after a failed attempt. The pause doubles with each further failure, up to [`RETRY_MAX`]. It is this
-/// long again after an arrival on a connection, or a change of the network. A relay that is about to stop ends it.
+/// The first pause after a failed attempt. The pause doubles with each further failure, up to [`RETRY_MAX`]. It is
+/// this long again after an arrival on a connection, or a change of the network. A relay that is about to stop ends
+/// the pause.
 pub const RETRY_MIN: Duration = Duration::from_millis(2_000);
 /// The longest pause after a failed attempt.
 pub const RETRY_MAX: Duration = Duration::from_millis(20_000);
@@ -49,7 +50,7 @@ pub const OPEN_WITHIN: Duration = Duration::from_millis(10_000);
 pub const PROVE_WITHIN: Duration = Duration::from_millis(3_000);
 /// A connection is late this long before its silence is unusual: one frame.
 const LATE_BEFORE: Duration = Duration::from_millis(15);
-/// An offer from a peer is ignored if it comes within this time after the last one.
+/// An offer from a peer is ignored if it comes within this time after the peer's last one.
 const OFFER_INTERVAL: Duration = Duration::from_millis(300);
 /// For this long after an offer of ours went out, an offer that arrives may have crossed it. The receiver of our offer
 /// answers within this time; its browser may need a second of it to find candidates. Later our offer counts as lost,
@@ -83,10 +84,10 @@ impl Path {
 /// The silences after which a connection is doubted, has fallen, is replaced and is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// After this silence at the latest the connection is in doubt: packets take the next rung as well. If that is data
-    /// channels, doubt begins when the silence is unusual, 60 ms at the soonest, and packets take the channels 15 ms
-    /// before that. The WebSocket is not used so soon: an urgent message on it, such as a claim when a host is silent,
-    /// would wait behind lost packets.
+    /// After this silence at the latest the connection is in doubt: packets take the next rung as well. If the next
+    /// rung is data channels, doubt begins when the silence is unusual, 60 ms at the soonest. Packets take these
+    /// channels 15 ms before the doubt. The WebSocket is not used so soon: an urgent message on it, such as a claim
+    /// when a host is silent, would wait behind lost packets.
     pub doubt: Duration,
     /// After this silence the connection has fallen: the next rung takes over.
     pub fall: Duration,
@@ -105,9 +106,9 @@ impl Patience {
         abandon: Duration::from_millis(10_000),
     };
 
-    /// The patience with the relay. This peer asks it for an echo every 200 ms, and silence counts from the first
-    /// request without an echo. This peer sends nothing on a fallen connection, so it closes that as soon as it wants
-    /// another.
+    /// The patience with the relay. This peer asks the relay for an echo every 200 ms, and silence counts from the
+    /// first request without an echo. This peer sends nothing on a fallen connection, so it closes that connection as
+    /// soon as it wants another.
     pub const RELAY: Self = Self {
         doubt: Duration::from_millis(450),
         fall: Duration::from_millis(1_000),
@@ -147,7 +148,7 @@ pub(crate) struct Closed {
     pub(crate) attempt: u32,
     /// The end of the attempt, if it was not reported before.
     pub(crate) end: Option<AttemptEnd>,
-    /// Whether it carried packets, and no other takes its place.
+    /// Whether it carried packets, and no other connection takes its place.
     pub(crate) was_last: bool,
 }
 
@@ -232,7 +233,7 @@ impl PathState {
         self.supersede()
     }
 
-    /// Begins an attempt. `answers` is the other end's number of it, if the other end offered.
+    /// Begins an attempt. `answers` is the other end's number of the attempt, if the other end offered.
     pub(crate) fn on_opening(&mut self, now: Time, number: u32, answers: Option<u32>) {
         self.is_renewed = false;
         let awaits_answer = answers.is_none();
@@ -327,7 +328,7 @@ impl PathState {
         }
     }
 
-    /// Notes that the other end complains that it does not hear this one; `is_aloud` if it did so over the WebSocket.
+    /// Notes that the other end complains that it does not hear this end; `is_aloud` if it did so over the WebSocket.
     pub(crate) const fn on_complaint(&mut self, now: Time, is_aloud: bool) {
         self.complaints.on_heard(now);
         if is_aloud {
@@ -341,8 +342,8 @@ impl PathState {
     }
 
     /// Whether this packet goes over the WebSocket as well, because it is the first after this end's complaint there.
-    /// Without it the other end would have to answer first, and would hear nothing for two more trips. Further packets
-    /// do not use the WebSocket (see [`Patience::doubt`]).
+    /// Otherwise the other end would hear nothing for two more trips, since it would have to answer first. Further
+    /// packets do not use the WebSocket (see [`Patience::doubt`]).
     pub(crate) const fn takes_owed(&mut self) -> bool {
         core::mem::replace(&mut self.presence.owes, false)
     }
@@ -462,8 +463,8 @@ impl PathState {
         self.is_up(now) && !self.is_doubted(now, is_quick)
     }
 
-    /// Whether the current connection is good enough and no change is under way. Then an arrival on it changes only the
-    /// time of the next doubt.
+    /// Whether the current connection needs no other rung and no change is under way. Then an arrival on it changes
+    /// only the time of the next doubt.
     pub(crate) fn is_steady(&self, now: Time) -> bool {
         self.next.is_none()
             && !self.is_renewed
@@ -477,9 +478,9 @@ impl PathState {
         self.current.is_none() && self.failures > 0
     }
 
-    /// Whether the silence of the current connection will be unusual one frame from now. From then on packets take the
-    /// next rung as well, if that is data channels. This costs little: this end does not complain yet, and the next
-    /// arrival ends it.
+    /// Whether the silence of the current connection will be unusual one frame from now. From then on packets take
+    /// the next rung as well, if that is data channels. This costs little: this end does not complain yet, and the
+    /// next arrival ends the use of both rungs.
     pub(crate) fn is_late(&self, now: Time) -> bool {
         let is_late = |open: Open| open.silence(now) + LATE_BEFORE >= open.doubt(true, self.patience.doubt);
         self.current.is_some_and(is_late)
@@ -500,7 +501,7 @@ impl PathState {
         self.current.is_some_and(|current| current.is_proven()) && self.trust.is_up()
     }
 
-    /// Whether the other end owes this one anything on the current connection.
+    /// Whether the other end owes this end a packet on the current connection.
     pub(crate) fn expects(&self) -> bool {
         self.current.is_some_and(|current| current.expects)
     }

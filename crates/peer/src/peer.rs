@@ -147,7 +147,7 @@ impl Peer {
         self.traffic.bytes_out += bytes.len() as u64;
     }
 
-    /// Runs the timers that are due. Hand over arrived bytes before.
+    /// Runs the timers that are due. Call this after all bytes that arrived are handed over.
     pub fn handle_timeout(&mut self, now: Time) {
         self.relay.client.handle_timeout(now);
         if let Some(session) = &mut self.session {
@@ -158,8 +158,8 @@ impl Peer {
             self.leave_at_once(now);
         }
         self.yield_to_better_linked(now);
-        // If the client is settled, its socket already uses the present network: the report that came too soon was
-        // about the same change.
+        // If the client is settled, its socket already uses the present network. The report that came too soon was
+        // then about the same change.
         if self.moves.take_due(now) && !self.relay.client.is_settled() {
             self.handle_network_changed(now);
         }
@@ -249,7 +249,7 @@ impl Peer {
         self.close(now);
     }
 
-    /// Like [`Peer::leave_at_once`], for a peer that may come back as a new one: a page that is unloaded may load
+    /// Like [`Peer::leave_at_once`], for a peer that may come back as a new peer: a page that is unloaded may load
     /// again.
     pub fn go_away(&mut self, now: Time) {
         self.leaving.go_away();

@@ -14,7 +14,7 @@ use crate::path::AttemptEnd;
 use crate::peer::Peer;
 
 impl Peer {
-    /// Handles an event of the session. Returns whether the peer ends with it.
+    /// Handles an event of the session. Returns whether this event ends the peer.
     pub(crate) fn note_session_event(&mut self, now: Time, event: &Event) -> bool {
         self.seat.note(now, event);
         match event {
@@ -23,7 +23,7 @@ impl Peer {
                 false
             }
             Event::Ended(reason) => {
-                // The peer may come back by joining again.
+                // A peer that the session removed may come back by joining again.
                 if *reason == EndReason::Removed {
                     self.leaving.go_away();
                 }

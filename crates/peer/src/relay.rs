@@ -6,7 +6,7 @@ use samovar_wire::relay::Listing;
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{GameCode, Term, Time, Warrant};
 
-/// What this peer, while it hosts, tells those who look for a game.
+/// The description of the game that this peer, while it hosts, shows to people who look for one.
 #[derive(Debug)]
 struct About {
     public: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Relay {
     shown_warrant: Option<Warrant>,
     /// The term and number of the view that the relay was told.
     shown_view: Option<(Term, u64)>,
-    /// The session's [`Session::stirs`] when the client was last told.
+    /// The session's [`Session::stirs`] when the client was last told of the session.
     told_client: Option<u64>,
     /// Whether the client was settled at the last call of [`Relay::takes_settlement`].
     was_settled: bool,
@@ -52,8 +52,7 @@ impl Relay {
         core::mem::replace(&mut self.was_settled, is_settled) != is_settled
     }
 
-    /// Changes what the list of games says of this one while this peer hosts.
-    /// Whether that is a change.
+    /// Changes what the relay's list says of this game while this peer hosts. Returns whether that is a change.
     pub(crate) fn set_about(&mut self, title: &str, open: bool) -> bool {
         let is_new = (self.about.title.as_str(), self.about.open) != (title, open);
         if is_new {
@@ -64,7 +63,7 @@ impl Relay {
         is_new
     }
 
-    /// Handles the begin of another session: the client has to be told again.
+    /// Handles the start of another session: the client has to be told again.
     pub(crate) const fn begin_session(&mut self) {
         self.told_client = None;
     }
@@ -74,7 +73,8 @@ impl Relay {
         (self.shown_warrant, self.shown_view, self.told_client) = (None, None, None);
     }
 
-    /// Tells the relay this peer's warrant and, if this peer hosts, the members; only if they may have changed.
+    /// Tells the relay this peer's warrant and, if this peer hosts, the members. Does nothing if the session cannot
+    /// have changed since the last call.
     pub(crate) fn tell(&mut self, now: Time, session: &Session) {
         let stirs = Some(session.stirs());
         if core::mem::replace(&mut self.told_client, stirs) == stirs {

@@ -2,7 +2,7 @@
 //!
 //! It is a path like that to a member, with two differences. The relay sends nothing by itself, so this peer asks it
 //! for echoes, and silence counts from the first request without an echo. And the relay sends on the channels only
-//! while the peer does. This peer sends nothing on a fallen connection, so then the WebSocket takes over in both
+//! while this peer does. This peer sends nothing on a fallen connection. Then the WebSocket takes over in both
 //! directions.
 
 use samovar_wire::{Duration, Time};
@@ -39,10 +39,11 @@ impl RelayPath {
         self.path.hurry(now);
     }
 
-    /// Ends the connection, because the WebSocket is lost, and the relay's end of the connection with it.
+    /// Ends the connection. The relay ends its side when it loses this peer's WebSocket, and a peer that leaves or is
+    /// over needs no connection.
     pub(crate) fn end(&mut self, end: AttemptEnd) -> impl Iterator<Item = Closed> + use<> {
         self.is_reachable = false;
-        // A peer that is over asks for no more echoes.
+        // Without a connection this peer asks for no echoes.
         (self.echo_at, self.traffic) = (Time::FAR, None);
         self.path.end(end)
     }

@@ -9,14 +9,15 @@ use crate::path::{AttemptEnd, PathState};
 use crate::peer::Peer;
 
 impl Peer {
-    /// Ends the connection to the relay, because the WebSocket is lost, and with it the relay's end of the connection.
+    /// Ends the connection to the relay. The relay ends its side when it loses this peer's WebSocket, and a peer that
+    /// leaves or is over needs no connection.
     pub(crate) fn end_relay_path(&mut self, end: AttemptEnd) {
         for closed in self.routes.relay_path.end(end) {
             self.give_up(PeerId::RELAY, closed);
         }
     }
 
-    /// Keeps the connection: offers it, and asks for echoes.
+    /// Keeps up the connection to the relay: offers it, and asks for echoes.
     pub(crate) fn tend_relay_path(&mut self, now: Time) {
         if self.offers_to_relay() && self.routes.relay_path.wants_offer(now) {
             let attempt = self.routes.open(now, PeerId::RELAY, None);

@@ -8,7 +8,7 @@ use samovar_wire::Time;
 pub(crate) struct Rest {
     /// When the peer was last driven and had nothing to send; `None` if something has happened since.
     since: Option<Time>,
-    /// When its next timer is due, if nothing happens before.
+    /// When the peer's next timer is due, if nothing happens before.
     due: Option<Time>,
 }
 
@@ -18,7 +18,7 @@ impl Rest {
         self.since = None;
     }
 
-    /// Notes that the peer has nothing to send now, and that its next timer is at `due`.
+    /// Notes that the peer has nothing to send now, and that its next timer is due at `due`.
     pub(crate) const fn begin(&mut self, now: Time, due: Option<Time>) {
         (self.since, self.due) = (Some(now), due);
     }
@@ -28,7 +28,7 @@ impl Rest {
         self.since == Some(now)
     }
 
-    /// When its next timer is due; `None` if that is not known.
+    /// When the peer's next timer is due. The outer `None` means that this is not known.
     pub(crate) fn due(&self) -> Option<Option<Time>> {
         self.since.map(|_| self.due)
     }

@@ -14,7 +14,7 @@ const STRANGERS_MAX: usize = 2;
 /// The time that an offer waits for its sender to become a member here.
 const EARLY_FOR: Duration = Duration::from_millis(2_000);
 
-/// An offer of a peer that this one does not know as a member yet.
+/// An offer of a peer that this peer does not know as a member yet.
 #[derive(Debug)]
 pub(crate) struct EarlyOffer {
     pub(crate) at: Time,
@@ -24,8 +24,8 @@ pub(crate) struct EarlyOffer {
     pub(crate) offer: String,
 }
 
-/// The paths of a peer. Most packets change nothing about them, so they are tended only when something has happened to
-/// one, or is due.
+/// The paths of a peer. Most packets change nothing about them. So the paths are tended only when something has
+/// happened to one, or a timer of one is due.
 #[derive(Debug)]
 pub(crate) struct Routes {
     pub(crate) paths: SortedMap<PeerId, PathState>,
@@ -94,8 +94,8 @@ impl Routes {
         Some(self.early.remove(known))
     }
 
-    /// Begins an attempt at a connection with an end that has a path. `answers` is the other end's number of it, if the
-    /// other end offered.
+    /// Begins an attempt at a connection with an end that has a path. `answers` is the other end's number of the
+    /// attempt, if the other end offered.
     pub(crate) fn open(&mut self, now: Time, end: PeerId, answers: Option<u32>) -> u32 {
         self.last_attempt += 1;
         let attempt = self.last_attempt;
@@ -134,8 +134,8 @@ impl Routes {
         ByRelay { is_quick: self.relay_path.path.is_up(now), ways: Some(ways) }
     }
 
-    /// The present ways of packets to any receiver. `may_relay` tells whether the relay forwards; `session` is there if
-    /// its members carry packets.
+    /// The paths that packets can take now, for any receiver. `may_relay` tells whether the relay forwards; `session`
+    /// is there if its members carry packets.
     pub(crate) fn table(&self, now: Time, may_relay: bool, session: Option<&Session>) -> RouteTable {
         let by_relay = self.by_relay(now, may_relay);
         let Some(session) = session else {

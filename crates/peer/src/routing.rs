@@ -1,4 +1,4 @@
-//! Chooses the ways of each packet, and tells the links how much waits on them.
+//! Chooses the paths of each packet, and tells the links how much waits on them.
 
 use samovar_session::Session;
 use samovar_wire::relay::Addressed;
@@ -10,19 +10,19 @@ use crate::peer::Peer;
 use crate::ways::{RouteTable, Ways};
 
 /// If more direct paths than this are late at once, this peer assumes that members died, not the paths to them. Then
-/// it keeps the WebSocket free for claims: it complains there to the host only, and sends no packet after a complaint.
-/// Members that live then miss this peer alone; they complain themselves, or hear it over other paths. A host is not
-/// bound by this, since it makes no claims.
+/// it keeps the WebSocket free for claims: it complains there to the host only, and sends no further packet there
+/// after a complaint. A living member then misses the packets of this peer alone. It complains itself, or hears this
+/// peer over other paths. A host is not bound by this, since it makes no claims.
 const SPARED_ABOVE: usize = 6;
 
 impl Peer {
-    /// The ways that there are now, for any receiver.
+    /// The paths that there are now, for any receiver.
     pub(crate) fn table(&self, now: Time) -> RouteTable {
         let session = self.session.as_ref().filter(|session| session.is_member() && self.is_by_host());
         self.routes.table(now, self.may_relay(), session)
     }
 
-    /// The one way of bulk: the reported path, unless the other end complains that it hears nothing on that path and
+    /// The one path of bulk: the reported path, unless the other end complains that it hears nothing on that path and
     /// there is another.
     pub(crate) fn own_way_of_bulk(&self, now: Time, to: PeerId) -> Ways {
         let is_deaf = self.routes.paths.get(&to).is_some_and(|path| path.is_complained_of(now));
@@ -35,7 +35,7 @@ impl Peer {
         }
     }
 
-    /// Sends each packet of the session over its ways.
+    /// Sends each packet of the session over its paths.
     pub(crate) fn route_session(&mut self, now: Time) {
         let mut table = None;
         let mut packet = self.routes.take_packet();
@@ -67,7 +67,7 @@ impl Peer {
         self.flush_bundles(now);
     }
 
-    /// Sends a payload over its ways; a chunk takes one connection only.
+    /// Sends a payload over these paths; a chunk takes one connection only.
     pub(crate) fn send(&mut self, ways: Ways, to: PeerId, mode: Mode, payload: &[u8]) {
         if ways.socket {
             self.send_socket(to, mode, payload);
@@ -97,9 +97,9 @@ impl Peer {
         self.out.send(Transmit::Direct { peer: PeerId::RELAY, attempt, mode, bytes });
     }
 
-    /// Complains to the peers whose direct paths are silent: their packets may be lost, and they cannot know while they
-    /// hear this peer. The complaint also goes over the silent path, which may be cut in one direction only. A peer
-    /// that is not heard at all gets the complaint over the WebSocket, too.
+    /// Complains to the peers whose direct paths are silent. Packets of such a peer may be lost, and it cannot know
+    /// that while it hears this peer. The complaint also goes over the silent path, which may be cut in one direction
+    /// only. A peer that is not heard at all gets the complaint over the WebSocket, too.
     pub(crate) fn complain(&mut self, now: Time) {
         if !self.may_relay() {
             return;
@@ -167,14 +167,15 @@ impl Peer {
             .iter()
             .map(|(&peer, path)| (peer, path.backlog, table.ways(now, peer, Some(path))))
             .collect();
-        // Each link has its share of the relay's buffers.
+        // The links share the relay's buffers equally.
         let shared = |is_one: fn(&Ways) -> bool| ways.iter().filter(|(.., ways)| is_one(ways)).count().max(1);
         let socket = self.relay.backlog / shared(|ways| ways.socket) as u64;
         let relay_path =
             self.routes.relay_path.path.backlog / shared(|ways| ways.relay_path.is_some()) as u64;
         let Some(session) = &mut self.session else { return };
         for (peer, direct, ways) in ways {
-            // If packets go several ways, the shortest queue counts, because the queue of a dead path never drains.
+            // If packets take several paths, the shortest queue counts, because the queue of a dead path never
+            // drains.
             let queues =
                 [(ways.direct, direct), (ways.relay_path.is_some(), relay_path), (ways.socket, socket)];
             if let Some(backlog) =

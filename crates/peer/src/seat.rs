@@ -15,7 +15,7 @@ const LAST_PAUSE: Duration = Duration::from_millis(8_000);
 pub(crate) struct Seat {
     /// The tickets, one of which takes the seat back.
     tickets: Vec<Ticket>,
-    /// Whether a ticket is known to have a seat.
+    /// Whether a ticket of this peer is known to have a seat.
     has_sat: bool,
     /// When the session last seated this peer.
     since: Option<Time>,
@@ -103,7 +103,8 @@ impl Seat {
         if self.leaves { Time::ZERO } else { self.asks_at }
     }
 
-    /// The pause before coming back: without it two peers that exclude each other would remove each other for ever.
+    /// The pause before this peer comes back. Without the pause two peers that exclude each other would remove each
+    /// other for ever.
     fn next_pause(&mut self, now: Time) -> Duration {
         let is_settled = self.since.take().is_some_and(|since| since + SETTLED_AFTER <= now);
         let pause = if is_settled { Duration::ZERO } else { self.pause };

@@ -44,7 +44,8 @@ impl Peer {
         if let Some(closed) = self.routes.path_mut(peer).and_then(|path| path.on_closed(now, attempt)) {
             self.tell_end(peer, closed);
             if let Some(session) = self.session.as_mut().filter(|_| closed.was_last) {
-                // The other end's page may have been closed, which closes its connections.
+                // The other end's page may have been closed, which closes its connections. So the session takes this
+                // as a hint that the peer is gone.
                 session.path(now, peer).handle_closed();
             }
         }
@@ -71,9 +72,9 @@ impl Peer {
     }
 
     /// Handles a change of the machine's network: it has other addresses, or was offline. The peer opens every
-    /// connection again at once; those that still carry packets go on meanwhile. Machines report a change several
-    /// times, so a further report within half a second waits until the end of that time. It then counts only if the
-    /// relay has not let the peer in again.
+    /// connection again at once; connections that still carry packets go on meanwhile. Machines report a change
+    /// several times, so a further report within half a second waits until the end of that time. The report then
+    /// counts only if the relay has not let the peer in again.
     pub fn handle_network_changed(&mut self, now: Time) {
         if !self.moves.counts(now) {
             return;
@@ -84,7 +85,7 @@ impl Peer {
         self.drive(now);
     }
 
-    /// Replaces the attempts under way.
+    /// Replaces the attempts under way: `replace` may end a path's attempt, and makes the path offer again.
     pub(crate) fn replace_attempts(&mut self, replace: impl Fn(&mut PathState) -> Option<Closed>) {
         let replaced: Vec<_> =
             self.routes.paths.iter_mut().filter_map(|(&peer, path)| Some((peer, replace(path)?))).collect();
@@ -207,7 +208,8 @@ impl Peer {
             return;
         }
         let is_due = |peer: &PeerId, path: &PathState| {
-            // The first check is cheap and says when the lower id offers, which is never later than the higher id.
+            // The first check is cheap: it assumes that this peer has the lower id, since the peer with the lower id
+            // offers no later than the other.
             path.wants_offer(now, true)
                 && self.is_offerer(*peer).is_some_and(|is_lower| path.wants_offer(now, is_lower))
         };

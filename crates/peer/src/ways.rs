@@ -1,16 +1,17 @@
-//! The ways of a packet, and the choice among them.
+//! The paths that a packet takes, and the choice among them.
 
 use samovar_wire::{PeerId, Time};
 
 use crate::path::PathState;
 
-/// The ways that a packet goes: the rung in use, and the next rung as well while that one is in doubt.
+/// The paths that a packet takes: the one on the rung in use, and the next rung's as well while the first is in
+/// doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ways {
     pub(crate) direct: bool,
-    /// The carriers that it goes to.
+    /// The carriers that the packet goes to.
     pub(crate) carriers: [Option<PeerId>; 2],
-    /// The connection to the relay that it takes.
+    /// The connection to the relay that the packet takes.
     pub(crate) relay_path: Option<u32>,
     pub(crate) socket: bool,
 }
@@ -18,23 +19,24 @@ pub(crate) struct Ways {
 impl Ways {
     pub(crate) const NONE: Self =
         Self { direct: false, carriers: [None; 2], relay_path: None, socket: false };
-    /// The direct connection and no other way.
+    /// The direct connection and no other path.
     pub(crate) const DIRECT: Self = Self { direct: true, ..Self::NONE };
-    /// The relay's WebSocket and no other way.
+    /// The relay's WebSocket and no other path.
     pub(crate) const SOCKET: Self = Self { socket: true, ..Self::NONE };
 
-    /// Whether it goes through the relay alone.
+    /// Whether the packet goes through the relay alone.
     pub(crate) fn is_relayed(&self) -> bool {
         (self.socket || self.relay_path.is_some()) && !self.direct && self.carriers == [None; 2]
     }
 }
 
-/// The ways over the relay, the same for every receiver.
+/// The paths over the relay, the same for every receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByRelay {
-    /// Whether the relay's data channels carry packets. Then packets take them as soon as a direct path is late.
+    /// Whether the relay's data channels carry packets. Then packets take these channels as soon as a direct path is
+    /// late.
     pub(crate) is_quick: bool,
-    /// The ways to take beside a direct path that is not enough; `None` while the relay forwards nothing.
+    /// The paths to take beside a direct path that is not enough; `None` while the relay forwards nothing.
     pub(crate) ways: Option<Ways>,
 }
 
@@ -42,9 +44,9 @@ pub(crate) struct ByRelay {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Carrier {
     pub(crate) peer: PeerId,
-    /// Whether there is a direct path to it, or one was tried in vain and the relay forwards.
+    /// Whether there is a direct path to the carrier, or one was tried in vain and the relay forwards.
     is_usable: bool,
-    /// Whether the path to it is so good that packets need no other.
+    /// Whether the path to the carrier is so good that packets need no other.
     is_sure: bool,
 }
 
@@ -59,13 +61,13 @@ impl Carrier {
     }
 }
 
-/// The ways that there are now, for any receiver.
+/// The paths that there are now, for any receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct RouteTable {
     pub(crate) by_relay: ByRelay,
     /// The carriers, the best first.
     pub(crate) carriers: Vec<Carrier>,
-    /// The members that they carry for.
+    /// The members that the carriers carry for.
     pub(crate) members: Vec<PeerId>,
 }
 
@@ -96,7 +98,7 @@ impl RouteTable {
         Ways { carriers: [Some(first.peer), carriers.next().map(|next| next.peer)], ..ways }
     }
 
-    /// The ways without carriers.
+    /// The paths of a packet, without carriers.
     pub(crate) fn own_ways(&self, now: Time, path: Option<&PathState>) -> Ways {
         let direct = path.is_some_and(|path| path.carriers().next().is_some());
         let ways = self.by_relay.ways.filter(|_| !is_enough(now, path, self.by_relay.is_quick));
@@ -106,7 +108,7 @@ impl RouteTable {
     }
 }
 
-/// Whether a path needs no other beside it. With `is_quick` it needs one sooner, when it is late.
+/// Whether a path needs no other beside it. With `is_quick` a path needs another already when it is late.
 fn is_enough(now: Time, path: Option<&PathState>, is_quick: bool) -> bool {
     path.is_some_and(|path| path.is_enough(now, is_quick) && !(is_quick && path.is_late(now)))
 }

@@ -6,7 +6,7 @@ mod memory;
 use ed25519_dalek::{Signature as Ed25519Signature, Signer as _, SigningKey, VerifyingKey};
 use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Term, Warrant};
 
-/// The key that verifies the relay's signatures. A peer takes it from the relay it enters by.
+/// The key that verifies the relay's signatures. A peer gets it from the relay through which it enters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RelayKey(VerifyingKey);
 
@@ -44,7 +44,8 @@ impl RelayKey {
     }
 }
 
-/// The relay's signing half. Signatures are deterministic: the same warrant is signed the same way after a restart.
+/// The relay's secret key, which signs warrants and passes. Signatures are deterministic: after a restart, the same
+/// warrant gets the same signature.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signatory(SigningKey);
 
@@ -68,7 +69,7 @@ impl Signatory {
         Self(SigningKey::from_bytes(secret))
     }
 
-    /// The key that verifies its signatures.
+    /// The key that verifies this signatory's signatures.
     #[must_use]
     pub fn key(&self) -> RelayKey {
         RelayKey(self.0.verifying_key())
@@ -102,7 +103,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn a_warrant_verifies_until_one_bit_of_it_changes() {
+    fn warrant_verifies_only_unchanged_and_by_its_own_key() {
         let relay = Signatory::new(&[7; 32]);
         let key = RelayKey::from_bytes(&relay.key().to_bytes()).unwrap();
         let warrant = relay.warrant(SessionId(1), Term(2), PeerId(3));

@@ -1,17 +1,18 @@
-//! A host that is no member (PROTOCOL §4.10 rule 16).
+//! What a peer does when the host of its term is in no view that it knows (PROTOCOL §4.10 rule 16).
 
 use samovar_wire::{Duration, Time};
 
 use crate::phase::Phase;
 use crate::{Act, Lives, Roster, View};
 
-/// How long an excluded peer waits for the relay's answer. The relay may itself wait for that host (PROTOCOL §5.5).
+/// How long an excluded peer waits for the relay's decision before it comes back by its ticket. The relay may itself
+/// wait for the host to come back (PROTOCOL §5.5).
 const EXCLUDED_FOR: Duration = Duration::from_millis(15_000);
 
 impl Roster {
-    /// Notes that the host of the present term is no member that this peer knows. If that host lives, this peer was
-    /// removed; if not, the session must not end with it. The relay knows: this peer misses that host, asks for
-    /// another, and gets the answer.
+    /// Notes that the host of the present term is in no view that this peer knows. If that host lives, it has removed
+    /// this peer. If it is gone, the session must go on without it. Only the relay knows: this peer misses that host,
+    /// claims the next term, and acts on the relay's answer.
     pub fn exclude(&mut self) {
         self.phase = Phase::Excluded { since: self.phase.missed_since() };
     }
@@ -24,8 +25,8 @@ impl Roster {
         }
     }
 
-    /// When this peer comes back by its ticket, if the relay has not decided by then. Without the relay the host is
-    /// unknown, and a ticket is of no use.
+    /// When this peer ends its session and comes back by its ticket, if the relay has not decided by then. `None`
+    /// without a connection to the relay: the host is unknown then, and a ticket is of no use.
     pub(crate) fn excluded_until(&self) -> Option<Time> {
         match self.phase {
             Phase::Excluded { since: Some(since) } => {

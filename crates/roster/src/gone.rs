@@ -1,4 +1,4 @@
-//! Peers that are known to have gone.
+//! The peers that are known to be gone.
 
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::{Duration, PeerId, Time};
@@ -6,7 +6,7 @@ use samovar_wire::{Duration, PeerId, Time};
 /// How long a peer counts as gone after its connection to the relay has closed.
 const GONE_FOR: Duration = Duration::from_millis(10_000);
 
-/// The latest peers that said farewell or whose connection to the relay closed, and until when that counts.
+/// The latest peers that said farewell or whose connection to the relay closed, and until when each counts as gone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Gone(Vec<(PeerId, Time)>);
 
@@ -30,7 +30,8 @@ impl Gone {
         self.0.push((peer, known.map_or(until, |(_, known)| until.max(known))));
     }
 
-    /// Forgets closed connections. While the relay could not be reached, it could report no peer's return.
+    /// Forgets peers whose connection to the relay closed. While this peer could not reach the relay, the relay could
+    /// not report that they were back.
     pub(crate) fn forget_connections(&mut self) {
         self.0.retain(|&(_, until)| until == Time::FAR);
     }

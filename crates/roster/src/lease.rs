@@ -1,5 +1,5 @@
-//! The lease of a host: it reigns on by a majority of the electorate, by the relay, or, for a moment, without either
-//! (PROTOCOL §4.10).
+//! The lease of a host. A host reigns on while it hears a majority of the electorate or the relay, and for a short
+//! time without either (PROTOCOL §4.10).
 
 use samovar_wire::{PeerId, SortedSet, Time};
 
@@ -8,21 +8,23 @@ use crate::support::{LEASE, Support};
 use crate::{Lives, Roster, View};
 
 impl Roster {
-    /// Checks whether this host may reign on, and what it does to keep its reign.
+    /// On a host, checks whether it may reign on, and claims a new term when it needs one. On any other member, only
+    /// ends its probation.
     pub(crate) fn watch_lease(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         if !self.is_host() {
             self.probation.take_if(|until| *until <= now);
             return;
         }
         let voters = &view.electorate().peers;
-        // A member that was removed for its silence may still vote for another host.
+        // A removed member does not support this host, since it may still vote for another one.
         let is_majority = |silent: &SortedSet<PeerId>| {
             let is_heard = |peer: PeerId| view.has(peer) && !silent.contains(&peer);
             let heard = voters.iter().filter(|&&peer| peer == self.me || is_heard(peer)).count();
             heard * 2 > voters.len()
         };
         let has_majority = is_majority(lives.missed);
-        // A member that is not missed yet need not have been heard since this peer woke.
+        // A member may be silent since this peer woke and not be missed yet. So only members that are not even
+        // doubted count here.
         let has_heard_majority = is_majority(lives.doubted);
         self.witness.note_silence(now);
         let counts_on_relay = self.witness.is_reached() || self.forks;
@@ -35,8 +37,8 @@ impl Roster {
         if self.probation.is_some_and(|until| until <= now) && !self.witness.is_reached() && goes_on {
             self.probation = None;
         }
-        // A host that only its side voted for does not claim here: `elect` does so more often, as on a member whose
-        // host the relay does not know.
+        // With forks, a host that only its side elected does not claim here. `elect` claims the term for it, and does
+        // so more often.
         let wants_new_term = !self.is_apart() && (self.probation.is_some() || !has_majority);
         if self.witness.may_claim(now) && wants_new_term && self.phase.told_heir().is_none() {
             self.push_claim(now, self.me);
@@ -44,8 +46,8 @@ impl Roster {
         }
     }
 
-    /// Names another heir, if there is one, when the relay does not reach the present heir. The relay makes no peer
-    /// host that it does not reach.
+    /// When the present heir is gone, names another heir, if there is one. The relay makes no peer host that it does
+    /// not reach.
     pub(crate) fn watch_heir(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         let Phase::Leading { leave: Leave::Told { heir }, .. } = self.phase else { return };
         if !self.is_gone(now, heir) {

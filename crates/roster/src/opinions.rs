@@ -1,15 +1,16 @@
 //! The members' opinions of their hosts, and the count of an election that the relay does not witness (PROTOCOL
 //! §4.10).
 //!
-//! Links vouch for senders, so no peer passes on another's vote: each member counts those that it hears itself.
+//! A link vouches for its own sender only, so no peer passes on another's vote: each member counts the votes that it
+//! hears itself.
 
 use samovar_wire::control::{Opinion, Vote};
 use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::Electorate;
 use samovar_wire::{PeerId, SortedMap, Term};
 
-/// Each member's last opinion, whatever its term. It is judged when this peer asks about a term, since the first
-/// member that counts an election to its end speaks of a term that the others have not begun.
+/// Each member's last opinion. It is kept even if its term has not begun at this peer. For example, the first member
+/// to count an election is one term ahead of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Opinions(SortedMap<PeerId, Opinion>);
 
@@ -20,7 +21,7 @@ impl Opinions {
     }
 
     /// Replaces a member's opinion. Of two votes in one term the first counts: an honest member has only one. Returns
-    /// whether the opinion has any news, other than whether the host is missed.
+    /// `false` if nothing is new, except whether the member misses its host and whether it reaches the relay.
     pub(crate) fn insert(&mut self, from: PeerId, mut opinion: Opinion) -> bool {
         let known = self.0.get(&from);
         if let (Some(new), Some(old)) = (&mut opinion.vote, known.and_then(|known| known.vote))
@@ -34,13 +35,13 @@ impl Opinions {
         is_more
     }
 
-    /// The votes for terms above this one, under its base.
+    /// The votes in voted terms between this term and the next witnessed one.
     fn votes(&self, term: Term) -> impl Iterator<Item = Vote> {
         self.0.values().filter_map(|opinion| opinion.vote).filter(move |vote| is_later(vote.term, term))
     }
 
-    /// Whether a member misses the host of `term`: it says so, votes for another in a later term, or lives under
-    /// another there. It cannot take back the last two.
+    /// Whether a member misses `host`, the host of `term`. It does if it says so, if it votes for another in a later
+    /// term, or if it lives under another in a later voted term. It cannot take back the last two.
     pub(crate) fn misses(&self, peer: PeerId, term: Term, host: PeerId) -> bool {
         let Some(opinion) = self.0.get(&peer) else { return false };
         let votes = |vote: Vote| vote.term > term && vote.candidate != host;
@@ -53,17 +54,17 @@ impl Opinions {
         self.0.get(&peer).is_some_and(|opinion| opinion.term >= term && opinion.relay)
     }
 
-    /// The highest term above this one in which a member votes.
+    /// The highest voted term, before the next witnessed one, in which any member votes.
     pub(crate) fn highest(&self, term: Term) -> Option<Term> {
         self.votes(term).map(|vote| vote.term).max()
     }
 
-    /// The election above `term` that is won, the highest if there are more.
+    /// The term and the winner of the election above `term` that is won. If several are won, the highest counts.
     ///
     /// A vote does not count if the voter knows a newer electorate than this peer, since the majority may differ
     /// there. For the same reason no vote counts while this peer has not read the electorate of the last witnessed
-    /// term (`counts_votes` is false). The opinion of a member that has counted to the end, and lives under the
-    /// winner, always counts: it holds under any electorate.
+    /// term (`counts_votes` is false). A member that has counted the votes itself, and lives under the winner, always
+    /// counts as a supporter, whatever electorate it knows.
     pub(crate) fn winner(
         &self,
         term: Term,
@@ -90,7 +91,7 @@ impl Opinions {
     }
 }
 
-/// Whether a term is above another by votes alone.
+/// Whether `term` is later than `than` by votes alone: the last witnessed term before both is the same.
 fn is_later(term: Term, than: Term) -> bool {
     term > than && term.base() == than.base()
 }
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn votes_under_a_newer_electorate_count_only_after_a_win() {
+    fn vote_under_a_newer_electorate_does_not_count() {
         let mut opinions = Opinions::default();
         opinions.insert(PeerId(2), vote(2, 6));
         opinions.insert(PeerId(3), vote(2, 6));

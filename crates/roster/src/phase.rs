@@ -7,21 +7,21 @@ use crate::support::Support;
 
 /// If a vote has no result after this time, the peer votes again in the next term.
 pub(crate) const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
-/// Where each side of a partition may go on, a side goes on by itself when it has missed its host for this long. A
-/// shorter outage splits no session.
+/// With forks, a side of a partition goes on by itself when it has missed its host for this long. A shorter outage
+/// splits no session.
 pub(crate) const FORKS_AFTER: Duration = Duration::from_millis(3_000);
 
-/// This peer's last vote in its term, and its time.
+/// This peer's last vote in its present term, and when it was cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Ballot {
     pub(crate) vote: Vote,
     pub(crate) at: Time,
 }
 
-/// Whether a host leaves, and which members know of that.
+/// Whether a host hands over, and which members know its heir.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Leave {
-    /// The host stays.
+    /// The host does not hand over.
     No,
     /// The host waits until its heir knows, or until `until`, before it tells the others.
     Telling { heir: PeerId, until: Time },
@@ -43,7 +43,7 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
-    /// The phase in which a term begins.
+    /// The phase of a peer when a term begins.
     pub(crate) const fn begin(is_host: bool) -> Self {
         if is_host {
             Self::Leading { support: Support::Majority, leave: Leave::No, since: None, ballot: None }
@@ -99,8 +99,8 @@ impl Phase {
         matches!(self, Self::Leading { support, .. } if support.is_over())
     }
 
-    /// Notes whether the host is missed now. Returns whether it counts as missed: a peer that has voted cannot go
-    /// back.
+    /// Notes whether the host is missed now. Returns whether it counts as missed: once this peer has voted, it counts
+    /// as missed even when it is heard again.
     pub(crate) fn note_missed(&mut self, now: Time, missed: bool) -> bool {
         match self {
             Self::Following if missed => *self = Self::Seeking { since: now, ballot: None },
@@ -126,7 +126,7 @@ impl Phase {
         }
     }
 
-    /// The ends of this phase's waits.
+    /// The times at which the waits of this phase end.
     pub(crate) fn timeouts(&self, forks: bool) -> impl Iterator<Item = Time> {
         let again = |ballot: Option<Ballot>| ballot.map(|ballot| ballot.at + VOTE_AGAIN);
         let forks_at = |since: Option<Time>| since.filter(|_| forks).map(|since| since + FORKS_AFTER);

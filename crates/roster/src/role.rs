@@ -7,16 +7,16 @@ use crate::{Roster, View};
 /// After missing the host this long without a successor, this peer counts the session as suspended.
 const SUSPENDED_AFTER: Duration = Duration::from_millis(1_000);
 
-/// The server roles of 2001 (docs/sources.md, "Teapots"), and `Suspended`.
+/// The role of a peer: one of the server roles of 2001 (docs/sources.md, "Teapots"), or `Suspended`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A member.
+    /// A member that is neither the host nor a backup.
     Idle,
-    /// The member that takes over first.
+    /// A backup, which is among the first to take over.
     Backup,
-    /// Host without a backup that could take over.
+    /// The host, without a backup that could take over.
     ActiveAlone,
-    /// Host with a synced backup.
+    /// The host, with backups that hold what it has accepted.
     ActiveBackedUp,
     /// No peer decides here at present.
     Suspended(Suspension),
@@ -47,7 +47,8 @@ impl Roster {
             }
         } else {
             let is_lost = self.phase.has_lasted(now, SUSPENDED_AFTER);
-            // A host that only leaves says the same, but names an heir.
+            // A suspended host tells that it misses its host, which is itself. A host that hands over does so, too,
+            // but names an heir.
             let says_so = self.told_heir().is_none() && self.opinions.misses(self.host, self.term, self.host);
             match (is_lost, says_so) {
                 (true, _) => Some(Suspension::HostLost),
@@ -57,7 +58,7 @@ impl Roster {
         }
     }
 
-    /// Whether this peer may act as the host now: it is the host, and has no reason to doubt it.
+    /// Whether this peer may act as the host now: it is the host, and has no reason to doubt that.
     #[must_use]
     pub fn acts_as_host(&self) -> bool {
         self.is_host()

@@ -34,14 +34,14 @@ pub enum Verdict {
 /// An action that a roster asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Act {
-    /// Tell every member.
+    /// Tell this opinion to every member.
     Tell(Opinion),
-    /// Tell this member, the host's heir. Once it has received this, call [`Roster::handle_heir_knows`].
+    /// Tell this opinion to this member, the heir. Once the heir has received it, call [`Roster::handle_heir_knows`].
     Appoint(PeerId, Opinion),
-    /// Claim this term for this peer, from the relay.
+    /// Ask the relay for this term, with the named peer as its host.
     Claim(Term, PeerId),
-    /// End this peer's session. The relay's host lives, and this peer cannot follow it: its side voted for another
-    /// host, or it was removed. It comes back by its ticket.
+    /// End this peer's session, since others go on under a host that this peer cannot follow. Either its side voted
+    /// for another host, or it was removed. The peer comes back by its ticket.
     Yield,
 }
 
@@ -50,7 +50,8 @@ pub enum Act {
 pub struct Lives<'a> {
     /// Peers that are missed: gone, or silent for longer than a living peer is.
     pub missed: &'a SortedSet<PeerId>,
-    /// Peers silent for long enough not to be preferred as a successor; includes all that are missed.
+    /// Peers that have been silent for so long that they are not the first choice as a successor. All missed peers
+    /// are among them.
     pub doubted: &'a SortedSet<PeerId>,
 }
 
@@ -59,30 +60,32 @@ pub struct Lives<'a> {
 pub struct Roster {
     pub(crate) me: PeerId,
     key: RelayKey,
-    /// Whether a lost host has a successor at all.
+    /// Whether another member succeeds a lost host.
     migrates: bool,
     /// Whether each side of a partition goes on.
     pub(crate) forks: bool,
     /// The highest warrant of the relay that this peer knows.
     pub(crate) warrant: Warrant,
-    /// A warrant to live under when the host is missed: the relay has lost that host already.
+    /// A warrant of a later term, which the relay gave because it had lost the host. This peer lives under it once it
+    /// misses the host, too.
     reserve: Option<Warrant>,
-    /// The present term: the warrant's, or one that was voted since.
+    /// The present term: the term of `warrant`, or a later one that members voted for.
     pub(crate) term: Term,
     pub(crate) host: PeerId,
-    /// Whether the view was read under the base of the present term: each witnessed term has an electorate of its own.
+    /// Whether this peer has read a view of the last witnessed term, and with it that term's electorate.
     pub(crate) knows_electorate: bool,
     pub(crate) phase: Phase,
-    /// Until this time the grant that made this peer host may be older than the end of this peer's sleep.
+    /// While this is set, this peer may not act as the host, since it has slept. Until this time, a warrant that
+    /// makes it host may be older than its waking.
     pub(crate) probation: Option<Time>,
     pub(crate) witness: Witness,
-    /// The others' opinions.
+    /// The members' opinions, and this peer's own once it has voted.
     pub(crate) opinions: Opinions,
     /// The heir that the host of the present term named last, if another peer hosts.
     heir: Option<PeerId>,
     /// The last opinion that this peer told all members in this term.
     said: Option<Opinion>,
-    /// This peer's votes under the present base, also above the present term.
+    /// This peer's votes in terms above the present one: the terms and the candidates.
     pub(crate) cast: Vec<(Term, PeerId)>,
     pub(crate) gone: Gone,
     pub(crate) acts: VecDeque<Act>,
@@ -115,16 +118,16 @@ impl Roster {
         (key.verifies_warrant(&warrant) && warrant.term.is_witnessed()).then_some(roster)
     }
 
-    /// Sets whether a lost host has a successor; it has by default.
+    /// Sets whether another member succeeds a lost host; by default one does.
     #[must_use]
     pub fn with_migration(mut self, migrates: bool) -> Self {
         self.migrates = migrates;
         self
     }
 
-    /// Sets whether each side of a partition goes on by itself; by default only the larger one does. Then members
-    /// that have missed their host for three seconds vote among those that they hear, no lease ends, and of two hosts
-    /// in one voted term the higher id gives way.
+    /// Sets whether each side of a partition goes on by itself; by default only the larger one does. With forks,
+    /// members that have missed their host for three seconds vote among the members that they hear, and no lease
+    /// ends. Of two hosts in one voted term, the one with the higher id gives way.
     #[must_use]
     pub fn with_forks(mut self, forks: bool) -> Self {
         self.forks = forks;
@@ -161,20 +164,20 @@ impl Roster {
         self.host == self.me
     }
 
-    /// The member that the host wants as its successor.
+    /// The heir: the member that the host wants as its successor.
     #[must_use]
     pub fn heir(&self) -> Option<PeerId> {
         self.phase.named_heir().or(self.heir)
     }
 
-    /// The same heir, once all members are told of it.
+    /// The heir, once the host has named it to all members.
     pub(crate) fn told_heir(&self) -> Option<PeerId> {
         self.phase.told_heir().or(self.heir)
     }
 
     /// Whether this peer listens to another. It does not listen to a host that it voted against, because its acks
-    /// must not count on that host's side any more. It still listens to a host that hands over, since such a host
-    /// changes no electorate, and may have the missing vote.
+    /// must not count on that host's side any more. It still listens to a host that hands over: such a host changes
+    /// no electorate, and its own vote may be needed.
     #[must_use]
     pub fn listens_to(&self, peer: PeerId) -> bool {
         self.phase.ballot().is_none() || peer != self.host || self.told_heir().is_some()
@@ -242,7 +245,8 @@ impl Roster {
         Verdict::Newer
     }
 
-    /// Keeps a warrant that the relay gave in case the host is missed, unless it is forged or too old for that.
+    /// Keeps a warrant for the case that the host is missed, unless it is forged or not newer than those that this
+    /// peer has.
     pub fn keep_in_reserve(&mut self, warrant: Warrant) {
         let is_newer = warrant.term > self.reserve.unwrap_or(self.warrant).term && warrant.term > self.term;
         let is_ours = warrant.session == self.warrant.session && warrant.term.is_witnessed();
@@ -261,8 +265,9 @@ impl Roster {
 
     pub(crate) fn begin(&mut self, term: Term, host: PeerId) {
         let is_renewal = self.is_host() && host == self.me;
-        // This peer's votes in later terms stand, and may yet make another peer host. So this peer can acknowledge
-        // nothing of the present host (PROTOCOL §4.10).
+        // This peer's votes in later terms stand, and may yet make another peer host. If one of them is not for the
+        // present host, this peer must not acknowledge anything of that host (PROTOCOL §4.10). So it ends its
+        // session.
         self.cast.retain(|&(cast, _)| cast > term);
         let is_pledged = self.cast.iter().any(|&(_, candidate)| candidate != host);
         if is_renewal && self.witness.claimed() == Some(self.me) {
@@ -288,8 +293,8 @@ impl Roster {
         self.knows_electorate = true;
     }
 
-    /// Takes a member's opinion of its host. Returns whether the opinion has any news, other than whether the member
-    /// misses the host.
+    /// Takes a member's opinion of its host. Returns `false` if nothing in it is new, except whether the member
+    /// misses its host and whether it reaches the relay.
     pub fn handle_opinion(&mut self, from: PeerId, opinion: Opinion) -> bool {
         let beats = (opinion.term, self.host) > (self.term, opinion.host);
         let is_sibling = !opinion.term.is_witnessed() && opinion.term.base() == self.term.base();
@@ -302,14 +307,14 @@ impl Roster {
         self.opinions.insert(from, opinion)
     }
 
-    /// Whether this peer may be on one side of a session that goes on without the relay, while another side goes on,
-    /// too. Their states cannot be merged: the session continues on the side that the relay knows.
+    /// Whether the session may have split: with forks, this peer's side goes on without the relay, and another side
+    /// may go on, too. Their states cannot be merged: the session continues on the side that the relay knows.
     pub(crate) const fn is_apart(&self) -> bool {
         self.forks && !self.term.is_witnessed()
     }
 
-    /// Makes this host hand over to a member, its heir. The heir is told first: before any member can make it host,
-    /// it has to know that this peer stays.
+    /// Makes this host hand over to a member, its heir. The heir is told first: it must know that this host stays a
+    /// member, before others can make the heir host.
     pub fn resign(&mut self, now: Time, heir: PeerId) {
         if let Phase::Leading { leave: leave @ Leave::No, .. } = &mut self.phase
             && self.probation.is_none()
@@ -321,16 +326,16 @@ impl Roster {
         }
     }
 
-    /// Goes on with the hand-over, since the heir knows or had its time. The relay is asked to make the heir host, or
-    /// all members are when the relay is away.
+    /// Goes on with the hand-over, when the heir knows of it or has had its time. This host names the heir to all
+    /// members and then asks the relay to make the heir host. Without the relay, the members vote.
     pub fn handle_heir_knows(&mut self, now: Time) {
         if let Phase::Leading { leave: Leave::Telling { heir, .. }, .. } = self.phase {
             self.tell_heir(now, heir);
         }
     }
 
-    /// Handles that this peer slept until now, and does not know what it missed. The grant that made it host may have
-    /// waited for it to wake.
+    /// Handles that this peer slept until now, and does not know what happened meanwhile. A warrant that makes it
+    /// host may have waited for its waking, and be outdated.
     pub fn handle_wake(&mut self, now: Time) {
         self.phase.wake(now);
         self.probation = Some(now + WAKING);
@@ -339,8 +344,8 @@ impl Roster {
         }
     }
 
-    /// Judges which peers live, and decides what follows; [`Roster::poll_act`] returns the acts. Returns the new term
-    /// and host, if an election was won or the warrant in reserve began.
+    /// Decides what follows from which peers live; [`Roster::poll_act`] returns the acts. Returns the new term and
+    /// host, if an election was won or the warrant in reserve began.
     pub fn watch(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
         self.opinions.retain(|peer| view.has(peer) || view.electorate().peers.contains(&peer));
         let begun = self.elect(now, view, lives);
@@ -376,20 +381,21 @@ impl Roster {
             return self.count(now, view, lives);
         }
         if !self.term.is_witnessed() && self.witness.may_claim(now) {
-            // Claims the term for a host that members elected, so that the relay knows of it.
+            // Claims the next witnessed term for a host that members elected, so that the relay knows of that host.
             self.push_claim(now, self.host);
         }
         None
     }
 
-    /// Notes and returns whether the host is missed: it is silent or hands over, or, if it is this peer, may no
-    /// longer reign.
+    /// Notes and returns whether the host is missed. If another peer hosts, the host is missed when it is silent or
+    /// hands over. If this peer hosts, the host is missed when it hands over or when its lease is over.
     fn note_missed(&mut self, now: Time, lives: Lives<'_>) -> bool {
         let heir = self.told_heir();
         let missed = if self.is_host() {
             self.phase.is_lease_over() || heir.is_some()
         } else {
-            // The heir learns of the hand-over before the others, and acts together with them.
+            // The heir learns before the others that it is the heir. It acts together with them: once the host tells
+            // all that it hands over.
             let resigns = heir.is_some() && self.opinions.misses(self.host, self.term, self.host);
             lives.missed.contains(&self.host) || resigns
         };

@@ -10,11 +10,11 @@ pub const LEASE: Duration = Duration::from_millis(1_000);
 pub(crate) enum Support {
     /// Most of the electorate.
     Majority,
-    /// The relay; or, where each side of a partition may go on, the host's own side.
+    /// The relay; or, with forks, the host's own side of a partition.
     Minority { since: Time },
     /// None: no majority since `minority`, and no relay since `since`.
     Alone { minority: Time, since: Time },
-    /// None for the time of a lease: the host acts no more until a majority is heard.
+    /// None for the time of a lease. The host no longer acts until it hears a majority or a new term begins.
     Over { minority: Option<Time>, since: Option<Time> },
 }
 
@@ -60,7 +60,8 @@ impl Support {
     /// silent since; `None` when the relay can be counted on.
     pub(crate) fn without_majority(self, now: Time, silent_since: Option<Time>) -> Self {
         let minority = self.minority().unwrap_or(now);
-        // A relay that is silent has been so since it was asked.
+        // The relay counts as silent since it was first asked in vain, or since the majority was lost, whichever is
+        // later.
         let since = silent_since.map(|silent| self.alone().unwrap_or(silent.max(minority)));
         if self.is_over() || since.is_some_and(|since| since + LEASE <= now) {
             // A relay that is back may have granted a term meanwhile. So the lease stays over until the relay's

@@ -9,7 +9,7 @@ use samovar_wire::{
     CloseCode, DecodeError, Duration, Entropy, PeerId, SeatId, ShownTicket, TicketHash, Time,
 };
 
-/// The fields of the session object that hold a view: a header and one per seat.
+/// How many fields of the session object hold a view: one for the header, and one for each seat.
 pub const VIEW_FIELDS: usize = 1 + SEATS_MAX;
 
 /// The agreed member list of a term. The host changes it; all others read it from the session object.
@@ -47,8 +47,8 @@ impl View {
         Self { header, seats: vec![None; SEATS_MAX] }
     }
 
-    /// The view of a session that is founded anew from a member's knowledge of it: every seat waits for its member,
-    /// for a full grace time from now on. Under another id of the session, tickets are shown by their hashes
+    /// The view of a session that is founded anew from a member's knowledge of it. Every seat waits for its member,
+    /// for a full grace time from now on. If the session has another id now, tickets are shown by their hashes
     /// ([`Ticket::shown_to`](samovar_wire::Ticket::shown_to)).
     #[must_use]
     pub fn founded_anew(mut self, now: Time, capacity: u8, has_same_id: bool) -> Self {
@@ -73,7 +73,7 @@ impl View {
         let header = ViewHeader::decode(fields.next().ok_or(DecodeError::Truncated)?)?;
         let seat = |field: &[u8]| (!field.is_empty()).then(|| SeatRecord::decode(field)).transpose();
         let mut seats = fields.map(seat).collect::<Result<Vec<_>, _>>()?;
-        // Each member replaces false names of the relay itself, whatever the host wrote.
+        // Each member replaces names that only the relay's own peers may have, whatever the host wrote.
         seats.iter_mut().flatten().for_each(unmask);
         let view = Self { header, seats };
         let mut peers: Vec<_> = view.members().map(|m| m.peer).collect();
@@ -196,7 +196,7 @@ impl View {
         line.into_iter().map(|m| m.peer).collect()
     }
 
-    /// Counts a change. The number comes from hosts, so it may be at its end.
+    /// Counts a change. The number may come from a hostile host and be at its maximum, so it wraps.
     const fn note_change(&mut self) {
         self.header.number = self.header.number.wrapping_add(1);
     }
@@ -210,11 +210,12 @@ impl View {
     /// Seats a peer: on the seat that it has, or that its ticket opens, otherwise on a new one.
     ///
     /// # Errors
-    /// `Full` when no seat is free; `BadTicket` when the hash of its next ticket is that of another's seat.
+    /// `Full` when no seat is free; `BadTicket` when the hash of the peer's next ticket is that of another member's
+    /// seat.
     pub fn admit(&mut self, now: Time, peer: PeerId, hello: &Hello) -> Result<Admission, CloseCode> {
         let shown = hello.resume.map(|ticket| ticket.map(|ticket| ticket.hash()));
         let mut others = self.seats.iter().flatten().filter(|record| record.peer != Some(peer));
-        // Otherwise the owner of that seat would come back to this one.
+        // With the same ticket on two seats, the member of the other seat could come back to this one.
         if others.any(|record| record.ticket == hello.ticket) {
             return Err(CloseCode::BadTicket);
         }
@@ -264,7 +265,8 @@ impl View {
         Ok(Admission { seat, yields: None })
     }
 
-    /// Whether there is no place for a newcomer. Spectators take none of the players' places, and leave those free.
+    /// Whether there is no place for a newcomer. Players and spectators have separate places: `capacity` for players,
+    /// and the rest of `MEMBERS_MAX` for spectators.
     fn is_full(&self, watches: bool) -> bool {
         let capacity = usize::from(self.header.capacity);
         let members = self.members().count();
@@ -359,7 +361,7 @@ impl View {
         true
     }
 
-    /// Gives up the seats that have waited for their members for this long. Returns whether there were any.
+    /// Gives up the seats that have waited for their members for the time `grace`. Returns whether there were any.
     pub fn expire(&mut self, now: Time, grace: Duration) -> bool {
         let mut changed = false;
         for place in &mut self.seats {
@@ -386,9 +388,9 @@ impl View {
         true
     }
 
-    /// Names another backup: the next eligible member in the list of seats after `after`, the seat of the backup
-    /// named last, whether a peer still sits there or not. So an unresponsive member is not asked again and again, as
-    /// in the server of 2001 (docs/sources.md, "Teapots").
+    /// Names another backup: the next eligible member in the order of seats, visible pages first. The search begins
+    /// after `after`, the seat of the backup named last, whether a peer still sits there or not. So an unresponsive
+    /// member is not named again and again. The server of 2001 did the same (docs/sources.md, "Teapots").
     pub fn name_backup(
         &mut self,
         host: PeerId,
@@ -396,7 +398,7 @@ impl View {
         is_eligible: impl Fn(PeerId) -> bool,
     ) -> Option<PeerId> {
         let mut members: Vec<_> = self.members().map(|m| (m.record.seat, m.peer, m.record)).collect();
-        // Seats after the last backup's come first.
+        // Seats after `after` come first.
         sort_by_key(&mut members, |m| (Some(m.0) <= after, m.0));
         let backups = &self.header.backups;
         let fits = |peer: PeerId| peer != host && !backups.contains(&peer) && is_eligible(peer);
@@ -419,7 +421,7 @@ impl View {
         is_dismissed
     }
 
-    /// Begins the electorate of a new term that the relay witnessed: the members for which `is_heard` is true.
+    /// Begins a new electorate, for a new term that the relay witnessed: the members for which `is_heard` is true.
     pub fn begin_electorate(&mut self, is_heard: impl Fn(PeerId) -> bool) {
         let mut peers: Vec<_> = self.members().map(|m| m.peer).filter(|&peer| is_heard(peer)).collect();
         sort_by_key(&mut peers, |peer| *peer);
@@ -428,8 +430,8 @@ impl View {
         self.note_change();
     }
 
-    /// Brings the electorate one peer closer to the members, if most of it holds the present one; `holds` tells
-    /// whether a peer does, or will never vote again. See [`Electorate`].
+    /// Adds one member to the electorate, or removes a peer that is no member, if most of the electorate holds the
+    /// present one. `holds` tells whether a peer holds it, or will never vote again. See [`Electorate`].
     pub fn step_electorate(&mut self, holds: impl Fn(PeerId) -> bool) -> bool {
         let Electorate { number, peers } = &self.header.electorate;
         let holding = peers.iter().filter(|&&peer| holds(peer)).count();
@@ -458,7 +460,7 @@ impl View {
 pub struct Member<'a> {
     /// The peer.
     pub peer: PeerId,
-    /// Its seat.
+    /// The peer's seat.
     pub record: &'a SeatRecord,
 }
 

@@ -8,8 +8,8 @@ use crate::phase::{Ballot, FORKS_AFTER, VOTE_AGAIN};
 use crate::{Lives, Roster, View};
 
 impl Roster {
-    /// The electorate. Where each side of a partition may go on and this side has waited for long enough, these are
-    /// all members on this side.
+    /// The electorate. With forks, once this peer has missed its host for long enough, it is all members on this
+    /// peer's side.
     pub(crate) fn electorate(&self, now: Time, view: &View, lives: Lives<'_>) -> Electorate {
         let mut electorate = view.electorate().clone();
         if self.may_fork(now) {
@@ -36,7 +36,7 @@ impl Roster {
         Some((term, host))
     }
 
-    /// This peer's candidate: the host's heir, or the first in line that it hears (PROTOCOL §4.10 rule 1).
+    /// This peer's candidate: the host's heir, or the first in line that this peer hears (PROTOCOL §4.10 rule 1).
     pub(crate) fn candidate(&self, view: &View, lives: Lives<'_>) -> PeerId {
         if let Some(heir) = self.told_heir().filter(|heir| view.has(*heir) && !lives.missed.contains(heir)) {
             return heir;
@@ -64,7 +64,8 @@ impl Roster {
         if peers.iter().any(|peer| asks_relay(&peer)) {
             return;
         }
-        // Others may have gone on to a later election. After 255 elections only the relay helps.
+        // Others may already vote in a later term. After 255 voted terms in a row, only the relay can give the next
+        // term.
         let highest = self.opinions.highest(self.term);
         let term = match self.phase.ballot() {
             None => highest.or(self.term.next_voted()),
@@ -72,7 +73,8 @@ impl Roster {
             Some(Ballot { at, .. }) if at + VOTE_AGAIN > now => None,
             Some(Ballot { vote, .. }) => vote.term.next_voted(),
         };
-        // This peer may have voted in a term above the won one.
+        // This peer may already have voted in this term or a later one. Then it votes in the term after its last
+        // vote.
         let voted = self.cast.last().map(|&(term, _)| term);
         let is_new = |term: &Term| voted < Some(*term);
         let next = || voted.and_then(Term::next_voted);

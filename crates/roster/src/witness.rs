@@ -10,15 +10,15 @@ use crate::{Act, LEASE, Lives, Roster, View};
 const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
 /// The time between two claims while the host is missed.
 const CLAIM_AGAIN: Duration = Duration::from_millis(250);
-/// How long the relay must say that another host lives before that ends this peer's side. The relay's first answer
-/// may be too early: that host gives way once it learns of its successor.
+/// How long the relay must say that another host lives before this peer ends its session. The first answer may come
+/// too early: that host may still give way once it learns of its successor.
 const DENIED_FOR: Duration = Duration::from_millis(500);
 /// A relay that leaves claims unanswered for this long counts as away.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
 /// Within this time after reconnecting to the relay, a peer is told whether the host is connected.
 const TOLD_WITHIN: Duration = Duration::from_millis(500);
-/// After the relay is back, an excluded host has this time to return before another is asked for: the members that it
-/// removed may return first.
+/// An excluded peer claims this long after the relay is back. The host may return to the relay later than the members
+/// that it removed.
 const HOST_RETURNS_WITHIN: Duration = Duration::from_millis(6_000);
 /// How long a host that hands over lets the news travel to the members before it asks the relay.
 const RESIGNATION_TRAVELS: Duration = Duration::from_millis(60);
@@ -38,7 +38,8 @@ pub(crate) struct Witness {
     next: Time,
     /// When this peer made the first claim that the relay has not answered.
     unanswered_since: Option<Time>,
-    /// The times of the first and the last answer that another host lives than the one that this peer follows.
+    /// When the relay said first and last, without a long gap, that another host lives than the one that this peer
+    /// follows.
     denied: Option<(Time, Time)>,
 }
 
@@ -58,7 +59,7 @@ impl Witness {
     /// Begins a term. If this host only renews its term, the pause before the next claim stays, since the new term
     /// may help no more than the last.
     pub(crate) const fn begin(&mut self, is_witnessed: bool, is_renewal: bool) {
-        // The relay does answer, though late.
+        // A new witnessed term shows that the relay answers, if late.
         self.is_silent &= !is_witnessed;
         if !is_renewal {
             self.next = Time::ZERO;
@@ -121,8 +122,8 @@ impl Witness {
         [Some(self.next), self.silent_at()].into_iter().flatten()
     }
 
-    /// Whether the connection is older than the last moment: right after a reconnect the relay reports events of the
-    /// meantime.
+    /// Whether the connection to the relay is older than [`TOLD_WITHIN`], or the first one. Right after a reconnect,
+    /// the relay reports events from before it.
     pub(crate) fn is_settled(&self, now: Time) -> bool {
         self.since.is_none_or(|since| now > since + TOLD_WITHIN)
     }
@@ -146,7 +147,8 @@ impl Roster {
         if reached {
             self.witness.hear();
             self.witness.since = Some(now);
-            // A host that lost its majority and went on without the relay gives way first.
+            // A host may have gone on without a majority and without the relay. So it waits for a lease, and the
+            // claims of members that have another candidate come first.
             let gives_way = self.is_host() && self.term.is_witnessed() && self.probation.is_none();
             self.witness.next = match (gives_way, self.phase.is_excluded()) {
                 (true, _) => now + LEASE,
@@ -168,11 +170,18 @@ impl Roster {
         self.witness.is_connected && self.witness.is_silent
     }
 
-    /// Takes the relay's refusal of this peer's claim. If the relay keeps refusing, the session ends for these peers:
-    /// a side that voted while the relay could not be reached, because the former host lives; a voter without a
-    /// result, which cannot go back; a member that its host has removed unnoticed; and an excluded peer. A denial of
-    /// a term that has begun meanwhile concerns a former host. A host that hands over learns from a denial that the
-    /// relay does not reach its heir.
+    /// Takes the relay's refusal of this peer's claim. It ends the session of each peer that cannot follow the
+    /// relay's host:
+    ///
+    /// - a member of a side that elected another host;
+    /// - a voter without a result, since it cannot go back;
+    /// - an excluded peer;
+    /// - a member that its host has removed unnoticed.
+    ///
+    /// The answer that another host lives counts only when the relay keeps repeating it.
+    ///
+    /// A refusal of a term that has begun meanwhile concerns a former host, and is ignored. A host that hands over
+    /// learns from a refusal that the relay does not reach its heir.
     pub fn handle_denial(&mut self, now: Time, term: Term, denial: Denial) {
         self.witness.hear();
         if term <= self.term {
@@ -212,7 +221,8 @@ impl Roster {
             return;
         }
         let candidate = self.candidate(view, lives);
-        // A peer that died together with the host may have been missed a moment later.
+        // The last claim's candidate may have died together with the host, and be missed only since. Then this peer
+        // claims again at once.
         let is_claimed_dead =
             self.witness.claimed.is_some_and(|peer| peer != candidate && lives.missed.contains(&peer));
         if self.witness.next <= now || is_claimed_dead {
@@ -230,8 +240,8 @@ impl Roster {
     /// Takes the relay's word that a peer's connection has closed, or that the relay cannot make that peer host. The
     /// peer may come back without notice.
     ///
-    /// Returns whether the connection closed just now, and not before this peer came back to the relay, which then
-    /// reports the host's state.
+    /// Returns whether the news is fresh. Right after this peer's own reconnect, the relay also reports a host that
+    /// was gone before.
     pub fn handle_gone(&mut self, now: Time, peer: PeerId) -> bool {
         self.gone.note(now, peer);
         peer != self.host || self.witness.is_settled(now)
@@ -248,7 +258,8 @@ impl Roster {
         self.gone.has(now, peer)
     }
 
-    /// Makes this host leave, and name its heir to all members.
+    /// Notes that this host names its heir to all members now. It asks the relay to make the heir host once that news
+    /// has had time to travel.
     pub(crate) fn tell_heir(&mut self, now: Time, heir: PeerId) {
         if let Phase::Leading { leave, .. } = &mut self.phase {
             *leave = Leave::Told { heir };

@@ -19,7 +19,7 @@ use crate::secret::Secret;
 use crate::status::Status;
 use crate::world;
 
-/// Times in a row that a program tries anew without having been a member.
+/// How often in a row a program tries again without having become a member.
 const TRIES: u32 = 20;
 
 /// Joins the game with this code, and makes it when there is none. `url` is the relay's address
@@ -34,27 +34,27 @@ pub fn join_or_create(url: &str, code: &str, name: &str) -> Entry {
     Entry::new(url, Some(code), name, Way::JoinOrCreate)
 }
 
-/// Joins the game with this code. If there is none, that is an error, except for a player who had a seat in it: when
-/// all players had gone, the first who comes back makes the game anew. See [`join_or_create`].
+/// Joins the game with this code. If there is none, that is an error, except for a player who had a seat in it: after
+/// all players have gone, the first who comes back makes the game anew. See [`join_or_create`].
 pub fn join(url: &str, code: &str, name: &str) -> Entry {
     Entry::new(url, Some(code), name, Way::Join)
 }
 
-/// Makes a game; the relay draws its code ([`Room::code`](crate::Room::code)). A program that is started again finds its
-/// seat only by that code, by [`join`] or [`join_or_create`].
+/// Makes a game; the relay draws its code ([`Room::code`](crate::Room::code)). A program that is started again finds
+/// its seat only by that code, by [`join`] or [`join_or_create`].
 pub fn create(url: &str, name: &str) -> Entry {
     Entry::new(url, None, name, Way::Create)
 }
 
-/// Makes a private game, which no list shows. [`Room::code`](crate::Room::code) is then its code with a secret behind it,
-/// and whoever has that can join. See [`join_or_create`].
+/// Makes a private game, which no list shows. [`Room::code`](crate::Room::code) is then its code with a secret behind
+/// it, and whoever knows both can join. See [`join_or_create`].
 pub fn create_private(url: &str, name: &str) -> Entry {
     Entry::new(url, None, name, Way::CreatePrivate)
 }
 
-/// Joins the public game with the most players that is open and has a free place, and makes one when there is none. Only
-/// games of the same name, version and types count. A program that is started again finds its seat only by the code
-/// ([`Room::code`](crate::Room::code)), by [`join`] or [`join_or_create`].
+/// Joins the public game with the most players that is open and has a free place, and makes one when there is none.
+/// Only games of the same name, version and types count. A program that is started again finds its seat only by the
+/// code ([`Room::code`](crate::Room::code)), by [`join`] or [`join_or_create`].
 pub fn quick_match(url: &str, name: &str) -> Entry {
     Entry::new(url, None, name, Way::Match)
 }
@@ -120,9 +120,9 @@ impl Entry {
         self
     }
 
-    /// Joins as a spectator: a member that takes no player's place, makes no objects, and asks the host for nothing. The
-    /// others see it as a [`Member`](crate::Member) that [watches](crate::Member::watches). It may be the host, for example
-    /// on a server; as the host it may do what a player may.
+    /// Joins as a spectator: a member that takes no player's place, makes no objects, and asks the host for nothing.
+    /// The others see it as a [`Member`](crate::Member) that [watches](crate::Member::watches). A spectator may be
+    /// the host, for example on a server; as the host it may do what a player may.
     pub const fn watch(mut self) -> Self {
         self.watches = true;
         self
@@ -135,8 +135,8 @@ impl Entry {
         self
     }
 
-    /// The local addresses for direct paths. `0.0.0.0` stands for all networks of this machine without the machine itself.
-    /// Unless set they are `127.0.0.1` and `0.0.0.0`.
+    /// The local addresses for direct paths. `0.0.0.0` stands for all networks of this machine without the machine
+    /// itself. Unless set they are `127.0.0.1` and `0.0.0.0`.
     #[cfg(all(not(target_arch = "wasm32"), feature = "direct"))]
     pub fn bind(mut self, addresses: impl Into<Vec<IpAddr>>) -> Self {
         self.bind = addresses.into();
@@ -153,9 +153,9 @@ impl Entry {
         self
     }
 
-    /// Calls this function when the connection changes. Without one, a native program tells it on its error output,
-    /// and a page at the browser's console. A relay that cannot be reached is such a change: the program tries again,
-    /// a native one until it is interrupted.
+    /// Calls this function when the connection changes. Without such a function, a native program prints the change
+    /// to its error output, and a page to the browser's console. A relay that cannot be reached is such a change: the
+    /// program tries again, a native one until it is interrupted.
     pub fn on_status(mut self, listener: impl FnMut(&Status) + MaybeSend + 'static) -> Self {
         self.on_status = Some(Box::new(listener));
         self
@@ -249,7 +249,7 @@ fn check_address(url: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The runs of a program, each with a peer of its own. A run whose peer was not let in may be followed by another.
+/// The runs of a program, each with a peer of its own. If a run's peer is not let in, another run may follow.
 pub(crate) struct Attempts {
     config: PeerConfig,
     way: Way,
@@ -258,9 +258,9 @@ pub(crate) struct Attempts {
     secret: Option<Secret>,
     /// Whether the next run makes the game.
     creates: bool,
-    /// Whether a run was a member.
+    /// Whether any run became a member.
     has_played: bool,
-    /// Whether the next run shows to the relay that this player was a member.
+    /// Whether the next run shows its pass to the relay, to prove that this player was a member.
     shows_pass: bool,
     /// Runs in a row that did not become members.
     tries: u32,
@@ -298,7 +298,7 @@ impl Attempts {
         PeerConfig { entropy, purpose, ticket, kept, ..self.config.clone() }
     }
 
-    /// The relay has told the game's code: further runs go to that game.
+    /// Notes the game's code, which the relay has told. Further runs go to that game.
     pub(crate) fn note_code(&mut self, code: &str) {
         if let (None, Some(code)) = (&self.code, GameCode::parse(code)) {
             (self.code, self.creates) = (Some(code), false);
@@ -330,17 +330,17 @@ impl Attempts {
         }
         let pause = 100 * u64::from(self.tries);
         if self.way == Way::Match && !self.has_played && is_no_place(&end) {
-            // The relay has found a game, and others were faster.
+            // The game that the relay found is full, closed or gone. The next run asks for another.
             self.code = None;
             return Ok(Some(pause));
         }
         match end {
-            // The relay has another key, or has forgotten the session.
+            // The relay has another key, or has forgotten the session. The next run shows no pass.
             End::Refused(Refusal::BadPass) if self.shows_pass => self.shows_pass = false,
             End::Refused(Refusal::UnknownGame) if self.makes_missing() => {
                 (self.shows_pass, self.creates) = (false, true);
             }
-            // Another program was faster.
+            // Another program has made the game first, so the next run joins it.
             End::Refused(Refusal::CodeTaken) if self.makes_missing() => self.creates = false,
             End::Refused(Refusal::Draining) => return Ok(Some(1_000)),
             End::Session(reason) if may_come_back(reason) => {}
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn two_refusals_in_turn_do_not_go_on_for_ever() {
+    fn alternating_refusals_end_with_an_error() {
         let mut attempts = attempts(join_or_create("ws://a/ws", "tea-4", "Ann"));
         let mut turns = [Refusal::UnknownGame, Refusal::CodeTaken].into_iter().cycle();
         let ended = (0..100).find_map(|_| attempts.next(End::Refused(turns.next()?), false).err());

@@ -20,7 +20,7 @@ pub enum Error {
     BadCapacity(usize),
     /// The program wants direct paths alone, and was built without them.
     NoDirectPaths,
-    /// A part of the game may take more bytes than an object has: which, and how many.
+    /// A part of the game may take more bytes than an object may have: the part, and its bytes.
     TooLarge(String, usize),
     /// The file of the seat cannot be read or written.
     SeatFile(String),
@@ -52,7 +52,7 @@ pub enum Error {
     Misbehaved(String),
     /// The game panicked. In a page it may also be that the browser threw an exception through the game.
     Panicked,
-    /// The program runs in no page, but for example in a worker.
+    /// The program runs outside a page, for example in a worker.
     NoPage,
     /// The system gives the game no thread. The text says why.
     NoThread(String),
@@ -134,11 +134,11 @@ pub enum RoomError {
     NotHost,
     /// This program only watches.
     Watching,
-    /// No member may ask for this object, or not now.
+    /// The object cannot be asked for, released or given away, at least not now.
     NotAvailable,
     /// Too much waits to be sent. Try again later.
     WouldBlock,
-    /// It is larger than allowed.
+    /// The message or object is larger than allowed.
     TooLarge,
     /// This program owns as many objects as it may.
     TooManyObjects,

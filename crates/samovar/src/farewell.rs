@@ -1,4 +1,5 @@
-//! The last words of a page that cannot go on, after a panic or an exception.
+//! The last words of a page that cannot go on after a panic or an exception: a message to the other members, and one
+//! to the program.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -19,12 +20,12 @@ struct Words {
     broken: Cell<Option<Box<dyn FnOnce()>>>,
 }
 
-/// The last words of one run. Once this is dropped, they are not said any more.
+/// The last words of one run. Once this is dropped, they are not sent any more.
 pub(crate) struct Farewell(Rc<Words>);
 
 impl Farewell {
-    /// Makes a panic say these words from now on. The panic first calls the hook that the program has set, and prints
-    /// itself to the browser's console. All runs of a page share its code, so a panic ends them all.
+    /// Makes a panic send these words from now on. The panic first calls the hook that the program has set, and
+    /// prints itself to the browser's console. All runs of a page share its code, so a panic ends them all.
     pub(crate) fn new(goodbye: impl Fn() + 'static, broken: impl FnOnce() + 'static) -> Self {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {

@@ -22,7 +22,7 @@ pub trait MaybeSend {}
 #[cfg(target_arch = "wasm32")]
 impl<T> MaybeSend for T {}
 
-/// A message between the members of a game, or what they ask of the host. Derive it with `#[derive(Message)]`.
+/// A message between the members of a game, or a member's request to the host. Derive it with `#[derive(Message)]`.
 pub trait Message: Pack {}
 
 impl Message for () {}
@@ -36,7 +36,7 @@ impl Message for () {}
 pub trait Agreed: Sized + 'static {
     /// The game's name. Programs of another name are refused.
     const NAME: &'static str;
-    /// The version of its rules. Programs of another version are refused.
+    /// The version of the game's rules. Programs of another version are refused.
     const VERSION: u32;
     /// The state that the host keeps for all: see [`Room::state`].
     type State: Replicate + Pack + Default + Clone + MaybeSend;
@@ -47,10 +47,10 @@ pub trait Agreed: Sized + 'static {
     /// A world that all members step alike; `()` for a game without one.
     type World: World;
 
-    /// The schemas of its objects, and how they are shared.
+    /// The schemas of the game's objects, and how they are shared.
     fn schemas() -> Schemas;
 
-    /// The shapes of its objects.
+    /// The shapes of the game's objects.
     fn shapes(shape: &mut Shape);
 
     /// How the session is kept alive.
@@ -68,8 +68,9 @@ pub trait Game: Agreed + MaybeSend {
     /// Frames a second in a native program. A page has those of its browser.
     const FRAMES_PER_SECOND: f64 = 30.0;
 
-    /// A frame. `time` is the session's time in seconds, nearly the same at all members, whatever the hosts. A program
-    /// with a loop of its own plays its frames in [`Running::with`](crate::Running::with), and leaves this out.
+    /// A frame. `time` is the session's time in seconds: nearly the same at all members, and it goes on under each
+    /// new host. A program with a loop of its own plays its frames in [`Running::with`](crate::Running::with), and
+    /// leaves this out.
     fn frame(&mut self, room: &mut Room<'_, Self>, time: f64) {
         let _ = (room, time);
     }
@@ -81,20 +82,20 @@ pub trait Game: Agreed + MaybeSend {
         let _ = (host, from, ask);
     }
 
-    /// What the relay's list says of a public game with this state, for those who look for one. Each host calls it when the
-    /// state has changed.
+    /// What the relay's list says of a public game with this state, for those who look for a game. Each host calls it
+    /// when the state has changed.
     #[must_use]
     fn listing(state: &Self::State) -> Listing {
         let _ = state;
         Listing::default()
     }
 
-    /// A message from another member, or one to the host from the host itself.
+    /// A message from another member, or from this program to itself.
     fn message(&mut self, room: &mut Room<'_, Self>, from: &Member, message: Self::Message) {
         let _ = (room, from, message);
     }
 
-    /// Something happened to another member.
+    /// Something happened to a member: see [`Change`].
     fn member(&mut self, room: &mut Room<'_, Self>, member: &Member, change: Change) {
         let _ = (room, member, change);
     }
@@ -146,7 +147,7 @@ pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
 /// }
 /// ```
 ///
-/// A message, and what is asked, takes at most 255 bytes. A type that may take more does not compile:
+/// A message or an ask takes at most 255 bytes. A type that may take more does not compile:
 ///
 /// ```compile_fail,E0080
 /// # use samovar::prelude::*;
@@ -156,7 +157,7 @@ pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
 /// samovar::game! { Talk: name = "talk", version = 1, messages = Long }
 /// ```
 ///
-/// Each part after the version may be left out; they stand in this order. A last part `rules = …` states
+/// The parts stand in this order, and each part after the version may be left out. A last part `rules = …` states
 /// [`Rules`](crate::Rules).
 #[macro_export]
 macro_rules! game {
@@ -199,7 +200,7 @@ macro_rules! game {
 /// Checks the size of a message.
 ///
 /// # Panics
-/// It may take more than 255 bytes. In a `const` that is an error of the compiler.
+/// If the message may take more than 255 bytes. In a `const` that is an error of the compiler.
 #[doc(hidden)]
 pub const fn assert_fits<T: Message>() {
     assert!(T::BITS_MAX.div_ceil(8) <= FIELD_MAX, "a message takes at most 255 bytes: lower its bounds");

@@ -17,7 +17,7 @@ pub(crate) const KIND: Kind = Kind(255);
 
 /// Fields that hold the numbers of the seats' last asks. One ask changes one field, so its update is short.
 const GROUPS: usize = 8;
-/// Seats whose numbers one of these fields holds.
+/// How many seats have their numbers in one such field.
 const OF_GROUP: usize = SEATS_MAX / GROUPS;
 /// Bytes of a seat's entry: 2 for the seat and 7 for the number.
 const ENTRY: usize = 9;
@@ -56,7 +56,7 @@ pub(crate) fn too_large(schemas: &Schemas) -> Option<(String, usize)> {
         .map(|(kind, bytes)| (name(kind), bytes))
 }
 
-/// The number of the last ask of each seat.
+/// The number of each seat's last ask that was carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ledger([Vec<(SeatId, u64)>; GROUPS]);
 
@@ -66,8 +66,8 @@ impl Ledger {
         self.0.iter().flatten().find(|entry| entry.0 == seat).map_or(0, |entry| entry.1)
     }
 
-    /// Notes that an ask was carried out. If all entries are in use, those of seats that are not kept (`is_kept`) are
-    /// removed.
+    /// Notes that an ask was carried out. If all entries are in use, this removes those of seats that are not kept
+    /// (`is_kept`).
     pub(crate) fn note(&mut self, seat: SeatId, number: u64, is_kept: impl Fn(SeatId) -> bool) {
         let number = number.min(NUMBER_MAX);
         if let Some(entry) = self.0.iter_mut().flatten().find(|entry| entry.0 == seat) {

@@ -1,5 +1,5 @@
-//! Runs a game on a peer: turns the peer's events into the game's calls, and does what every game needs. It keeps the
-//! host's state, carries out each ask once, and remembers what takes the seat back.
+//! Runs a game on a peer: turns the peer's events into calls of the game, and does what every game needs. It keeps
+//! the host's state, carries out each ask once, and remembers the data that take the seat back.
 
 use std::collections::VecDeque;
 
@@ -19,12 +19,12 @@ use crate::waiting::{Own, Waiting};
 
 /// For how long a player who comes back waits for the objects that it had.
 const OBJECTS_WITHIN: Duration = Duration::from_millis(500);
-/// For how long a new host waits for the state that the former one kept, before it makes one.
+/// For how long a new host waits for the object of the state that the former host kept, before it makes one.
 const STATE_WITHIN: Duration = Duration::from_millis(1_500);
 /// The time between two updates of the memory.
 const REMEMBERS_EVERY: Duration = Duration::from_millis(2_000);
-/// How far an honest number of an ask may be ahead of session time. The numbers are below session time in microseconds,
-/// and clocks differ by less than this.
+/// How far the number of an honest ask may be ahead of session time. The numbers are below session time in
+/// microseconds, and clocks differ by less than this.
 const AHEAD_MAX: Duration = Duration::from_millis(60_000);
 /// The most messages that wait for the game to begin. Beyond this the oldest are dropped.
 const UNREAD_MAX: usize = 1_024;
@@ -55,9 +55,9 @@ pub(crate) struct Parts<G: Game> {
 /// How a peer's run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// It left.
+    /// The peer left.
     Left,
-    /// The relay did not let it in.
+    /// The relay did not let the peer in.
     Refused(Refusal),
     /// The session ended.
     Session(EndReason),
@@ -73,21 +73,21 @@ pub(crate) struct Keeper<G: Game> {
     inner: Inner<G>,
     code: String,
     secret: Option<Secret>,
-    /// The object and its revision that the list's entry was made from.
+    /// The object that holds the state, and its revision, when the entry in the relay's list was last made.
     listed: Option<(ObjectId, u64)>,
     memory: Memory,
     /// Whether the memory changed since it was last taken.
     is_new: bool,
     /// Since when this program is a member.
     joined: Option<Time>,
-    /// Whether it had a seat before.
+    /// Whether this program had a seat before.
     is_back: bool,
     hosts_since: Option<Time>,
     asks: VecDeque<(SeatId, u64, Vec<u8>)>,
     unread: VecDeque<(PeerId, G::Message)>,
     waiting: Waiting,
     remembered: Time,
-    /// Whether the relay has let it in.
+    /// Whether the relay has let this program in.
     was_in: bool,
     end: Option<End>,
     has_left: bool,
@@ -150,8 +150,8 @@ impl<G: Game> Keeper<G> {
     /// How the run ended; `None` while it goes on.
     pub(crate) fn end(&self, peer: &Peer) -> Option<End> {
         let is_final = peer.is_over() || matches!(self.end, Some(End::Unreachable(_)));
-        // If the player has left, no other reason counts, whatever happened before or while leaving. A peer that is over
-        // for another reason has an event that says why, which the game may not have read yet.
+        // If the player has left, no other reason counts, whatever happened before or while leaving. A peer that is
+        // over for another reason has an event that says why, which the game may not have read yet.
         let end = if self.has_left { Some(End::Left) } else { self.end.clone() };
         end.filter(|_| is_final)
     }
@@ -181,11 +181,11 @@ impl<G: Game> Keeper<G> {
                 self.was_in = true;
                 self.tell(&Status::Entered(self.inner.invitation.clone()));
             }
-            // The game of a member goes on without the relay.
+            // A refusal counts only if the peer is over, because the game of a member goes on without the relay.
             PeerEvent::Refused(refusal) if peer.is_over() => self.end = Some(End::Refused(refusal)),
             PeerEvent::Failed(fault) if peer.is_over() => self.end = Some(End::Failed(format!("{fault:?}"))),
             PeerEvent::NoSession(error) => self.end = Some(End::Failed(error.to_string())),
-            // Before the relay has let it in, the program hears instead why the relay cannot be reached.
+            // Before the relay has let this program in, another status tells why the relay cannot be reached.
             PeerEvent::RelayLost if self.was_in => self.tell(&Status::RelayLost),
             PeerEvent::RelayRestored => self.tell(&Status::RelayBack),
             PeerEvent::RelayDraining(within) => {
@@ -226,7 +226,7 @@ impl<G: Game> Keeper<G> {
                 self.joined = Some(now);
                 self.inner.forget_objects();
                 if session.host() != session.me() {
-                    // The known state belongs to another session. The state of this one comes with the objects.
+                    // The known state belongs to another session. The state of this session comes with the objects.
                     self.inner.hosted = Hosted::default();
                 }
                 let host = Member::of_peer(session, session.host()).name;
@@ -293,12 +293,13 @@ impl<G: Game> Keeper<G> {
         Some(result)
     }
 
-    /// Runs a frame of the peer. It is also a frame of the game, unless the program's own loop plays those.
+    /// Runs a frame of the peer. It is also a frame of the game, unless the program's own loop plays the game's
+    /// frames.
     pub(crate) fn frame(&mut self, now: Time, peer: &mut Peer) {
         if !self.has_loop {
             self.with(now, peer, play_frame);
         } else if let Some(session) = peer.session_mut().filter(|session| session.is_member()) {
-            // The frames of the loop are the game's measure of time, except before the first one.
+            // Once the game has begun, only the frames of the loop advance its time.
             match self.game {
                 Some(_) => self.inner.look_at_state(session),
                 None => self.inner.look(session, now),
@@ -322,7 +323,7 @@ impl<G: Game> Keeper<G> {
         result
     }
 
-    /// Leaves if the game wants to, tells what the list shall say, and remembers the seat now and then.
+    /// Leaves if the game wants to, tells the relay what its list shall say, and remembers the seat now and then.
     fn tend(&mut self, now: Time, peer: &mut Peer) {
         if self.listed != self.inner.held_by() {
             self.listed = self.inner.held_by();
@@ -397,7 +398,7 @@ impl<G: Game> Keeper<G> {
             let from = Member::of_peer(session, from);
             self.play(now, session, |game, room| game.message(room, &from, message));
         }
-        // If the game tells itself more meanwhile, that waits for the next call.
+        // If the game tells itself more meanwhile, those messages wait for the next call.
         for _ in 0..self.inner.to_self.len() {
             let Some(message) = self.inner.to_self.pop_front() else { return };
             let from = Member::of_peer(session, session.me());
@@ -409,7 +410,7 @@ impl<G: Game> Keeper<G> {
     fn host(&mut self, now: Time, session: &mut Session) {
         if session.host() != session.me() {
             self.hosts_since = None;
-            // The next host has these asks, too.
+            // Another member hosts. It has these asks, too.
             self.asks.clear();
         }
         if !session.is_host() {
@@ -421,7 +422,7 @@ impl<G: Game> Keeper<G> {
         let holder = self.inner.holder(session);
         let is_damaged = holder.is_some_and(|object| Hosted::<G::State>::read(&mut object.reader()).is_err());
         match holder.map(Raw::id) {
-            // A former host wrote a damaged state, so this host writes the state that it last read.
+            // A damaged state was written, so this host writes the state that it last read.
             Some(holder) if is_damaged => {
                 let _ = session.edit(now).set_state(holder, &self.inner.hosted.write());
             }
@@ -433,7 +434,8 @@ impl<G: Game> Keeper<G> {
             }
             None => {}
             Some(holder) => {
-                // A host made another holder before it heard that it was replaced, or a liar did that has gone.
+                // Only one object may hold the state, so this host ends its others. A host may have made one before
+                // it heard that it was replaced, or a member that broke the rules did and has gone.
                 let is_other = |object: &&Raw| {
                     object.owner() == me && object.traits().kind == hosted::KIND && object.id() != holder
                 };
@@ -459,7 +461,8 @@ impl<G: Game> Keeper<G> {
                 self.asks.push_front((seat, number, bytes));
                 return;
             };
-            // A former host may have written any number. One that is far ahead of session time does not count.
+            // A former host may have written any number for the seat. One that is far ahead of session time does not
+            // count.
             let last = hosted.ledger.last(seat);
             let is_known = last <= session.session_time(now).as_micros() + AHEAD_MAX.as_micros();
             if number > hosted::NUMBER_MAX || (is_known && number <= last) {
@@ -467,7 +470,7 @@ impl<G: Game> Keeper<G> {
             }
             let from = Member::of_seat(session, seat);
             let seats: Vec<_> = session.view().seats().map(|record| record.seat).collect();
-            // Only a program that lies asks while it watches.
+            // An honest spectator asks for nothing. Only a spectator that hosts may ask.
             let may_ask = !from.watches || from.is_me;
             if let Some(ask) = unpack::<G::Ask>(&bytes).filter(|_| may_ask) {
                 let room = Room { now, session: &mut *session, inner: &mut self.inner };
@@ -528,7 +531,7 @@ pub(crate) fn play_frame<G: Game>(game: &mut G, room: &mut Room<'_, G>) {
     game.frame(room, time);
 }
 
-/// Whether a session's end is of the sort that a new run may mend.
+/// Whether a new run may bring this program back after the session ended for this reason.
 pub(crate) const fn may_come_back(reason: EndReason) -> bool {
     matches!(reason, EndReason::Removed | EndReason::Refused(CloseCode::NotAMember))
 }

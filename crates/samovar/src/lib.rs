@@ -8,7 +8,7 @@
 //! | an *object*: one member owns and changes it, all see it | [`Room::create`], [`Room::edit`], [`Room::all`] | its type says: it waits for its player, goes to the host, or ends ([`macro@Object`]) |
 //! | the *state*: the host keeps it for all | [`Room::state`], changed in [`Game::decide`] | the next host has it |
 //! | an *ask*: a member wants the host to change the state | [`Room::ask`], carried out in [`Game::decide`] | it is carried out exactly once, by whichever host |
-//! | a *message* | [`Room::tell`], heard in [`Game::message`] | messages under way are lost with a member |
+//! | a *message* | [`Room::tell`], heard in [`Game::message`] | messages under way are lost with their sender |
 //! | a *world*: all members compute it alike from their inputs | [`Room::set_input`], stepped in [`World::step`] | it stands still until another member hosts |
 //!
 //! [`guide`] goes from a first room to a game that is live.

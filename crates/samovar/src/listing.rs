@@ -3,7 +3,7 @@
 use samovar_wire::limits::NAME_MAX;
 use samovar_wire::name;
 
-/// What a public game shows to those who look for one.
+/// What a public game shows to people who look for a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// What the game is about, such as its map. At most 80 bytes are shown, without control characters.

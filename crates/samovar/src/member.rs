@@ -6,21 +6,21 @@ use samovar_session::Session;
 use samovar_wire::view::{SPECTATOR, SeatRecord};
 use samovar_wire::{PeerId, SeatId};
 
-/// A player of the game, or a spectator. Its seat stays the same when its page is loaded again.
+/// A player of the game, or a spectator. The seat stays the same when the member's page is loaded again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Member {
-    /// Its seat.
+    /// The member's seat.
     pub seat: SeatId,
-    /// Its name.
+    /// The member's name.
     pub name: String,
-    /// Whether it is this program.
+    /// Whether this member is this program.
     pub is_me: bool,
-    /// Whether it hosts.
+    /// Whether this member hosts.
     pub is_host: bool,
-    /// Whether it is connected. If it is away, its seat waits for it.
+    /// Whether this member is connected. If it is away, its seat waits for it.
     pub is_here: bool,
-    /// Whether it is a spectator: see [`Entry::watch`](crate::Entry::watch).
+    /// Whether this member is a spectator: see [`Entry::watch`](crate::Entry::watch).
     pub watches: bool,
     pub(crate) peer: Option<PeerId>,
 }
@@ -68,17 +68,17 @@ impl Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// It is a new player.
+    /// The member is a new player.
     Came,
-    /// It came back to its seat.
+    /// The member came back to its seat.
     CameBack,
-    /// It is away, and may come back.
+    /// The member is away, and may come back.
     Away,
-    /// It left for good.
+    /// The member left for good.
     Left,
-    /// The host put it out.
+    /// The host put the member out.
     PutOut,
-    /// It hosts now.
+    /// The member hosts now.
     Hosts,
 }
 

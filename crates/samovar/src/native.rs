@@ -47,7 +47,8 @@ impl Entry {
         program.play(interrupt, |_| ()).await
     }
 
-    /// The settings of the sockets: this machine and all its networks are reached, unless [`Entry::bind`] says otherwise.
+    /// The settings of the sockets. This machine and all its networks are reached, unless [`Entry::bind`] says
+    /// otherwise.
     #[cfg(feature = "direct")]
     fn sockets(&self) -> NativeConfig {
         NativeConfig { bind: self.bind.clone(), ..NativeConfig::default() }
@@ -86,8 +87,8 @@ struct Program<G: Game> {
 }
 
 impl<G: Game> Program<G> {
-    /// Plays until the game is over, or until this program has left it after an interrupt. A second interrupt does not
-    /// wait for that. Calls `on_start` for each peer that starts.
+    /// Plays until the game is over, or until this program has left it after an interrupt. A second interrupt ends
+    /// the wait for that. Calls `on_start` for each peer that starts.
     ///
     /// # Errors
     /// See [`Error`].
@@ -115,7 +116,7 @@ impl<G: Game> Program<G> {
                 end = is_over => end.map_err(|_| Error::Panicked)?,
                 () = interrupt() => {
                     if file.is_some() {
-                        // The player may come back to the seat.
+                        // With a file the player may come back to the seat.
                         peer.with(|now, peer, runner| {
                             runner.keeper.remember(now, peer);
                             runner.after(peer);
@@ -216,7 +217,7 @@ impl<G: Game> Seat<G> {
 
 impl<G: Game> Drop for Seat<G> {
     fn drop(&mut self) {
-        // The program may be over already.
+        // If the program is over already, nobody receives this.
         let _ = self.interrupt.send(());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -224,10 +225,10 @@ impl<G: Game> Drop for Seat<G> {
     }
 }
 
-/// The arguments of the program: as many as there are `names`.
+/// The arguments of the program, as many as there are `names`.
 ///
 /// # Errors
-/// `Usage` when there are more or fewer; it names them all.
+/// `Usage` when there are more or fewer arguments; the error names them all.
 pub fn args<const N: usize>(names: [&str; N]) -> Result<[String; N], Error> {
     let words: Vec<_> = std::env::args().collect();
     let usage =
@@ -256,7 +257,7 @@ impl<G: Game> Runner<G> {
         if let Some(end) = self.keeper.end(peer)
             && let Some(over) = self.over.take()
         {
-            // The program may have stopped waiting.
+            // If the program has stopped waiting, nobody receives the end.
             let _ = over.send(end);
         }
     }

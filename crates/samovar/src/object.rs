@@ -11,30 +11,31 @@ use samovar_wire::{Kind, ObjectId, SeatId};
 
 use crate::member::Member;
 
-/// The fate of an object when its owner goes.
+/// What happens to an object when its owner goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Orphaned {
-    /// It stays as it is and waits for its player, who gets it back after a reload. It ends when the player has left
-    /// for good, or when the player's seat is given up.
+    /// The object stays as it is and waits for its player, who gets it back after a reload. It ends when the player
+    /// has left for good, or when the player's seat is given up.
     #[default]
     WithSeat,
-    /// The host takes it over.
+    /// The host takes the object over.
     ToHost,
-    /// The member that is nearest to it takes it over, judged by the objects that have a `place`.
+    /// The member that is nearest to the object takes it over, judged by the objects that have a `place`.
     ToNearest,
-    /// It ends at once.
+    /// The object ends at once.
     Ends,
 }
 
 /// How the objects of a type are shared. The derive of [`Object`] fills it in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sharing {
-    /// The fate of an object when its owner goes.
+    /// What happens to an object when its owner goes.
     pub orphan: Orphaned,
-    /// Which members may ask for it.
+    /// Which members may ask for an object.
     pub access: Access,
-    /// Whether all its changes arrive, in order. Otherwise only the newest is sure to arrive, which costs fewer bytes.
+    /// Whether all changes of an object arrive, in order. Otherwise only the newest change is sure to arrive, which
+    /// costs fewer bytes.
     pub reliable: bool,
 }
 
@@ -52,7 +53,7 @@ impl Sharing {
 
 /// A struct whose values are objects of a game. Derive it with `#[derive(Object)]`.
 pub trait Object: Replicate + Pack {
-    /// How its objects are shared.
+    /// How the objects of this type are shared.
     const SHARING: Sharing;
 }
 
@@ -63,7 +64,7 @@ pub trait Object: Replicate + Pack {
     note = "name it in `samovar::game!`, as in `objects = ({Self})`"
 )]
 pub trait ObjectOf<G>: Object {
-    /// The number of the kind: its place in the list, from 1.
+    /// The number of the object's kind: the type's place in the list of `game!`, from 1.
     const KIND: u8;
 }
 
@@ -122,12 +123,12 @@ impl<T> core::fmt::Debug for Id<T> {
 pub struct Seen<T> {
     /// The object's name.
     pub id: Id<T>,
-    /// The member that owns it; if it waits for a player who is away, that player.
+    /// The member that owns the object; if the object waits for a player who is away, that player.
     pub owner: Member,
-    /// The seat of the player that made it, who gets it back after a reload.
+    /// The seat of the player that made the object, who gets it back after a reload.
     pub seat: SeatId,
-    /// Its value. If another member owns the object, fields that are `smooth` or have a `rate` are computed for the
-    /// present frame.
+    /// The object's value. If another member owns the object, fields that are `smooth` or have a `rate` are computed
+    /// for the present frame.
     pub value: T,
 }
 

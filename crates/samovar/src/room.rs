@@ -42,7 +42,7 @@ pub struct Room<'a, G: Agreed> {
 pub struct Hosting<'a, 'b, G: Agreed> {
     /// The room.
     pub room: Room<'a, G>,
-    /// The state that the host keeps for all. All members have the changes.
+    /// The state that the host keeps for all. All members get its changes.
     pub state: &'b mut G::State,
 }
 
@@ -60,15 +60,15 @@ pub(crate) struct Inner<G: Agreed> {
     before: f64,
     /// The state that the host keeps for all, as last heard of.
     pub(crate) hosted: Hosted<G::State>,
-    /// The object that holds it, and its revision then.
+    /// The object that holds the state, and its revision when the state was read.
     held_by: Option<(ObjectId, u64)>,
     tracks: BTreeMap<ObjectId, Track>,
     pub(crate) meter: Meter,
     pub(crate) stepper: Stepper<G::World>,
-    /// The fields of which the author was told that a value goes beyond a limit.
+    /// The fields of which a debug build has told that a value goes beyond a limit.
     pub(crate) warned: BTreeSet<&'static str>,
     pub(crate) own: Own,
-    /// Messages of this program to itself as the host.
+    /// Messages of this program to itself.
     pub(crate) to_self: VecDeque<G::Message>,
     pub(crate) leaves: bool,
 }
@@ -111,7 +111,7 @@ impl<G: Agreed> Inner<G> {
                 Some(track) => track.accept(schema, object, *time),
                 None => {
                     tracks.insert(object.id(), Track::new(schema, object, *time));
-                    // It may have been sampled long ago.
+                    // The state may have been sampled long ago, so it does not count as new.
                     false
                 }
             };
@@ -119,7 +119,7 @@ impl<G: Agreed> Inner<G> {
         }
     }
 
-    /// In debug builds tells, once of each field, that a value goes beyond a limit and others get another one.
+    /// Debug builds tell, once of each field, that a value goes beyond a limit. Others then get another value.
     pub(crate) fn warn_beyond(&mut self, value: &impl Pack) {
         if cfg!(debug_assertions) {
             value.tell_beyond(&mut |field, what| {
@@ -155,8 +155,8 @@ impl<G: Agreed> Inner<G> {
         self.held_by
     }
 
-    /// The object that holds the state, which the host owns. One that another member owns is a lie. If the host has
-    /// two, the one that this program knows counts.
+    /// The object that holds the state, which the host owns. An object of that kind that another member owns does not
+    /// count. If the host has two, the one that this program knows counts.
     pub(crate) fn holder<'s>(&self, session: &'s Session) -> Option<&'s Raw> {
         let of_host =
             |object: &&Raw| object.traits().kind == hosted::KIND && object.owner() == session.host();
@@ -223,8 +223,8 @@ impl<G: Agreed> Room<'_, G> {
         self.inner.time
     }
 
-    /// Whether the session's time has passed a multiple of `seconds` since the last frame. It does so at all members at
-    /// about the same time.
+    /// Whether the session's time has passed a multiple of `seconds` since the last frame. It passes one at all
+    /// members at about the same time.
     #[must_use]
     pub fn every(&self, seconds: f64) -> bool {
         (self.inner.time / seconds).floor() > (self.inner.before / seconds).floor()
@@ -278,7 +278,7 @@ impl<G: Agreed> Room<'_, G> {
         self.session().is_ok_and(Session::is_host)
     }
 
-    /// The number of the host's term. It grows with each change of host.
+    /// The number of the host's term. The number grows with each change of host.
     #[must_use]
     pub fn term(&self) -> u64 {
         self.session().map_or(0, |session| session.term().0)
@@ -292,7 +292,7 @@ impl<G: Agreed> Room<'_, G> {
         Some(session.link(peer)?.round_trip()?.as_micros() as f64 / 1e6)
     }
 
-    /// How good the connections are, and how old the data of the others is. The ages are those of objects with a field
+    /// The quality of the connections, and the ages of the others' data. The ages are those of objects with a field
     /// that is `smooth` or has a `rate`.
     #[must_use]
     pub fn stats(&self) -> RoomStats {
@@ -305,9 +305,9 @@ impl<G: Agreed> Room<'_, G> {
         &self.inner.hosted.value
     }
 
-    /// Makes an object that this program owns. Values out of range become the nearest possible, and texts are cut to their
-    /// bounds, here as in [`Room::edit`] and in messages. A debug build tells of that at the terminal or the browser's
-    /// console, once of each field.
+    /// Makes an object that this program owns. Values out of range become the nearest possible, and texts are cut to
+    /// their bounds, here as in [`Room::edit`] and in messages. A debug build tells of such a value at the terminal
+    /// or the browser's console, once of each field.
     ///
     /// # Errors
     /// `NotJoined`, `Watching`; `TooManyObjects` when this program owns some thousands.
@@ -325,9 +325,9 @@ impl<G: Agreed> Room<'_, G> {
 
     /// The object of this type that this player had before a reload, or else the one that `make` describes.
     ///
-    /// Use it for types of which a player has one object. If another object of the player from before is found later,
-    /// that one ends. The function always returns a name. If the object could not be made, each change of it is an
-    /// error.
+    /// Use it for types of which a player has one object. If another object of the player from before the reload
+    /// turns up later, that object ends. The function always returns a name. If the object could not be made, each
+    /// change of it is an error.
     pub fn own_or<T: ObjectOf<G>>(&mut self, make: impl FnOnce(&Self) -> T) -> Id<T> {
         let seat = self.me().map(|me| me.seat);
         let had = self.mine::<T>().into_iter().find(|own| Some(own.seat) == seat).map(|own| own.id);
@@ -369,7 +369,7 @@ impl<G: Agreed> Room<'_, G> {
         Ok(self.session_mut()?.edit(now).destroy(id.0)?)
     }
 
-    /// One object; `None` when there is none any more.
+    /// One object; `None` if it does not exist any more.
     #[must_use]
     pub fn get<T: ObjectOf<G>>(&self, id: Id<T>) -> Option<Seen<T>> {
         let session = self.session().ok()?;
@@ -383,8 +383,8 @@ impl<G: Agreed> Room<'_, G> {
         self.session().map_or_else(|_| Vec::new(), |session| self.inner.all(session))
     }
 
-    /// The object of a type that a player has made, if that still exists: what the player shows of itself, such as its
-    /// colour. Of several, one.
+    /// The object of a type that a player has made, if it still exists: what the player shows of itself, such as its
+    /// colour. If there are several, one of them.
     #[must_use]
     pub fn of<T: ObjectOf<G>>(&self, seat: SeatId) -> Option<Seen<T>> {
         self.all().into_iter().find(|seen| seen.seat == seat && seen.owner.seat == seat)
@@ -398,9 +398,9 @@ impl<G: Agreed> Room<'_, G> {
         self.all::<T>().into_iter().filter(own).collect()
     }
 
-    /// Asks for an object that this player touches. This program may change it at once; the others see that when it has
-    /// the object. Of all members that touch it at about the same time, the first gets it. A game may call this for as
-    /// long as the touch lasts.
+    /// Asks for an object that this player touches. This program may change it at once; the others see the change
+    /// when this program has the object. Of all members that touch it at about the same time, the first gets it. A
+    /// game may call this for as long as the touch lasts.
     ///
     /// # Errors
     /// `NotJoined`, `Watching`, `NotAvailable`.
@@ -448,7 +448,7 @@ impl<G: Agreed> Room<'_, G> {
         Ok(self.session_mut()?.ownership(now).transfer(id.0, to)?)
     }
 
-    /// Tells others something. The messages of a member arrive in order, none twice. Those under way are lost with
+    /// Tells others something. The messages of a member arrive in order, none twice. Messages under way are lost with
     /// their sender. Some hundreds may wait to be sent at a time. A message takes at most 255 bytes: a type that may
     /// take more does not compile.
     ///
@@ -501,7 +501,8 @@ impl<G: Agreed> Room<'_, G> {
         self.inner.leaves = true;
     }
 
-    /// As the host, puts a player out of the game. It cannot take its seat back; it may join as a new player.
+    /// As the host, puts a player out of the game. The player cannot take the seat back, but may join as a new
+    /// player.
     ///
     /// # Errors
     /// `NotJoined`, `NotHost`, `NoSuchMember`.
@@ -509,8 +510,8 @@ impl<G: Agreed> Room<'_, G> {
         self.part_with(seat, Session::put_out)
     }
 
-    /// As the host, puts a player out and keeps it out: the relay refuses the player, and newcomers from its address, until
-    /// the game ends. From another address it may join as a new player.
+    /// As the host, puts a player out and keeps it out: the relay refuses the player, and newcomers from its address,
+    /// until the game ends. From another address the player may join as a new one.
     ///
     /// # Errors
     /// `NotJoined`, `NotHost`, `NoSuchMember`.
@@ -541,7 +542,7 @@ impl<G: Agreed> Room<'_, G> {
         if self.session_mut()?.hand_over(now) { Ok(()) } else { Err(RoomError::NotHost) }
     }
 
-    /// The session of a program that does not only watch. A host may do what a player may.
+    /// The session, unless this program only watches. A host may do what a player may.
     fn playing(&self) -> Result<&Session, RoomError> {
         let session = self.session()?;
         let watches = !session.is_host() && Member::of_peer(session, session.me()).watches;

@@ -19,8 +19,8 @@ use crate::web::Seat;
 /// The library serves the network in between, natively on a thread of its own: this program answers the others however
 /// long the loop draws. A host whose loop plays no frame for two seconds hands its office to another member.
 ///
-/// When it is dropped, this program leaves the game; with a `seat_file` it only goes away and keeps its seat. A native
-/// program then waits until the others know, at most for some seconds.
+/// When a `Running` is dropped, this program leaves the game; with a `seat_file` it only goes away and keeps its
+/// seat. In a native program the drop waits until the others know, at most for some seconds.
 pub struct Running<G: Game> {
     seat: Seat<G>,
     told: Arc<Mutex<Told>>,
@@ -92,7 +92,8 @@ impl Entry {
 
 impl<G: Game> Running<G> {
     /// Plays a frame: `call` gets the game and the room. Before that the game gets the messages that have arrived.
-    /// `None` while this program is no member: before it has joined, while it takes a lost seat back, and in the end.
+    /// Returns `None` while this program is no member: before it has joined, while it takes a lost seat back, and
+    /// after the end.
     ///
     /// During the call this program sends nothing, so it should be short, as [`Game`] says.
     pub fn with<R>(&mut self, call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R) -> Option<R> {
@@ -105,7 +106,7 @@ impl<G: Game> Running<G> {
         lock(&self.told).status.clone()
     }
 
-    /// How the game ended; `None` while it goes on. It is an error unless this program left ([`Room::leave`]).
+    /// How the game ended; `None` while it goes on. The end is an error unless this program left ([`Room::leave`]).
     #[must_use]
     pub fn end(&self) -> Option<Result<(), Error>> {
         lock(&self.told).end.clone()
@@ -136,7 +137,7 @@ impl<G: Game> core::fmt::Debug for Running<G> {
     }
 }
 
-/// Tells how the game ended. If it is dropped before it has told that, a panic has unwound the game.
+/// Tells how the game ended. If this is dropped before it has told the end, a panic has unwound the game.
 struct Ending(Arc<Mutex<Told>>);
 
 impl Ending {

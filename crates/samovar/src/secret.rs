@@ -1,36 +1,38 @@
-//! The secret of a private game, behind the dot in `TEA-4.K7M2QXW9PRTD`. It enters the hash of all that members agree on,
-//! so the relay and the host refuse those who lack it. The relay knows the hash, and can let anybody in.
+//! The secret of a private game, behind the dot in `TEA-4.K7M2QXW9PRTD`. It enters the hash of all that members agree
+//! on, so the relay and the host refuse those who lack it. The relay knows the hash, and can let anybody in.
 
 use core::fmt;
 
 use samovar_wire::{Entropy, digest};
 
-/// The letters and digits of a drawn secret: none looks like another.
+/// The letters and digits of a drawn secret, none of which looks like another. The `*` only fills the list up to 32:
+/// it is never part of a secret.
 const LETTERS: &[u8; 32] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ*";
-/// Letters of a drawn secret: 59 bits.
+/// The number of characters of a drawn secret: 59 bits.
 const DRAWN: usize = 12;
-/// Letters of any secret.
+/// The most characters of any secret.
 const LETTERS_MAX: usize = 32;
 
-/// A secret: letters and digits, capitals only.
+/// A secret: digits and capital letters.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
 impl Secret {
-    /// The secret that a person typed. Small letters are as good as capitals.
+    /// The secret that a person typed, or `None` if it has other characters or a wrong length. Small letters are as
+    /// good as capitals.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let is_fine =
             (1..=LETTERS_MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric());
         is_fine.then(|| Self(text.to_ascii_uppercase()))
     }
 
-    /// A secret that nobody guesses.
+    /// Draws a random secret, which nobody can guess.
     pub(crate) fn draw(seed: [u8; 32]) -> Self {
         let mut entropy = Entropy::new(seed);
         let mut text = String::new();
         while text.len() < DRAWN {
             let [byte, ..] = entropy.bytes();
-            // One of the 32 is no letter, so that each is as likely as the others.
+            // A `*` is skipped and another byte drawn, so that each of the 31 other characters is equally likely.
             let letter = LETTERS[usize::from(byte % 32)];
             if letter != b'*' {
                 text.push(char::from(letter));
@@ -71,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn other_secret_gives_other_params_and_a_bad_one_is_none() {
+    fn another_secret_gives_other_params_and_bad_text_none() {
         let params = |text| Secret::parse(text).map(|secret| secret.params(7));
         assert_eq!(params("tea"), params("TEA"));
         assert_ne!(params("tea"), params("tee"));

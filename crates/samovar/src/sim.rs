@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn liars_break_no_honest_game() {
+    fn honest_members_keep_one_state_among_liars() {
         assert_eq!(play("chaos-with-liars", 0..6, begin, |_| Ok(())), Ok(()));
     }
 
@@ -286,7 +286,8 @@ mod tests {
         let coins = core::cell::Cell::new(0);
         for scenario in ["hand-over", "host-crash", "rolling-joins"] {
             let played = play(scenario, 0..8, begin, |players| {
-                // A host may hold objects for others, so the others believe a liar that hosts.
+                // A host may hold objects for others, so members believe its labels. Runs in which a forger hosted do
+                // not count.
                 if players.iter().any(|player| player.game.has_hosted && !player.game.forged.is_empty()) {
                     return Ok(());
                 }

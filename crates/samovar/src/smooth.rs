@@ -1,5 +1,5 @@
-//! How objects of others are shown between two updates (docs/sources.md, "Teapots"): the newest sample is extrapolated
-//! by its rates for a moment, and the error of what was shown before shrinks away instead of jumping.
+//! How objects of other members are shown between two updates (docs/sources.md, "Teapots"). The newest sample is
+//! extrapolated by its rates for a moment. The error of what was shown before shrinks away instead of jumping.
 
 use samovar_session::Object;
 use samovar_session::objects::{Coding, Field, Motion, Schema};
@@ -7,10 +7,10 @@ use samovar_wire::Kind;
 
 /// The time in which the error of what was shown shrinks to 37 %, in seconds.
 const TIME_CONSTANT: f64 = 0.1;
-/// For how long a sample is extrapolated, in seconds. Owners send samples of moving objects more often.
+/// For how long a sample is extrapolated, in seconds. Owners of moving objects send samples more often than this.
 const FULL: f64 = 0.3;
 /// The time in which the shown numbers then go back to the sample, in seconds. An owner sends no samples of an object
-/// at rest, which is therefore shown where it is. All members show a lost player's object at the same place.
+/// at rest, so the object is shown where it rests. All members show a lost player's object at the same place.
 const BACK: f64 = 0.4;
 /// How far back a sample from the future is extrapolated, in seconds: the members' clocks differ a little.
 const LEAD: f64 = 0.25;
@@ -81,12 +81,14 @@ impl Track {
         track
     }
 
-    /// Whether this track follows `object`. A liar may announce an object under another kind than before.
+    /// Whether this track follows `object`. A member that breaks the rules may announce an object under another kind
+    /// than before.
     pub(crate) fn is_of(&self, object: &Object) -> bool {
         self.kind == object.traits().kind && self.numbers.len() == object.numbers().len()
     }
 
-    /// Takes a newer sample of the object that this track follows ([`Self::is_of`]), if there is one. Returns whether there was.
+    /// Takes a newer sample of the object that this track follows ([`Self::is_of`]), if there is one. Returns whether
+    /// there was one.
     pub(crate) fn accept(&mut self, schema: &Schema, object: &Object, now: f64) -> bool {
         if self.revision == object.revision() {
             return false;
@@ -117,7 +119,7 @@ impl Track {
                 self.rates[at] = match (schema.rate_of(field), former) {
                     (Some((rate_at, scale)), _) => self.numbers[rate_at + place] * scale,
                     (None, Some((sampled, numbers))) if self.sampled > sampled => {
-                        // A former sample that is old says little about the speed now.
+                        // A former sample that is too old says little about the speed now, so no speed is assumed.
                         let span = (self.sampled - sampled).max(0.02);
                         if span > FULL {
                             0.0

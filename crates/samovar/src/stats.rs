@@ -6,22 +6,22 @@ use samovar_wire::{Duration, PeerId, SeatId, Time};
 
 use crate::member::Member;
 
-/// Changes of the host that are remembered.
+/// The most hosts that are remembered.
 const HOSTS_MAX: usize = 16;
-/// The time between two looks at the paths.
+/// The least time between two looks at the paths.
 const LOOKS_EVERY: Duration = Duration::from_millis(500);
-/// A state that is shown for so long is one of an object at rest: its age says nothing.
+/// A state that is older than this is one of an object at rest, so its age says nothing.
 const RESTS_AFTER: Duration = Duration::from_millis(1_000);
 
-/// How good the connections are, and how old the data of the others is: see [`Room::stats`](crate::Room::stats).
+/// The quality of the connections, and the ages of the others' data: see [`Room::stats`](crate::Room::stats).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RoomStats {
-    /// How good the connection to each other member is that is here.
+    /// The connection to each other member that is not away.
     pub members: Vec<MemberStats>,
     /// The last 16 hosts, the present one last.
     pub hosts: Vec<HostTerm>,
-    /// How old the states of the others' objects are at each stage.
+    /// The ages of the states of others' objects at each stage.
     pub ages: AgeStages,
 }
 
@@ -31,13 +31,13 @@ pub struct RoomStats {
 pub struct MemberStats {
     /// The member.
     pub seat: SeatId,
-    /// The way that packets take, as of half a second ago at most.
+    /// The path that packets take, as of half a second ago at most.
     pub route: Route,
     /// The round trip in seconds, without the time that either end was busy; `None` before the first.
     pub round_trip: Option<f64>,
-    /// The part of the packets to the member that was lost lately, 0 to 1.
+    /// The share of the packets to the member that was lost lately, 0 to 1.
     pub loss_out: f64,
-    /// The part of the packets from the member that was lost lately, 0 to 1.
+    /// The share of the packets from the member that was lost lately, 0 to 1.
     pub loss_in: f64,
     /// Bytes sent to the member, without the network's own.
     pub bytes_out: u64,
@@ -45,7 +45,7 @@ pub struct MemberStats {
     pub bytes_in: u64,
 }
 
-/// The way that packets take to a member.
+/// The path that packets take to a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Route {
@@ -57,7 +57,7 @@ pub enum Route {
     RelayByUdp,
     /// Over the relay, by its WebSocket.
     Relay,
-    /// Not at all for now, or it is not known yet.
+    /// There is no path for now, or it is not known yet.
     #[default]
     Unknown,
 }
@@ -70,22 +70,23 @@ pub struct HostTerm {
     pub term: u64,
     /// The host's name.
     pub name: String,
-    /// Session time in seconds at which this program heard of it.
+    /// Session time in seconds at which this program heard of the term.
     pub since: f64,
 }
 
-/// How old the states of the others' moving objects were at each stage, since their owners changed them: the last 5 to 10
-/// seconds. Members' clocks agree within some milliseconds, and so do these ages.
+/// The ages of the states of others' moving objects, at four stages of their way to the screen: over the last 5 to 10
+/// seconds. An age counts from the time at which the owner changed the object. Members' clocks agree within some
+/// milliseconds, and so do these ages.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct AgeStages {
-    /// When the owner sent them.
+    /// The ages when the owners sent the states.
     pub sent: AgeSummary,
-    /// When they arrived at this program.
+    /// The ages when the states arrived at this program.
     pub received: AgeSummary,
-    /// When the game could read them for the first time.
+    /// The ages when the game could read the states for the first time.
     pub applied: AgeSummary,
-    /// In each frame that showed them.
+    /// The ages in each frame that showed a state.
     pub drawn: AgeSummary,
 }
 
@@ -93,13 +94,13 @@ pub struct AgeStages {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct AgeSummary {
-    /// The states that were measured. Without any, the ages are zero.
+    /// The number of states that were measured. Without any, the ages are zero.
     pub samples: u32,
     /// The mean.
     pub mean: f64,
-    /// Half of the states were at most so old. Percentiles are rounded up by an eighth at most.
+    /// Half of the states were at most this old. Percentiles are rounded up by an eighth at most.
     pub p50: f64,
-    /// 99 of 100 were at most so old.
+    /// 99 of 100 states were at most this old.
     pub p99: f64,
 }
 
@@ -126,7 +127,8 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// A frame begins at session time `now` that shows a state sampled at `sampled`, for the first time if it `is_new`.
+    /// Notes that a frame at session time `now` shows a state that was sampled at `sampled`. `is_new` tells whether
+    /// this is the first frame that shows the state.
     pub(crate) fn note_shown(&mut self, now: Time, sampled: Time, is_new: bool) {
         let age = now.since(sampled);
         if is_new {
@@ -137,7 +139,7 @@ impl Meter {
         }
     }
 
-    /// Notes the present host, if it is another one than before.
+    /// Notes the present host, if it is another than before.
     pub(crate) fn note_host(&mut self, session: &Session, time: f64) {
         let term = session.term().0;
         if self.hosts.last().is_some_and(|office| office.term == term) {
@@ -150,7 +152,7 @@ impl Meter {
         self.hosts.push(HostTerm { term, name: record.name.clone(), since: time });
     }
 
-    /// Looks at the routes to the others, now and then.
+    /// Looks at the routes to the others, every [`LOOKS_EVERY`] at most.
     pub(crate) fn look_at_routes(&mut self, now: Time, peer: &Peer) {
         if now < self.looked + LOOKS_EVERY {
             return;
@@ -187,7 +189,7 @@ impl Meter {
     }
 }
 
-/// The other members that are here.
+/// The other members that are not away.
 fn others(session: &Session) -> impl Iterator<Item = (SeatId, PeerId)> + '_ {
     let members = session.view().members().map(|member| Member::of(session, member.record));
     members.filter(|member| !member.is_me).filter_map(|member| Some((member.seat, member.peer?)))

@@ -14,7 +14,7 @@ pub enum Status {
     Entered(String),
     /// This program is a member. The name is the host's.
     Joined(String),
-    /// Another member hosts now. The name is that member's.
+    /// The host changed. The name is the new host's, which may be this program.
     HostIs(String),
     /// The relay is lost. The game goes on by direct paths where it can; the program tries again by itself.
     RelayLost,

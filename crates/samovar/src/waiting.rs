@@ -1,8 +1,8 @@
 //! Objects that wait for their players (`orphan = "seat"`). Each is labelled with the seat of the player that made it.
 //! While the player is away, the host holds it.
 //!
-//! The session gives such an object back if its host saw the player go. For a host that did not, this module gives it
-//! back by the label.
+//! The session gives such an object back if its host saw the player go. If the host did not see that, this module
+//! gives the object back by its label.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +12,12 @@ use samovar_wire::{Duration, Kind, ObjectId, PeerId, SeatId, Time};
 /// The time between two looks at the objects that this program holds for others.
 const TENDS_EVERY: Duration = Duration::from_millis(500);
 
-/// The objects of this player that would wait for it.
+/// The objects of this player that would wait for the player.
 #[derive(Default)]
 pub(crate) struct Own {
     /// The objects that the present game has made.
     pub(crate) made: BTreeSet<ObjectId>,
-    /// The objects of types of which a player has one: see [`Room::own_or`](crate::Room::own_or).
+    /// The object of each type of which a player has only one: see [`Room::own_or`](crate::Room::own_or).
     pub(crate) singles: BTreeMap<Kind, ObjectId>,
 }
 
@@ -60,7 +60,8 @@ impl Waiting {
         for (id, kind, _) in mine {
             let is_another = player.singles.get(&kind).is_some_and(|&single| single != id);
             let is_late = is_another && !player.made.contains(&id);
-            // The object came back after the game had made another one, or another player has labelled it falsely.
+            // An object ends if it came back after the game had made another one, or if another player labelled it
+            // falsely.
             if is_late || self.mislabelled.contains(&id) {
                 let _ = session.edit(now).destroy(id);
             }
@@ -74,7 +75,8 @@ impl Waiting {
             let is_void = record.is_none() || self.mislabelled.contains(&id);
             match record.and_then(|record| record.peer) {
                 _ if is_void => drop(session.edit(now).destroy(id)),
-                // This program does not host. The host knows better which players are there, so it gets the object.
+                // If this program does not host, the host gets the object: the host knows better which players are
+                // there.
                 _ if session.host() != session.me() => drop(session.ownership(now).release(id)),
                 Some(player) => drop(session.ownership(now).transfer(id, player)),
                 None => {}
@@ -98,7 +100,7 @@ impl Waiting {
     }
 
     /// Marks an object as mislabelled if its owner never hosted and its label names another player. Only hosts hold
-    /// objects for others, so such a label is a lie.
+    /// objects for others, so such a label is false.
     fn judge_one(&mut self, object: &Object, owner: PeerId) {
         if let (Some(label), Some(&seat)) = (label(object), self.seats.get(&owner))
             && label != seat

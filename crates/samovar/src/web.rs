@@ -25,7 +25,7 @@ use crate::status::Status;
 
 /// If no frame came for this long, the browser withholds frames, and the game goes on without them.
 const WITHHELD_AFTER: Duration = Duration::from_millis(100);
-/// If the relay has not answered for this long, the program is told.
+/// If the relay has not answered for this long, the program is told why.
 const UNANSWERED_AFTER: Duration = Duration::from_millis(3_000);
 /// The time between two signs of life to other tabs.
 const LIVES_EVERY: Duration = Duration::from_millis(tab::LIVES_EVERY as u64);
@@ -112,7 +112,7 @@ impl<G: Game> Program<G> {
     }
 }
 
-/// A game beside the page's own loop. It leaves the game when it is dropped.
+/// A game beside the page's own loop. When it is dropped, this program leaves the game.
 pub(crate) struct Seat<G: Game> {
     page: Rc<RefCell<Weak<Page<G>>>>,
     stop: Rc<Stop>,
@@ -171,12 +171,12 @@ impl<G: Game> Drop for Seat<G> {
     }
 }
 
-/// The name of the seat in the browser's storage.
+/// The name under which the browser's storage keeps the seat.
 fn key<G: Game>(code: &str) -> String {
     format!("samovar.{}.{code}", G::NAME)
 }
 
-/// A peer's run in a page. It leaves the game when it is dropped.
+/// A peer's run in a page. When it is dropped, the peer leaves the game.
 struct Run<G: Game>(Rc<Page<G>>);
 
 impl<G: Game> Run<G> {
@@ -278,7 +278,7 @@ pub(crate) struct Page<G: Game> {
     was_member: Cell<bool>,
     /// The last message to the program about a relay that lets nobody in.
     told: RefCell<String>,
-    /// Whether the page went away.
+    /// Whether the page was hidden for unloading, and the peer went away.
     went: Cell<bool>,
     /// Whether a panic or an exception ended the game.
     is_broken: Cell<bool>,
@@ -325,7 +325,7 @@ impl<G: Game> Page<G> {
                 }
                 return;
             }
-            // The next frame is requested first, so that it notices an exception in this one.
+            // The next frame is requested first, so that it can notice an exception in this frame.
             page.next_frame(&window);
             page.turn(true);
         });
@@ -356,7 +356,8 @@ impl<G: Game> Page<G> {
         }
     }
 
-    /// Calls the keeper, unless a call of it is running: the game may do something that the browser reports at once.
+    /// Calls the keeper, unless a call of it is running: the game may cause an event that the browser reports at
+    /// once.
     fn play(&self, call: impl FnOnce(&mut Keeper<G>, Time, &mut Peer)) {
         let Some(peer) = self.peer.get().filter(|_| !self.is_busy.replace(true)) else { return };
         peer.with(|peer, now| {
@@ -457,7 +458,8 @@ impl<G: Game> Page<G> {
         self.play(|_, now, peer| _ = peer.session_mut().map(|session| session.hand_over(now)));
     }
 
-    /// Goes away from the seat, because the page goes and may come back. So the others need not notice its silence.
+    /// Goes away from the seat, because the page goes and may come back. So the others need not wait until they miss
+    /// this peer.
     fn on_page_hide(&self) {
         self.went.set(true);
         self.play(|keeper, now, peer| {

@@ -64,7 +64,7 @@ impl Session {
             }
         }
         if !self.core.roster.is_host() || self.core.phase != Phase::Member {
-            // The sender took this peer for the host. This peer was the host then, and is the host no longer.
+            // The sender takes this peer for the host, but this peer is no longer the host, or not yet a member.
             return Ok(());
         }
         if hello.version != PROTOCOL_VERSION {
@@ -104,8 +104,8 @@ impl Session {
         Ok(())
     }
 
-    /// Notes how fit a member says that it is to host. Changes that come while a view settles are published together
-    /// in the next view.
+    /// Notes a member's own report of how fit it is to host. Changes that come while a view settles are published
+    /// together in the next view.
     pub(crate) fn note_standing(&mut self, now: Time, peer: PeerId, standing: Standing) {
         if self.core.members.view.set_standing(peer, standing) && self.is_settled(now) {
             self.next_view(now);
@@ -115,7 +115,7 @@ impl Session {
     /// Removes a member that is gone. The host keeps the member's seat for it and takes over its objects.
     pub(crate) fn remove_member(&mut self, now: Time, peer: PeerId) {
         let time = self.core.known_time(now);
-        // While a view settles, the member stays. The next view removes it, since it has no link.
+        // While a view settles, the member stays. The next view removes the member, since it has no link.
         if self.is_settled(now) && self.core.members.view.vacate(time, peer) {
             self.publish_view(now);
         }
@@ -208,8 +208,8 @@ impl Session {
                     self.desk.join_requests.push_back((peer, hello));
                     continue;
                 }
-                // No other member can host yet. This host frees its seat for the newcomer, and hands over to it
-                // later.
+                // No other member can host yet. This host frees its seat for the newcomer, and hands over to the
+                // newcomer later.
                 if self.desk.aside.is_none() {
                     let (me, view) = (self.core.me(), &mut self.core.members.view);
                     self.desk.aside = view.step_aside(time, me, &mut self.desk.entropy);

@@ -5,14 +5,14 @@ use samovar_wire::Time;
 
 use crate::RecentSpread;
 
-/// The ages of the states that arrived in datagrams, since their owners sampled them. Reliable updates do not count, for
-/// example those of objects that rest. The clocks of two members differ by some milliseconds, so short ages of
-/// another member's data are that inexact.
+/// The ages of the states that arrived in datagrams, since their owners sampled them. Reliable updates do not count,
+/// for example those of objects that rest. The clocks of two members differ by some milliseconds, so the ages of
+/// another member's data are inexact by that much.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DataAges {
-    /// When the owner sent them.
+    /// Their ages when the owner sent them.
     pub sent: RecentSpread,
-    /// When they arrived here.
+    /// Their ages when they arrived here.
     pub received: RecentSpread,
 }
 

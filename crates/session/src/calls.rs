@@ -1,8 +1,8 @@
 //! Calls: questions to another peer's game, with an answer, a refusal, or a reason why there is none (PROTOCOL §4.8).
 //!
-//! A call travels by any lane, and its answer by the same lane, except that a call on a sequenced lane is answered by
-//! [`Lane::Unreliable`]: in a sequenced lane newer messages displace older ones. On a lane that loses messages a call
-//! is carried out at most once, and ends by its time-out when the call or its answer is lost.
+//! A call travels by any lane, and its answer by the same lane. But a call on a sequenced lane is answered by
+//! [`Lane::Unreliable`], since newer messages displace older ones in a sequenced lane. On a lane that loses messages
+//! a call is carried out at most once, and ends by its time-out when the call or its answer is lost.
 
 use samovar_objects::StateError;
 use samovar_objects::pack::{BitReader, BitWriter, Pack};
@@ -40,7 +40,7 @@ pub struct Call<'a> {
 /// A call of another peer, to be answered by [`crate::Calls::reply`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncomingCall {
-    /// The caller, and which of its calls this is.
+    /// The caller, and the number of this call among the caller's.
     pub key: CallKey,
     /// The method that is called.
     pub method: u16,

@@ -66,8 +66,8 @@ impl SessionClock {
         }
     }
 
-    /// Begins to show the clock to the game, after which it never goes backwards. At this moment it may still be set
-    /// back, since a newcomer may have waited for longer than the session is old.
+    /// From now on the game sees the clock, so the clock never goes backwards again. This call may still set it back,
+    /// since a newcomer may have waited for longer than the session is old.
     pub(crate) fn show(&mut self, now: Time) {
         let latest = if self.known { self.target } else { -(now.as_micros() as i64) };
         self.base = self.offset(now).min(latest);
@@ -77,8 +77,8 @@ impl SessionClock {
         }
     }
 
-    /// Session time at a local time, now or in the past. At a moment before a step it is the time that the clock showed
-    /// then.
+    /// Session time at a local time, now or in the past. For a moment before a step, it is the time that the clock
+    /// showed at that moment.
     pub(crate) fn time(&self, at: Time) -> Time {
         let former = self.steps.iter().find(|(when, _)| at < *when);
         at.offset(former.map_or_else(|| self.offset(at), |(_, offset)| *offset))
@@ -90,7 +90,7 @@ impl SessionClock {
 
     fn offset(&self, now: Time) -> i64 {
         let reach = now.since(self.since).as_micros() as i64 / SLEW;
-        // A host can name any time, so the difference may not fit.
+        // A host can name any time, so the difference may not fit an `i64`.
         self.base.saturating_add(self.target.saturating_sub(self.base).clamp(-reach, reach))
     }
 
@@ -120,10 +120,10 @@ impl SessionClock {
     }
 
     /// Takes a member's answer to a ping of this peer, which is the host. A host learns the time from members if it
-    /// had no answer from the former host, or only one that may have been seconds on its way. It sets its clock
+    /// had no answer from the former host, or only one that may have travelled for seconds. It sets its clock
     /// forwards only, and no further than its own answers allow. If it had no answer, the bound is `heard` plus the
-    /// time since it began to ask; a `heard` of zero sets no bound. So a member that lies cannot set the clock of a
-    /// host that knows the time.
+    /// time since it began to ask; a `heard` of zero sets no bound. So a lying member cannot set the clock of a host
+    /// that knows the time.
     pub(crate) fn on_word(&mut self, session: Time, received: Time, round_trip: Duration, heard: Time) {
         if !self.known {
             let most = if heard == Time::ZERO { Time::FAR } else { heard + received.since(self.since) };
@@ -325,7 +325,7 @@ mod tests {
         assert!(now.since(clock.time(now)).as_micros() > 2_000_000);
         clock.on_word(now - half - Duration::from_micros(50_000), now, trip, Time::ZERO);
         assert_eq!(now.since(clock.time(now)).as_micros(), 50_000);
-        // Another member lags, and a third is as far ahead as two clocks may be apart.
+        // Neither a member that lags, nor one that is ahead by as much as two clocks may be apart, changes the time.
         let known = clock.time(now);
         clock.on_word(now - Duration::from_micros(2_000_000), now, trip, Time::ZERO);
         clock.on_word(now + Duration::from_micros(50_000), now, trip, Time::ZERO);

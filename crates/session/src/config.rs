@@ -24,7 +24,7 @@ pub struct SessionConfig {
     pub warrant: Warrant,
     /// Agreed: hash of the game's name, version and parameters. Peers that differ refuse each other.
     pub params: u64,
-    /// The member's name; valid, see [`samovar_wire::name::is_valid`].
+    /// The member's name, which must be valid: see [`samovar_wire::name::is_valid`].
     pub name: String,
     /// The application's own bits, shown to every member.
     pub attributes: u32,

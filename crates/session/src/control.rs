@@ -57,8 +57,8 @@ impl Session {
     }
 
     /// Refuses a message that only members send, from a peer that is not in the view. The sender may be honest: a
-    /// former host may have admitted it and been lost before its view came here. If the sender is the host, it lives
-    /// and this peer cannot follow it, so this peer's session ends (PROTOCOL §4.10).
+    /// former host may have admitted it and been lost before that host's view came here. If the sender is the host,
+    /// that host lives and this peer cannot follow it, so this peer's session ends (PROTOCOL §4.10).
     pub(crate) fn refuse(&mut self, from: PeerId) -> Result<(), CloseCode> {
         if from != self.host() {
             return Err(CloseCode::NotAMember);
@@ -88,7 +88,7 @@ impl Session {
             self.core.members.view.note_left(peer);
         }
         if peer == self.host() && self.core.phase == Phase::Joining && is_farewell {
-            // The host goes while this peer asks to join. This peer will ask its successor.
+            // The host goes while this peer asks to join. This peer will ask that host's successor.
             self.core.net.take(peer);
             return;
         }
@@ -103,8 +103,8 @@ impl Session {
                 self.desk.leavers.insert(peer);
             }
         }
-        // A member may close a link because it has not read the view that names this peer yet. Such a member may be
-        // linked again.
+        // A member may close a link because it has not read the view that names this peer yet. Unless this peer
+        // hosts, it lets such a member be linked again, and no other peer.
         let is_by_view = matches!(code, CloseCode::NotAMember | CloseCode::SeatTaken);
         if !is_by_view || self.is_host() || !self.core.view().has(peer) {
             self.core.net.close_to(peer, CloseCode::NotAMember);

@@ -130,7 +130,7 @@ impl Core {
         self.net.wake();
     }
 
-    /// Whether another peer takes part in the session. Members do, and for an entrant its host does, too.
+    /// Whether another peer takes part in the session. A linked member does; for an entrant, the host does, too.
     pub(crate) fn takes_part(&self, peer: PeerId) -> bool {
         self.net.is_admitted(peer) || (self.phase == Phase::Joining && peer == self.host())
     }
@@ -227,8 +227,8 @@ impl Core {
         }
     }
 
-    /// Whether a member under this voted term and host is ahead of this peer, or on another side of a partition. Its
-    /// messages wait until it and this peer live under the same host.
+    /// Whether a member under this voted term and host is ahead of this peer, or on another side of a partition. The
+    /// member's messages wait until both live under the same host.
     pub(crate) fn is_elsewhere(&self, from: PeerId, (term, host): (Term, PeerId)) -> bool {
         let is_other = ![from, host].contains(&self.host());
         term > self.term() || self.config.rules.forks && is_other

@@ -12,11 +12,11 @@ use crate::core::peer_link::PeerLink;
 
 /// A member that has been silent for this long is removed; its seat is kept.
 pub(crate) const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
-/// The same for a member whose connection has closed, as the relay says.
+/// After a hint that a connection of the member closed, the member is removed after this shorter silence.
 const REMOVED_AFTER_HINT: Duration = Duration::from_millis(1_000);
 /// The longest time for which the next view waits until all members that answer have the last one.
 const SETTLES_WITHIN: Duration = Duration::from_millis(250);
-/// The same while a ticket waits until a backup has the last view.
+/// The longest such time while a ticket waits until the backups have the last view.
 const BACKED_UP_WITHIN: Duration = Duration::from_millis(1_000);
 
 /// See the module's documentation.
@@ -29,7 +29,7 @@ pub(crate) struct Desk {
     pub(crate) join_requests: VecDeque<(PeerId, Hello)>,
     /// This host's own seat, while it is free for the newcomer that showed its ticket.
     pub(crate) aside: Option<SeatId>,
-    /// Members whose tickets are confirmed once all backups know of them.
+    /// Members whose tickets are confirmed once all backups know of these tickets.
     pub(crate) welcomes: Vec<PeerId>,
     /// Members that this host puts out with the next view.
     pub(crate) put_out: Vec<PeerId>,
@@ -66,8 +66,8 @@ impl Desk {
         core.net.links_mut().for_each(|(_, link)| link.welcomed = false);
     }
 
-    /// Whether the last view is settled: all members that answer have it, or have taken too long. The next view is
-    /// published only then (PROTOCOL §4.10 rule 13). The wait is longer while a ticket waits for a backup.
+    /// Whether the last view is settled: all members that answer have it, or the wait for them is over. The next view
+    /// is published only then (PROTOCOL §4.10 rule 13). The wait is longer while a ticket waits for a backup.
     pub(crate) fn is_settled(&self, core: &Core, objects: &Objects, now: Time) -> bool {
         let within = if self.welcomes.is_empty() { SETTLES_WITHIN } else { BACKED_UP_WITHIN };
         if self.published + within <= now {
@@ -137,15 +137,16 @@ impl Desk {
         self.leavers.retain(|peer| voters.peers.contains(peer));
     }
 
-    /// Whether a newcomer shows the ticket of this host's own seat. A view without this host would end its session
-    /// before any member has that view. So another member hosts first and seats the newcomer, or this host steps aside
-    /// until the newcomer can host.
+    /// Whether a newcomer shows the ticket of this host's own seat. A view without this host would end this host's
+    /// session before any member has that view. So another member hosts first and seats the newcomer, or this host
+    /// steps aside until the newcomer can host.
     pub(crate) fn is_own_seat(core: &Core, hello: &Hello) -> bool {
         let shown = hello.resume.map(|ticket| ticket.map(|ticket| ticket.hash()));
         core.seat_of(core.me()).is_some_and(|own| shown.contains(&Some(own.ticket)))
     }
 
-    /// Takes this host's seat back when the newcomer goes before it hosts. Returns whether this host is still aside.
+    /// Takes this host's own seat back when the newcomer leaves before it becomes the host. Returns whether this host
+    /// is still aside.
     pub(crate) fn tend_own_seat(&mut self, core: &mut Core, now: Time) -> bool {
         let Some(seat) = self.aside else { return false };
         let (me, time) = (core.me(), core.known_time(now));

@@ -13,7 +13,7 @@ use crate::{EndReason, Session};
 const HELD_MAX: usize = 1_024;
 
 impl Session {
-    /// Takes bytes that came from `from`, in `mode` of the path.
+    /// Takes bytes that came from `from`, by the path's mode `mode`.
     pub fn handle_packet(&mut self, now: Time, from: PeerId, mode: Mode, bytes: &[u8]) {
         self.pass(now);
         // Packets of a host that this peer voted against must not be acknowledged (PROTOCOL §4.10).
@@ -96,8 +96,8 @@ impl Session {
         }
         if link.held.len() >= HELD_MAX {
             if from == host {
-                // The host may be honest, and so may the members whose votes this peer lacks. So this peer ends its
-                // session, and its ticket leads back to the session.
+                // The host may be honest, and so may the members whose votes this peer lacks. So this peer blames
+                // none of them: it ends its session, and comes back by its ticket.
                 self.end(EndReason::Removed);
                 return Ok(None);
             }
@@ -151,7 +151,8 @@ impl Session {
                 if from == self.host() {
                     self.core.clock.on_sample(session, received, round_trip);
                 } else if self.core.roster.is_host() && self.core.view().has(from) {
-                    // A newcomer that had to become the host at once learns session time from the other members.
+                    // This host may be a newcomer that had to become the host at once. It learns session time from
+                    // the members.
                     self.core.clock.on_word(session, received, round_trip, self.core.members.heard);
                 }
             }
@@ -170,13 +171,13 @@ impl Session {
         let incoming = Incoming { from, lane: Lane::Unreliable, kind, body };
         match kind {
             Frame | App | Call | Reply | Cancel | Promise | Lockstep if !self.core.takes_part(from) => {
-                // A datagram may overtake the view that makes its sender a member.
+                // A datagram may overtake the view that makes its sender a member. So it is dropped, and is no fault.
                 Ok(News::NONE)
             }
             Frame => {
                 self.objects.handle_datagram(from, body)?;
                 self.ages.note(self.core.time(now), &self.objects);
-                // The time of an update is a promise in time-stamp order.
+                // In time-stamp order, an update also promises that its sender sends no message with an earlier time.
                 let is_promise = self.orders.handle_update(self.core.time(now), from, body);
                 Ok(if is_promise { News::ORDERS } else { News::NONE })
             }
@@ -203,7 +204,7 @@ impl Session {
                 Err(CloseCode::Unexpected)
             }
             Control => self.handle_control(now, from, body).map(|()| News::NONE),
-            // As with datagrams, such a message may overtake the view.
+            // A message in a sequenced lane may overtake the view, too, so it is dropped.
             _ if matches!(lane, Lane::Sequenced(_)) && !core.takes_part(from) => Ok(News::NONE),
             _ if !core.takes_part(from) => self.refuse(from).map(|()| News::NONE),
             App => core.on_app(from, lane, body).map(|()| News::NONE),

@@ -13,7 +13,7 @@ use crate::desk::REMOVED_AFTER;
 const TOGETHER_AFTER: Duration = Duration::from_millis(5_000);
 /// After this time, a host has surely removed a member that it does not hear.
 const UNHEARD_FOR: Duration = REMOVED_AFTER.times(2);
-/// How many ends and changes of owner of objects are remembered.
+/// How many ends of objects, and changes of their owners, are remembered.
 const FATES_MAX: usize = 512;
 /// How many peers without a link are remembered.
 const PARTED_MAX: usize = 128;
@@ -22,7 +22,7 @@ const PARTED_MAX: usize = 128;
 #[derive(Debug, Default)]
 pub(crate) struct Divergence {
     /// The session time from which on others may have gone on without this peer: it lost its host, or lives under a
-    /// voted one.
+    /// voted host.
     split_at: Option<Time>,
     /// The latest objects that ended or changed owners, and when, in session time.
     fates: Vec<(Time, ObjectId)>,
@@ -61,7 +61,7 @@ impl Divergence {
     }
 
     /// Handles that a member is no longer in the view. If this peer had no link to that member, the member counts as
-    /// not having heard this peer for twice the silence after which a host removes a member.
+    /// not having heard this peer for a time. That time is twice the silence after which a host removes a member.
     pub(crate) fn on_removed(&mut self, now: Time, peer: PeerId) {
         if !self.parted.contains_key(&peer) {
             self.note_parted(peer, now - UNHEARD_FOR);
@@ -86,8 +86,8 @@ impl Divergence {
         self.split_at = Some(self.split_at.map_or(since, |at| at.min(since)));
     }
 
-    /// Notes the same from the time when this peer's messages last reached its host, if the link to the host has
-    /// ended.
+    /// If the link to the host has ended, notes that others may have gone on since this peer's messages last reached
+    /// the host.
     pub(crate) fn note_split_from_host(&mut self, core: &Core) {
         if let Some(&at) = self.parted.get(&core.host()).filter(|_| !core.takes_part(core.host())) {
             self.note_split(core, at);
@@ -95,8 +95,8 @@ impl Divergence {
     }
 
     /// Notes or clears a possible split. While this peer misses its host, others may go on without it. The split is
-    /// cleared when this peer lives under a witnessed term and its messages have again reached all members for a
-    /// while: a member under a later term would have said so.
+    /// cleared when this peer lives under a witnessed term, and its messages have again reached all members for a
+    /// while. A member under a later term would have said so.
     pub(crate) fn review(&mut self, core: &Core, now: Time) {
         if core.roster.missed_since().is_some() {
             self.note_split(core, unreached_since(core, now));
@@ -110,7 +110,7 @@ impl Divergence {
 
     /// The local time up to which this peer's messages had reached another, before a link to it begins.
     pub(crate) fn reached_before(&self, core: &Core, now: Time, peer: PeerId) -> Time {
-        // This peer knows nothing about a member that it had no link to.
+        // A member that this peer had no link to may have got none of its messages.
         let unknown = if core.view().has(peer) { Time::ZERO } else { now };
         self.parted.get(&peer).copied().unwrap_or(unknown)
     }

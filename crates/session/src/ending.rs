@@ -29,7 +29,8 @@ impl Session {
         Some(link)
     }
 
-    /// Ends the link of a peer that broke the rules, with the reason. If it is the host, this peer's session ends.
+    /// Ends the link of a peer that broke the rules, with the reason. If that peer is the host, this peer's session
+    /// ends.
     pub(crate) fn expel(&mut self, now: Time, peer: PeerId, code: CloseCode) {
         self.core.stir();
         let was_admitted = self.core.net.is_admitted(peer);

@@ -88,7 +88,7 @@ pub struct Migration {
 /// Why this peer's session is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// The host did not admit this peer.
+    /// The host did not admit this peer, or put it out.
     Refused(CloseCode),
     /// The other members went on without this peer; its ticket takes the seat back.
     Removed,

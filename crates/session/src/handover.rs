@@ -12,15 +12,15 @@ use crate::Session;
 pub(crate) const HURRY: Duration = Duration::from_millis(120);
 
 impl Session {
-    /// Hands over, for a host that will soon be closed, hidden, or without power. The first backup takes over, or else
-    /// the next in line. This peer hosts until then, and is a member afterwards. `false` when it is not the host, the
-    /// rules allow no successor, or no member can take over.
+    /// Hands over, for a host that will soon be closed, hidden, or without power. The first backup takes over, or
+    /// else the next in line. This peer hosts until then, and is a member afterwards. Returns `false` when this peer
+    /// is not the host, the rules allow no successor, or no member can take over.
     pub fn hand_over(&mut self, now: Time) -> bool {
         self.hand_over_to(now, |_, _| true)
     }
 
-    /// Hands over as [`Session::hand_over`] does, but only to a member whose game makes steps. For a host that need
-    /// not go.
+    /// Hands over as [`Session::hand_over`] does, but only to a member whose game makes steps. A host that need not
+    /// go calls this.
     pub fn hand_over_to_player(&mut self, now: Time) -> bool {
         self.hand_over_to(now, |view, peer| !view.is_still(peer))
     }

@@ -80,7 +80,7 @@ pub(crate) struct Inputs {
     store: Store,
     /// For each holder of this peer's inputs: what this peer has sent it, and what it says that it holds.
     feeds: SortedMap<PeerId, Feed>,
-    /// The number of the last input of its own that each member sent under this term.
+    /// For each member: the number of the last of its own inputs that it sent under this term.
     received: SortedMap<PeerId, u64>,
     /// Members that must be told that this peer holds their inputs.
     owed: SortedSet<PeerId>,
@@ -195,7 +195,7 @@ impl Inputs {
                 && collection.sources.contains(&from)
                 && core.view().seats().any(|record| record.seat == input.seat)
             {
-                // An input that does not fit is not from an honest member.
+                // An input for which there is no room is dropped: it is not from an honest member.
                 let _ = collection.passed.keep(key, input.bytes, until);
             }
             if reader.is_empty() {
@@ -294,7 +294,7 @@ impl Inputs {
                 continue;
             }
             if let Some((bytes, until)) = passed.get(key) {
-                // An input that does not fit is not from an honest member.
+                // An input for which there is no room is dropped: it is not from an honest member.
                 is_any |= self.store.keep(key, bytes, until).is_ok();
             }
         }

@@ -1,8 +1,8 @@
 //! A session: links, objects and roster composed, the session clock, and the API that a game programs against.
 //!
-//! [`Session`] routes each message from a link to the machine that handles it, and carries plain values between
-//! machines that do not know each other (acks to objects, silence to the roster, terms to the objects). It does the
-//! host's housework when this peer hosts. Every decision is left to the machine that it concerns.
+//! [`Session`] routes each message from a link to the machine that handles it. It passes plain values between
+//! machines that do not know each other: acks to the objects, silence to the roster, terms to the objects. It does
+//! the host's housework when this peer hosts. Every decision is left to the machine that it concerns.
 //!
 //! The run loop of a driver, in any order and as often as it likes:
 //!

@@ -20,7 +20,7 @@ impl Session {
     }
 
     /// Opens the link to a member that has none, and tells the other end everything. Messages under way on a former
-    /// link are lost, so the games at both ends are told that the other member left and is back (docs/recovery.md,
+    /// link are lost. So the games at both ends are told that the other member left and is back (docs/recovery.md,
     /// promise 5).
     pub(crate) fn link_member(&mut self, now: Time, peer: PeerId) {
         if let Some(member) = self.core.members.members.get(&peer).cloned() {
@@ -105,8 +105,8 @@ impl Session {
         self.core.send_control(host, &PeerControl::Hello(hello));
     }
 
-    /// Expels a peer that lives but takes its messages so slowly that too many ends of objects wait for it. Such a
-    /// peer could never agree with the others.
+    /// Expels a peer that lives but takes its messages so slowly that too many messages about ended objects wait for
+    /// it. Such a peer could never agree with the others.
     pub(crate) fn close_to_overdue(&mut self, now: Time) {
         let overdue = self.core.net.peers().into_iter().find(|&peer| self.objects.is_overdue(peer));
         if let Some(peer) = overdue {

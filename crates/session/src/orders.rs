@@ -30,9 +30,9 @@ pub(crate) use machines::{Machines, time_of};
 /// an epoch ends. Without this bound, this peer would keep everything for a member that answers but takes nothing.
 const WAITING_BYTES_MAX: usize = UNSTABLE_BYTES_MAX * MEMBERS_MAX;
 
-/// The host removes a member when the others have waited for it for this many round trips, within the two bounds
-/// below. An answer takes a few round trips. Where a path is a stream, each round trip may have to wait for lost
-/// data.
+/// The host removes a member for which the orders have waited for this many of its round trips, at least
+/// [`ANSWERS_WITHIN`] and at most [`FAR_ANSWERS_WITHIN`]. An answer takes a few round trips. On a lossless path, lost
+/// data may delay each of them.
 const ANSWER_TRIPS: u64 = 20;
 const ANSWERS_WITHIN: Duration = Duration::from_millis(5_000);
 const FAR_ANSWERS_WITHIN: Duration = Duration::from_millis(20_000);
@@ -43,11 +43,11 @@ const LOSSY: f32 = 0.003;
 /// nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Orders {
-    /// [`Delivery::Causal`], and the way in which it is implemented.
+    /// [`Delivery::Causal`], and how it is implemented.
     pub causal: Option<Causality>,
     /// [`Delivery::Total`] and [`Delivery::Stable`].
     pub total: bool,
-    /// [`Delivery::Timestamp`]: each member makes promises to all others.
+    /// [`Delivery::Timestamp`], and its parameters. Each member promises the others to send nothing older.
     pub timestamp: Option<TimeOrderConfig>,
     /// [`crate::Session::lockstep`].
     pub lockstep: Option<LockstepConfig>,
@@ -66,27 +66,28 @@ impl Orders {
     }
 }
 
-/// Other news for a member that goes beside ordered messages.
+/// What this peer has to send to a member, besides ordered messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beside {
-    /// Whether all news about objects is in the lanes.
+    /// Whether all messages about objects are in the member's lanes already.
     pub(crate) is_all_said: bool,
-    /// Whether an update of objects is due.
+    /// Whether an object update is due.
     pub(crate) has_update: bool,
 }
 
 impl Machines {
-    /// Lockstep, for the game; `None` when the rules do not name it. Afterwards lockstep may have something to send.
+    /// Lockstep, for the game; `None` when the rules do not name it. After the game has used it, lockstep may have
+    /// something to send.
     pub(crate) fn lockstep(&mut self, now: Time) -> Option<Lockstep<'_>> {
         let machine = self.lockstep.as_mut()?;
         self.is_touched = true;
         Some(Lockstep::new(machine, now))
     }
 
-    /// Whether a message may be sent in one of the orders now.
+    /// Checks whether [`Machines::say`] may send a message in one of the orders now.
     ///
     /// # Errors
-    /// `TooLarge`, `WouldBlock` before this peer is a member or knows session time.
+    /// `TooLarge`; `WouldBlock` while this peer is no member, or, in time-stamp order, does not know session time.
     pub(crate) fn check(&self, core: &Core, delivery: Delivery, message: &[u8]) -> Result<(), SendError> {
         if message.len() > APP_MESSAGE_MAX - Letter::HEAD_MAX {
             return Err(SendError::TooLarge);
@@ -98,8 +99,8 @@ impl Machines {
         Ok(())
     }
 
-    /// Sends a message in one of the orders. All members get it, so that it has its place among the others. If it is
-    /// for one member only, the games of the others never see it.
+    /// Sends a message in one of the orders. The order carries it to all members. If `to` names one member, the games
+    /// of the others never see the message.
     pub(crate) fn say(
         &mut self,
         core: &Core,
@@ -239,7 +240,7 @@ impl Machines {
         }
     }
 
-    /// Moves ordered messages for a member into its lanes, after all news about objects, as far as there is room.
+    /// Moves ordered messages for a member into its lanes, as far as there is room. Messages about objects go first.
     pub(crate) fn pump(
         &mut self,
         core: &mut Core,
@@ -277,7 +278,7 @@ impl Machines {
         }
     }
 
-    /// The members that hold up all others. Only a host asks for them.
+    /// The members that have held up the orders for too long. Only a host calls this.
     pub(crate) fn stalling_members(&mut self, core: &Core, now: Time) -> Vec<PeerId> {
         self.stalling(now, |peer| {
             let trip = core.net.link(peer).and_then(|link| link.transport.round_trip()).unwrap_or_default();

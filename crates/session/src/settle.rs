@@ -96,7 +96,8 @@ impl Session {
             };
             self.core.push_event(told);
             match event {
-                // A former host may have created the object before it heard of its successor (PROTOCOL §4.2).
+                // A former host may have created this object, which goes with the host, before it heard of its
+                // successor. The successor takes it over (PROTOCOL §4.2).
                 ObjectEvent::Created(id)
                     if self.objects.get(id).is_some_and(|object| object.traits().with_host) =>
                 {

@@ -6,7 +6,7 @@ use samovar_wire::{Duration, Time};
 const STEPS: usize = 8;
 /// Doublings from the first to the last bucket.
 const DOUBLINGS: usize = 20;
-/// The least time that is told from others, in microseconds: shorter ones count as 0 to 8 of these.
+/// The width of the shortest buckets, in microseconds.
 const UNIT: u64 = 16;
 const BUCKETS: usize = STEPS * (DOUBLINGS + 1);
 /// The length of one of the two windows.
@@ -37,7 +37,7 @@ fn bucket(time: Duration) -> usize {
     ((doubling as usize + 1) * STEPS + step).min(BUCKETS - 1)
 }
 
-/// The end of a bucket: the next one begins there.
+/// The end of a bucket, where the next bucket begins.
 fn end(bucket: usize) -> Duration {
     let (doubling, step) = (bucket / STEPS, bucket % STEPS);
     let units = if doubling == 0 { step + 1 } else { (STEPS + step + 1) << (doubling - 1) };
@@ -80,7 +80,7 @@ impl Spread {
         at.filter(|_| self.samples > 0).map(end)
     }
 
-    /// Counts the times of another one, too.
+    /// Adds the times of another spread.
     fn add(&mut self, other: &Self) {
         self.samples = self.samples.saturating_add(other.samples);
         self.total = self.total + other.total;
@@ -90,7 +90,8 @@ impl Spread {
     }
 }
 
-/// The spread over the last 5 to 10 s.
+/// The spread over two windows of 5 s: the present one and the one before. A window begins with the first time that
+/// is noted after the former window ended. So all times of the last 5 s count, and none older than 15 s.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecentSpread {
     present: Spread,
@@ -114,7 +115,7 @@ impl RecentSpread {
         recent.present
     }
 
-    /// Begins a window when the present one is over.
+    /// Begins a new window if the present one is over.
     fn turn(&mut self, now: Time) {
         let age = now.since(self.began);
         if age >= WINDOW {
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn recent_spread_forgets_within_ten_seconds() {
+    fn recent_spread_keeps_only_the_last_two_windows() {
         let at = |n: u64| Time::from_micros(n * 1_000_000);
         let mut recent = RecentSpread::default();
         recent.note(at(101), millis(1));

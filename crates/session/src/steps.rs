@@ -62,7 +62,7 @@ impl Steps {
         former.presence != standing.presence
     }
 
-    /// The standing to tell the host; `None` if the host knows it.
+    /// The standing to tell the host; `None` if the host was told it in this term.
     pub(crate) fn news(&mut self, term: Term) -> Option<Standing> {
         let presence = if self.is_still { Presence::Still } else { self.standing.presence };
         let standing = Standing { presence, ..self.standing };

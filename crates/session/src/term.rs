@@ -85,7 +85,8 @@ impl Session {
         if host != former {
             self.desk.clear(&mut self.core);
             if former == self.me() {
-                // A member that this peer was about to drop may be in its successor's view.
+                // A member that this peer was about to drop may be in the successor's view, so it may be linked
+                // again.
                 let members = &self.core.members.members;
                 self.core.net.reopen_to(|peer| members.contains_key(&peer));
             }
@@ -167,7 +168,7 @@ impl Session {
         self.objects.take_session();
         self.core.net.hurries_until = now + HURRY;
         let (me, time) = (self.me(), self.core.known_time(now));
-        // A former host that lives after all finds out at once, and its ticket takes the seat back.
+        // A former host that lives after all finds out at once that it was removed, and comes back by its ticket.
         if former != me && cause != Cause::HandedOver {
             self.core.members.view.vacate(time, former);
         }

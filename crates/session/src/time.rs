@@ -18,13 +18,14 @@ const SLEPT: Duration = Duration::from_millis(2_000);
 const ENDS_AFTER: Duration = Duration::from_millis(5_000);
 
 impl Session {
-    /// Lets time pass. A driver hands over what has arrived before it calls this.
+    /// Tells the session the time, so that it does what is due. A driver hands over all packets that have arrived
+    /// before it calls this.
     pub fn handle_timeout(&mut self, now: Time) {
         self.pass(now);
         if self.core.phase == Phase::Over {
             return;
         }
-        // A link has no timer for measuring what its path can take, so it has to be called now and then.
+        // A link has no timer for measuring what its path can take. So each check of the members calls all links.
         let looks = self.core.watch_at() <= now;
         for (peer, link) in self.core.net.links_mut() {
             if !looks && link.idle.is_some_and(|idle| idle.due > now) {

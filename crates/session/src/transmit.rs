@@ -51,7 +51,7 @@ impl Session {
         if self.core.net.link(to)?.is_idle(now) && !cfg!(debug_assertions) {
             return None;
         }
-        // The orders have timers of their own.
+        // The orders may have something to send by time alone, so they are asked each time.
         let has_orders = self.orders.is_any();
         if has_orders || !self.core.net.link(to)?.is_told {
             self.pump(now, to);

@@ -14,7 +14,7 @@ impl Session {
         let Some(object) = self.objects.get(ObjectId::SESSION) else { return };
         let revision = (object.stamp(), object.revision());
         // A former host's last view may arrive after the next host's warrant, and name other members than the next
-        // host's view.
+        // host's view. So it is ignored.
         let is_former = object.stamp().term != self.term();
         let members = &mut self.core.members;
         if members.view_revision == Some(revision) || object.owner() == self.core.config.me || is_former {
@@ -54,8 +54,8 @@ impl Session {
             let is_replaced = members.values().any(|m| m.seat == member.seat);
             self.on_gone(now, member, is_replaced);
         }
-        // This peer may have refused links to these members. A former host had admitted them, and the next did not know
-        // of that.
+        // This peer may have refused links to these members, if a former host had admitted them and the next host did
+        // not know of that. Now it accepts links to them.
         self.core.net.reopen_to(|peer| came.iter().any(|member| member.peer == peer));
         self.core.unlinked_members().into_iter().for_each(|peer| self.link_member(now, peer));
         let (me, mut news) = (self.me(), News::NONE);

@@ -77,7 +77,7 @@ struct Member {
     is_dead: bool,
     host: usize,
     unreachable: Vec<usize>,
-    /// The peer that it pinged last, and the number of pings without an answer.
+    /// The peer that this one pinged last, and the number of pings without an answer.
     asked: usize,
     unanswered: u32,
     /// The host that sent the last update that arrived.
@@ -105,7 +105,7 @@ struct World {
 #[must_use]
 pub fn directplay(seed: u64, players: usize, trouble: Trouble) -> Fate {
     let mut world = World::new(seed, players);
-    // Each seed strikes at another phase of updates and pings.
+    // The moment of the trouble varies with the seed, so that it falls at all points between two updates and pings.
     let strikes = STRIKES_AT + Duration::from_millis(seed * 7 % 500);
     world.run(strikes);
     world.strike(trouble);
@@ -156,7 +156,7 @@ impl World {
         }
     }
 
-    /// Lets time pass up to `until`.
+    /// Handles all events that are due by `until`, and moves the time to `until`.
     fn run(&mut self, until: Time) {
         while let Some((now, event)) = self.queue.pop(until) {
             self.now = now;
@@ -271,7 +271,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn each_dead_candidate_costs_a_time_out() {
+    fn each_dead_candidate_delays_recovery_by_a_time_out() {
         let slowest = |trouble| (0..20).map(|seed| directplay(seed, 16, trouble).recovery).max().flatten();
         let time_out = PING_EVERY.times(u64::from(PINGS));
         let one = slowest(Trouble::HostDies).expect("somebody is host");

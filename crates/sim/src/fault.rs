@@ -5,7 +5,7 @@ use samovar_wire::Duration;
 
 use crate::network::Weather;
 
-/// The processes that a fault strikes. They are determined when it strikes.
+/// The processes that a fault strikes. They are determined at the moment when the fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// One player.
@@ -72,13 +72,13 @@ pub enum Fault {
     HandOver,
     /// No fault: standstills are measured as if the host had been lost.
     Watch {
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
     /// The processes end at once. The system closes their sockets to the relay, and direct paths fall silent. After
     /// `back` they start again with their tickets.
     Crash {
-        /// The players that it strikes.
+        /// The players that the fault strikes.
         who: Who,
         /// How long until they start again. `None`: they start when everything heals.
         back: Option<Duration>,
@@ -86,16 +86,16 @@ pub enum Fault {
     /// The processes end without a sign, as when power fails or a cable is cut. The relay keeps their sockets open
     /// until it misses them.
     Death {
-        /// The players that it strikes.
+        /// The players that the fault strikes.
         who: Who,
         /// How long until they start again. `None`: they start when everything heals.
         back: Option<Duration>,
     },
     /// The machine sleeps, as when a laptop's lid is closed. Datagrams to it are lost, and data in streams waits.
     Sleep {
-        /// The players that it strikes.
+        /// The players that the fault strikes.
         who: Who,
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
         /// Whether its clock stops meanwhile, as some clocks do.
         clock_stops: bool,
@@ -103,31 +103,31 @@ pub enum Fault {
     /// A process does not run for a while, and what arrives waits. Possible causes: a debugger, a full disk, a frozen
     /// tab.
     Stall {
-        /// The players that it strikes.
+        /// The players that the fault strikes.
         who: Who,
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
     /// A tab is hidden: its timers and frames run once a second.
     Hide {
-        /// The players that it strikes.
+        /// The players that the fault strikes.
         who: Who,
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
     /// Games make no steps, but the rest of their processes runs. Possible causes: a browser that withholds frames, a
     /// game that waits.
     StandStill {
-        /// The players that it strikes.
+        /// The players that the fault strikes.
         who: Who,
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
     /// A clock jumps ahead.
     ClockJump {
-        /// The players that it strikes.
+        /// The players that the fault strikes.
         who: Who,
-        /// How far it jumps.
+        /// How far the clock jumps.
         by: Duration,
     },
     /// The relay's process ends, and starts again from what its disk holds.
@@ -142,12 +142,12 @@ pub enum Fault {
     },
     /// The relay does not run for a while, and what arrives waits. Possible causes: a debugger, a machine that swaps.
     RelayStall {
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
     /// The relay announces that it will stop, stops, and starts again.
     RelayDrain {
-        /// How long after the announcement it stops.
+        /// How long after the announcement the relay stops.
         within: Duration,
         /// How long the relay then stays stopped.
         lasts: Duration,
@@ -156,7 +156,7 @@ pub enum Fault {
     SlowDisk {
         /// How long it takes to write one record.
         delay: Duration,
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
     /// A group cannot reach others.
@@ -167,12 +167,12 @@ pub enum Fault {
         beyond: Beyond,
         /// The direction.
         direction: Direction,
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
     /// The paths of a player are cut and mended again and again.
     Flap {
-        /// The players that it strikes.
+        /// The players that the fault strikes.
         who: Who,
         /// The number of cuts.
         times: u32,
@@ -183,31 +183,31 @@ pub enum Fault {
     Storm {
         /// The conditions.
         weather: Weather,
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
     /// The direct paths from some players have very little bandwidth.
     Clog {
-        /// The players that it strikes.
+        /// The players that the fault strikes.
         who: Who,
         /// Bytes per second.
         bandwidth: u64,
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
     /// No direct connection can be opened or used.
     NoDirect {
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
     /// No datagram arrives anywhere: neither direct connections nor data channels to the relay can be opened or used.
     NoUdp {
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
     /// The network addresses of players change. Connections that they opened before carry no data any more.
     Move {
-        /// The players that it strikes.
+        /// The players that the fault strikes.
         who: Who,
         /// Whether their machines notice. A machine notices that it is in another network. It does not notice that a
         /// router (NAT) gave it another port.
@@ -215,33 +215,33 @@ pub enum Fault {
     },
     /// Machines report a change of network that did not happen.
     Online {
-        /// The players that it strikes.
+        /// The players that the fault strikes.
         who: Who,
     },
     /// A proxy in front of the relay breaks all sockets within 5 ms, and accepts new ones.
     ProxyReload,
     /// A new player joins with the ticket that a player had before its present one.
     OldTicket {
-        /// The players that it strikes.
+        /// The players whose former tickets are shown.
         who: Who,
     },
     /// A new player joins with a forged ticket: the hash of a player's ticket, which every member reads in the view.
     ForgedTicket {
-        /// The players that it strikes.
+        /// The players whose tickets are forged.
         who: Who,
     },
     /// A stranger enters the game at the relay and never asks the host for a seat. It sends the relay and the host
     /// messages that may do harm.
     Stranger {
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
-    /// A member lies: beside its peer's honest messages it sends the relay and other members messages that may do harm.
-    /// It ends when everything heals.
+    /// A member lies: beside its peer's honest messages it sends the relay and other members messages that may do
+    /// harm. The member's process is ended when everything heals.
     Lie {
         /// The player. The checkers ignore the messages of its game from the beginning of the run on.
         player: usize,
-        /// How long it lasts.
+        /// How long the fault lasts.
         lasts: Duration,
     },
 }

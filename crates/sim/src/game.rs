@@ -16,7 +16,7 @@ pub struct Turn<'a> {
     pub process: ProcessId,
     /// The time on the process's own clock, as all calls of the session expect it.
     pub now: Time,
-    /// Its session.
+    /// The process's session.
     pub session: &'a mut Session,
     /// Whether the game must stop making changes, because the world waits for all members to agree.
     pub resting: bool,

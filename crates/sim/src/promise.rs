@@ -87,7 +87,7 @@ impl Promise {
 pub struct Broken {
     /// The promise.
     pub promise: Promise,
-    /// How it broke, for people to read.
+    /// How the promise broke, for people to read.
     pub what: String,
 }
 
@@ -104,8 +104,8 @@ impl Broken {
 pub struct Violation {
     /// The promise.
     pub promise: Promise,
-    /// When it broke, in the world's time.
+    /// When the promise broke, in the world's time.
     pub at: Time,
-    /// How it broke, for people to read.
+    /// How the promise broke, for people to read.
     pub what: String,
 }

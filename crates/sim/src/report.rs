@@ -127,7 +127,7 @@ pub struct Summary {
     /// The longest silence of a running member in each run that bounds it.
     pub silences: Spans,
     /// By scenario, the number of runs in which a member was silent for longer than usual, and the number of all runs
-    /// that check it.
+    /// that check this.
     pub silent: BTreeMap<&'static str, [u64; 2]>,
     /// Packets that members sent each other directly, and through the relay.
     pub sent: [u64; 2],
@@ -252,8 +252,8 @@ impl Summary {
     }
 
     /// One JSON object: `runs`, `simulatedHours`, `faults`, `hostChanges`, `healthyHostsDeposed`, `recoveryMs`,
-    /// `violations`. Its names are this crate's own and need no escaping. The text of a violation would need it, so
-    /// it is left out.
+    /// `violations`. The names in it are this crate's own and need no escaping. The text of a violation may need
+    /// escaping, so it is left out.
     pub fn json(&mut self) -> String {
         let faults: Vec<_> = self.faults.iter().map(|(kind, count)| format!("\"{kind}\":{count}")).collect();
         let violation = |failure: &Failure| {

@@ -64,8 +64,8 @@ fn said_by(panic: &(dyn Any + Send)) -> &str {
 
 /// Removes faults that are not needed to break the same promise. A plan that breaks no promise stays as it is.
 ///
-/// It tries to remove halves, then quarters, and so on down to single faults, until no single fault can be removed
-/// (Zeller's ddmin without its complements).
+/// `shrink` tries to remove halves, then quarters, and so on down to single faults, until no single fault can be
+/// removed (Zeller's ddmin without its complements).
 pub fn shrink<G: Game>(plan: &Plan, mut game: impl FnMut() -> G) -> Plan {
     let promise = |plan: &Plan, game: G| run(plan.clone(), game, false).violation.map(|v| v.promise);
     let mut best = plan.clone();

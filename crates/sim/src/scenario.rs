@@ -21,9 +21,9 @@ use crate::plan::Plan;
 /// A kind of run: its name, its description, and the function from seed to plan.
 #[derive(Clone, Copy)]
 pub struct Scenario {
-    /// Its name on the command line.
+    /// The scenario's name on the command line.
     pub name: &'static str,
-    /// A line that describes its events.
+    /// A line that describes the scenario's events.
     pub about: &'static str,
     /// Whether a soak of all scenarios includes it. The others run only by name.
     pub is_soaked: bool,

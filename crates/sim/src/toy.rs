@@ -51,9 +51,9 @@ struct Part {
     mover: Option<ObjectId>,
     act_at: Time,
     tell_at: Time,
-    /// The time since which it has hosted without a beacon.
+    /// The time since which this process has hosted without a beacon.
     no_beacon: Option<Time>,
-    /// The last beacon that it knew, if there was one.
+    /// The last beacon that this process knew, if there was one.
     beacon: Option<ObjectId>,
 }
 
@@ -122,7 +122,7 @@ impl Toy {
         }
     }
 
-    /// Lets a host move the beacon, or create one if there is none.
+    /// Moves the beacon if this member hosts, or creates one if there has been none for a while.
     fn move_beacon(&mut self, turn: &mut Turn<'_>) {
         let me = turn.session.me();
         if !turn.session.is_host() {

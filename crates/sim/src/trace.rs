@@ -19,13 +19,13 @@ pub enum Level {
 /// One event of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When it happened, in the world's time.
+    /// When the event happened, in the world's time.
     pub at: Time,
-    /// How much it matters.
+    /// How much the event matters to a reader.
     pub level: Level,
-    /// The place where it happened, or the sender.
+    /// The place where the event happened, or the sender.
     pub place: Place,
-    /// The receiver, if it is a packet or message.
+    /// The receiver, if the event is a packet or a message.
     pub to: Option<Place>,
     /// The text, for people to read.
     pub what: String,

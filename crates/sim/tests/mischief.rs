@@ -103,7 +103,7 @@ fn a_value_that_nobody_wrote_is_found() {
 
 #[test]
 fn members_that_never_agree_are_found() {
-    // The path between members takes longer than two frames. Over a shorter one they would agree between one frame
+    // The path between members takes longer than two frames. Over a shorter path they would agree between one frame
     // and the next.
     let far = Weather::of(Duration::from_millis(200), Duration::ZERO, 0.0);
     let plan = Plan { direct: far, ..Plan::calm(1, 3) };

@@ -32,7 +32,7 @@ fn holes(scenario: &str, runs: u64) -> [f64; 2] {
 }
 
 #[test]
-fn better_path_causes_no_standstill() {
+fn direct_paths_that_open_cause_no_long_standstill() {
     let [median, most] = holes("hole-up", runs(10, 30));
     assert!(median <= 50.0 && most <= 70.0, "{median} and {most} ms");
 }
@@ -48,7 +48,7 @@ fn dead_path_causes_only_a_short_standstill() {
 }
 
 #[test]
-fn losses_seldom_make_packets_take_the_relay_too() {
+fn losses_put_under_1_percent_of_packets_on_the_relay() {
     let [direct, relayed] = measure("hole-calm", runs(15, 60)).sent;
     assert!(relayed * 100 < direct, "{relayed} besides {direct}");
 }

@@ -53,7 +53,7 @@ fn shrinking_a_sound_seed_finds_no_broken_promise() {
 }
 
 #[test]
-fn tables_have_a_row_for_each_scenario() {
+fn recovery_and_paths_tables_name_their_scenarios() {
     let (code, printed, _) = run("recovery --runs 1");
     assert!(code == 0 && printed.contains("`recovery-crash` | 1 | 1 |"), "{printed}");
     let (code, printed, _) = run("paths --runs 1 --by-host");

@@ -46,7 +46,7 @@ fn host_that_dies_silently_is_succeeded_within_500_ms() {
 }
 
 #[test]
-fn many_deaths_at_once_cost_little_more_than_one() {
+fn fourteen_deaths_delay_recovery_little_more_than_one() {
     let [one, _] = measure("recovery-death-of-16", runs(2, 3), |recovery| recovery.time);
     // With two survivors the relay needs both claims, and one time in ten a claim is lost. The median of few runs would
     // depend on that.
@@ -55,7 +55,7 @@ fn many_deaths_at_once_cost_little_more_than_one() {
 }
 
 #[test]
-fn host_that_plans_to_go_causes_no_standstill() {
+fn host_that_plans_to_go_adds_no_standstill() {
     let seeds = runs(10, 60);
     let [usual, _] = measure("recovery-nothing", seeds, |recovery| recovery.gap);
     for scenario in ["recovery-hand-over", "recovery-leave"] {

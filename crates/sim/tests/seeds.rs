@@ -33,12 +33,12 @@ fn assert_past_sound(half: usize) {
 }
 
 #[test]
-fn first_half_of_past_failures_passes() {
+fn first_half_of_past_failures_is_fixed() {
     assert_past_sound(0);
 }
 
 #[test]
-fn second_half_of_past_failures_passes() {
+fn second_half_of_past_failures_is_fixed() {
     assert_past_sound(1);
 }
 
@@ -51,7 +51,7 @@ fn every_scenario_keeps_every_promise() {
 }
 
 #[test]
-fn every_scenario_has_faults_that_strike() {
+fn soaked_scenarios_plan_faults_and_names_are_unique() {
     for scenario in SCENARIOS.iter().filter(|scenario| scenario.is_soaked) {
         assert!(!scenario.plan(1).faults.is_empty(), "{}", scenario.name);
     }

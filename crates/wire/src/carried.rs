@@ -45,7 +45,7 @@ impl Leg {
 /// One packet or chunk of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// Its receiver on the way up, its sender on the way down.
+    /// The receiver in a bundle to the carrier, the sender in a bundle from the carrier.
     pub peer: PeerId,
     /// The packet or chunk; opaque to the carrier.
     pub payload: &'a [u8],

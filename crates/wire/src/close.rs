@@ -69,11 +69,11 @@ close_codes! {
     TooLarge = 4001,
     /// A count or window was exceeded.
     LimitExceeded = 4002,
-    /// A peer spoke for another: it created an object under another's id, or moved one that it was not granted.
+    /// A peer spoke for another: it created an object under another's id, or took over one that it was not granted.
     NotYours = 4003,
     /// A peer acted as host without a valid warrant, or showed an invalid one.
     BadWarrant = 4004,
-    /// A message that this peer may not send, or not now.
+    /// The peer may not send this message, or not now.
     Unexpected = 4005,
     /// A stamp is of a term for which the receiver has no warrant.
     FutureStamp = 4006,

@@ -5,8 +5,8 @@ use core::fmt;
 use bincode::{Decode, Encode};
 
 /// One process in a session, such as a browser tab or a native program. The relay draws the id at random, so that no
-/// peer can choose one that makes it the next host. An id is never used again: a player who comes back to a seat is a
-/// new peer.
+/// peer can choose one that makes it the next host. An id is never used again: a player's new process is a new peer,
+/// also when it takes the old seat back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct PeerId(pub u32);
 
@@ -34,15 +34,16 @@ impl fmt::Display for PeerId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct SeatId(pub u16);
 
-/// One session, from its founding to its end. The relay draws it; a code can be used again, a session's id cannot.
+/// One session, from its founding to its end. The relay draws the id. A game code can be used again, a session's id
+/// cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct SessionId(pub u64);
 
 /// The number of a host's term; it grows at each host change (PROTOCOL §4.10).
 ///
 /// The relay gives out *witnessed* terms: the multiples of 256, of which the founder's is 256. Members that cannot
-/// reach the relay vote for the terms between these. So a witnessed term beats every voted one before it. Two sides of
-/// a partition that know different witnessed terms never vote in the same term.
+/// reach the relay vote for the terms between these. So a witnessed term is above every term that was voted before
+/// it. Two sides of a partition that know different witnessed terms never vote in the same term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Term(pub u64);
 
@@ -124,7 +125,7 @@ pub struct Ticket {
     pub secret: [u8; 16],
 }
 
-/// A ticket in the form in which a peer shows it to a host. A shown ticket is void.
+/// A ticket in the form in which a peer shows it to a host. The ticket is void once a host has accepted it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct ShownTicket(pub [u8; 16]);
 
@@ -177,7 +178,8 @@ impl ShownTicket {
 }
 
 impl TicketHash {
-    /// The hash that a session holds for this ticket if it is founded anew from kept state: the hash of this hash.
+    /// The hash that a session holds for this ticket if the session is founded anew from kept state: the hash of this
+    /// hash.
     #[must_use]
     pub fn again(&self) -> Self {
         ShownTicket(self.0).hash()
@@ -238,7 +240,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn codes_may_have_lower_case_and_outer_spaces_only() {
+    fn codes_ignore_case_and_outer_spaces_and_refuse_the_rest() {
         assert_eq!(GameCode::parse(" tea-4 ").map(|c| c.0), Some("TEA-4".to_owned()));
         for bad in ["", "AB", "ABCDEFGHIJKLM", "A B", "<b>", "ÄÖÜ", "---"] {
             assert_eq!(GameCode::parse(bad), None, "{bad}");

@@ -52,7 +52,7 @@ pub struct Held {
     /// The sender's present term. A host sends this only while it may act as host.
     pub term: Term,
     /// The number of the sender's view. A member counts a HELD of the host only if this view is not newer than its
-    /// own, because a newer view may name a backup that the member does not know yet.
+    /// own. A newer view may name a backup that the member does not know yet.
     pub view: u64,
     /// The number of the last input that the sender holds.
     pub number: u64,
@@ -77,7 +77,7 @@ impl Held {
     }
 }
 
-/// The body of TOLD: a member has sent the host of this term all inputs that it holds.
+/// The body of TOLD: a member has sent the host of this term all inputs that the member holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The term.

@@ -38,7 +38,7 @@ impl Lane {
         }
     }
 
-    /// Whether each of its messages arrives once, unless the link ends.
+    /// Whether each message of this lane arrives once, unless the link ends.
     #[must_use]
     pub const fn is_reliable(self) -> bool {
         matches!(self, Self::Reliable(_) | Self::Bulk)

@@ -4,7 +4,7 @@ use crate::lane::{RELIABLE_LANES, SEQUENCED_CHANNELS};
 use crate::limits::{BULK_CHUNK_MAX, PACKET_MAX, PIGGYBACK_MAX, SEGMENT_MAX};
 use crate::{CloseCode, DecodeError, Generations, Reader, Writer};
 
-/// Packets before the newest one that an ack can describe, and that a receiver remembers.
+/// The number of packets before the newest one that an ack can describe and a receiver remembers.
 pub const ACK_HISTORY: u64 = 256;
 /// SEGMENT frames of one lane in one packet, at most; this keeps truncated segment numbers unambiguous.
 pub const SEGMENTS_PER_PACKET: usize = 64;
@@ -20,7 +20,8 @@ pub const DATAGRAM_HEAD_MAX: usize = 1 + 2;
 /// The upper four bits of a packet's first byte.
 const VERSION: u8 = 0x60;
 const HISTORY_BYTES: usize = ACK_HISTORY as usize / 8;
-/// Bytes of history by the lower four bits of the first byte; 0 means no ack at all.
+/// The bytes of history for each value of the lower four bits of the first byte. The value 0 means that the header
+/// has no ack.
 const HISTORY_LENGTHS: [usize; 16] = [0, 0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 28, HISTORY_BYTES];
 
 const DATAGRAM: u8 = 0x01;
@@ -110,7 +111,8 @@ impl AckHistory {
 pub struct Ack {
     /// The newest packet received, truncated.
     pub newest: u16,
-    /// The packets before it. Only set bits are news: the others may have been reported earlier.
+    /// The packets before the newest one. A clear bit says nothing: the packet may be missing, or may have been
+    /// reported earlier.
     pub history: AckHistory,
 }
 

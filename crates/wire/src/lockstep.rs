@@ -45,8 +45,8 @@ pub enum Datagram {
         term: Term,
         /// The last frame of the run; truncated.
         last: u16,
-        /// How many frames the member's inputs at the host are ahead of the last decided frame; negative when the
-        /// member is late.
+        /// By how many frames the member's inputs that the host has are ahead of the last decided frame. Negative
+        /// when the member is late.
         lead: i32,
     },
 }

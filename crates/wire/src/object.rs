@@ -6,7 +6,7 @@ pub use crate::traits::{Access, Orphan, Traits};
 use crate::limits::{FIELD_MAX, FIELDS_MAX};
 use crate::{DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Time, Writer};
 
-/// First byte of a message on the reliable lane or the bulk stream, and of a datagram (PROTOCOL §4).
+/// The first byte of every message and datagram between peers (PROTOCOL §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum MessageKind {
@@ -30,8 +30,8 @@ pub enum MessageKind {
     App = 9,
     /// Fields of objects that the receiver may lack. This is the only datagram about objects.
     Frame = 10,
-    /// Runs of objects that have ended. The host tells a newcomer, and members and host tell each other when a peer
-    /// is gone.
+    /// Runs of objects that have ended. A host sends them to newcomers, and a new host to all members. A member sends
+    /// them to its host when another member is gone or when the host is new.
     Deaths = 11,
     /// A member asks the host to change the owner of an object.
     Request = 12,
@@ -45,7 +45,7 @@ pub enum MessageKind {
     Cancel = 16,
     /// A member's area of interest.
     Focus = 17,
-    /// The sender's objects that the receiver is kept up to date about.
+    /// Objects of the sender, and for each whether the sender keeps the receiver up to date about it.
     Sight = 18,
     /// The host reports that it granted objects to other members.
     Granted = 19,
@@ -53,7 +53,7 @@ pub enum MessageKind {
     Input = 20,
     /// The sender holds the receiver's inputs, up to a number.
     Held = 21,
-    /// A member has sent a new host all inputs that it holds.
+    /// The sender has sent the receiver, which is a new host, all inputs that the sender holds.
     Told = 22,
     /// A frame of the causal order.
     Causal = 24,

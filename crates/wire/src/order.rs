@@ -6,7 +6,7 @@
 use crate::limits::{ITEM_MAX, MEMBERS_MAX, MESSAGE_MAX};
 use crate::{DecodeError, PeerId, Reader, Term, Writer};
 
-/// Bytes of items that fit one frame with the longest head.
+/// The most bytes of items in one frame: they fit even with the longest head.
 pub const ITEMS_BYTES_MAX: usize = MESSAGE_MAX - 64;
 
 /// Identifies a view across terms: all views of a later term come after those of an earlier term.
@@ -84,7 +84,7 @@ pub struct Report {
     pub counts: Vec<u64>,
 }
 
-/// Asks for items, because the member that sent them may have gone before all had them.
+/// Asks for items of a stream, because its owner may have left before all members had them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Want {
     /// The owner of the stream.
@@ -93,7 +93,7 @@ pub struct Want {
     pub epoch: u64,
     /// The first item.
     pub first: u64,
-    /// The last one.
+    /// The last item.
     pub last: u64,
 }
 
@@ -108,10 +108,11 @@ pub struct Install {
     pub host: PeerId,
     /// The members of that view, in ascending order.
     pub members: Vec<PeerId>,
-    /// The receiver's epoch in the report that this answers. By this the receiver recognises an answer to an older
-    /// report.
+    /// The receiver's epoch in the report that this message answers. By it the receiver recognises the answer to an
+    /// older report.
     pub asked: u64,
-    /// How many items of each stream of the previous epoch count; `None` for a receiver that was not in it.
+    /// How many items of each stream belong to the previous epoch; members drop the items after them. `None` for a
+    /// receiver that was not in that epoch.
     pub cut: Option<Vec<u64>>,
 }
 
@@ -123,7 +124,7 @@ pub enum Frame<'a> {
     Item(u8, &'a [u8]),
     /// Items of the sender's own stream.
     Items {
-        /// How many items of the stream are safe: enough members hold them that they cannot be lost.
+        /// How many items of the stream are safe: so many members hold them that they cannot be lost.
         safe: u64,
         /// How many items of the stream all members have.
         stable: u64,

@@ -5,7 +5,7 @@
 
 use crate::DecodeError;
 
-/// The coder widens a range below this by a byte.
+/// When the range falls below this, the coder multiplies it by 256 and moves on by a byte.
 const RANGE_MIN: u32 = 1 << 24;
 
 /// Zeros that an encoder may leave out at the end, and that a decoder then reads.
@@ -18,7 +18,7 @@ pub struct RangeEncoder<'a> {
     state: Mark,
 }
 
-/// A place to go back to with [`RangeEncoder::rewind`].
+/// A position of the encoder, to go back to with [`RangeEncoder::rewind`].
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     len: usize,
@@ -88,7 +88,7 @@ impl<'a> RangeEncoder<'a> {
         self.out.len() + self.state.pending as usize + 5
     }
 
-    /// The present place, for [`RangeEncoder::rewind`].
+    /// The present position, for [`RangeEncoder::rewind`].
     #[must_use]
     pub const fn mark(&self) -> Mark {
         Mark { len: self.out.len(), ..self.state }

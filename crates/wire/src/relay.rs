@@ -162,7 +162,7 @@ pub struct Listing {
     pub open: bool,
     /// Whether the relay shows the game to others.
     pub public: bool,
-    /// What the game is about, for those who choose one; valid, see [`crate::name::is_valid`].
+    /// What the game is about, for people who choose a game; valid, see [`crate::name::is_valid`].
     pub title: String,
     /// The host's name.
     pub host_name: String,
@@ -183,7 +183,7 @@ pub enum FromRelay {
     Denied(Term, Denial),
     /// Asks whether the peer is alive; the answer repeats the number.
     Probe(u64),
-    /// That member's connection to the relay closed.
+    /// The connection of this member to the relay closed.
     Gone(PeerId),
     /// The relay lives. Sent every two seconds, because a page does not see a WebSocket's own pings.
     Pulse,

@@ -1,7 +1,7 @@
 //! A map and a set of few entries, sorted in a vector: ordered like the standard library's, at a tenth of the machine
-//! code per type. A page has tens of such types, and its size counts.
+//! code per type. A page uses tens of such types, and should be small to download.
 //!
-//! The cost of inserting and removing grows with the number of entries behind the place: it is about a microsecond
+//! The cost of inserting or removing an entry grows with the number of entries after it. It is about a microsecond
 //! among thousands. For more entries take a `BTreeMap`.
 
 use core::borrow::Borrow;
@@ -162,7 +162,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         if self.0.is_empty() { None } else { Some(self.0.remove(0)) }
     }
 
-    /// The first entry after this key; after the last, the first of all.
+    /// The entry after this key. After the last key comes the first entry again.
     #[must_use]
     pub fn next_after(&self, key: &K) -> Option<(&K, &V)> {
         let at = self.find(key).map_or_else(|at| at, |at| at + 1);

@@ -4,8 +4,8 @@ use crate::Term;
 
 /// `(term, counter)`, compared in that order (PROTOCOL §4.2).
 ///
-/// The source (docs/sources.md, "Bitsquid") has only the counter. Here two hosts of different terms may give the same
-/// counter to two owners; the term then decides between them.
+/// The source of this scheme (docs/sources.md, "Bitsquid") has only the counter. Here two hosts of different terms
+/// may give the same counter to two owners; the term then decides between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
     /// The term in which this ownership began.

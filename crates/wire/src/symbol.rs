@@ -8,7 +8,7 @@ use crate::range_coder::{RangeDecoder, RangeEncoder};
 /// The number of symbols of a model.
 pub const SYMBOLS: usize = 16;
 
-/// Frequencies are parts of 2 to this power.
+/// The frequencies of a model sum to 2 to this power.
 const BITS: u32 = 15;
 const TOTAL: u16 = 1 << BITS;
 
@@ -42,10 +42,10 @@ pub struct Model {
 }
 
 impl Model {
-    /// The start with each symbol half as likely as the one before it.
+    /// A new model in which each symbol is half as likely as the one before it.
     pub const FALLING: Self = Self { below: falling(), seen: 0 };
 
-    /// The start for whole numbers whose mean size is that of `scale`, from 0 to 15.
+    /// A new model for whole numbers whose mean size is that of `scale`, from 0 to 15.
     #[must_use]
     pub const fn of_scale(scale: u8) -> Self {
         Self { below: SCALES[(scale & 15) as usize], seen: 0 }
@@ -129,7 +129,8 @@ pub fn encode_wide(number: u32, out: &mut RangeEncoder<'_>) {
     }
 }
 
-/// Reads a number that [`encode_wide`] coded; a code that it cannot have written counts as the largest number.
+/// Reads a number that [`encode_wide`] coded. A code that `encode_wide` cannot have written counts as the largest
+/// number.
 pub fn decode_wide(from: &mut RangeDecoder<'_>) -> u32 {
     match from.bits(6) {
         0 => 0,
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn small_numbers_cost_little_and_the_right_scale_costs_least() {
+    fn the_chosen_scale_is_near_the_best_and_zeros_cost_little() {
         let mut dice = Entropy::new([4; 32]);
         let mut geometric = |mean: f64| {
             let mut size = 0;

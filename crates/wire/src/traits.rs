@@ -40,15 +40,16 @@ pub struct Traits {
     pub orphan: Orphan,
     /// The members that may ask for the object.
     pub access: Access,
-    /// The host may give the object to a member that manages few objects. It may do so while it owns the object
-    /// without having asked for it, and again later for an object that it gave away like this.
+    /// The host may give the object to a member that manages few objects, if the host owns the object without having
+    /// asked for it. The host may later move such an object again.
     pub balanced: bool,
     /// The object belongs to the host: a new host takes it over, even if its owner is still there.
     pub with_host: bool,
 }
 
 impl Traits {
-    /// An object that changes by datagrams, goes to the host when its owner goes, and that no member may ask for.
+    /// The traits of an object whose changes travel in datagrams. It goes to the host when its owner goes, and no
+    /// member may ask for it.
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
         Self {

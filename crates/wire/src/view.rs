@@ -22,14 +22,14 @@ pub struct ViewHeader {
     pub next_seat: u16,
     /// The members that elect a host while the relay is away (PROTOCOL §4.10).
     pub electorate: Electorate,
-    /// Whether members whose policy leaves the choice open have direct paths with the host and its backups only.
-    /// These then carry packets between the others (PROTOCOL §2.6).
+    /// Whether members whose policy leaves the choice open have direct paths with the host and its backups only. The
+    /// host and its backups then carry packets between the other members (PROTOCOL §2.6).
     pub by_host: bool,
 }
 
-/// The members whose votes count. It changes by one peer at a time, and only when more than half of it know its last
-/// change. So the majorities of any two electorates that members may know have a voter in common. Each witnessed term
-/// begins with a new electorate.
+/// The members whose votes count. An electorate changes by one peer at a time, and only when more than half of its
+/// peers know its last change. So the majorities of any two electorates that members may know have a voter in common.
+/// Each witnessed term begins with a new electorate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Electorate {
     /// Grows with each change.

@@ -14,12 +14,12 @@ impl core::fmt::Debug for Signature {
     }
 }
 
-/// The proof that a peer may be the host of a term (PROTOCOL §4.3): the relay gives it to the first claim of that term.
+/// The proof that a peer may be the host of a term (PROTOCOL §4.3). The relay signs it, for one peer in each term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Warrant {
     /// The session.
     pub session: SessionId,
-    /// The term that it opens.
+    /// The term in which the peer may host.
     pub term: Term,
     /// The peer that may host.
     pub host: PeerId,
@@ -39,8 +39,9 @@ impl Warrant {
     }
 }
 
-/// The relay's signature on a peer's id. A peer that shows it keeps its id when it comes back, also after the relay
-/// restarted.
+/// The relay's signature on a peer's id (PROTOCOL §5.2). A peer shows its pass when it comes back, also to a relay
+/// that has restarted. By [`Purpose::Resume`](crate::relay::Purpose::Resume) the peer keeps its id; by
+/// [`Purpose::Rejoin`](crate::relay::Purpose::Rejoin) it gets a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct PeerPass {
     /// The session.

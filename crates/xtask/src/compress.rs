@@ -56,8 +56,8 @@ pub(crate) fn sizes(file: &Path) -> Result<Sizes> {
 }
 
 /// Compresses with several settings, and returns the shortest result. In one mode the encoder chooses contexts, which
-/// suits text. In the other it goes by the upper bits of the last byte (RFC 7932 §7.1): they tell one operation of a
-/// module from another, and save 1.4 % of it.
+/// suits text. In the other mode the encoder goes by the upper bits of the last byte (RFC 7932 §7.1). These tell a
+/// module's operations apart, and save 1.4 % of the module.
 fn brotli(plain: &[u8]) -> io::Result<Vec<u8>> {
     let modes = [Mode::BROTLI_MODE_GENERIC, Mode::BROTLI_FORCE_MSB_PRIOR];
     let tries = modes.into_iter().flat_map(|mode| DIRECT_DISTANCES.map(|direct| (mode, direct)));

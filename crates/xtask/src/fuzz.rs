@@ -1,8 +1,8 @@
 //! `fuzz`: hostile bytes for every decoder and state machine, guided by coverage.
 //!
 //! The project's own toolchain builds the program in `fuzz/`: the compiler's coverage counters, which libFuzzer
-//! reads, need no nightly one. An address sanitizer would, and it would find nothing in code that forbids `unsafe`. A
-//! counting allocator checks the bound on memory.
+//! reads, do not need a nightly toolchain. An address sanitizer would, and it would find nothing in code that forbids
+//! `unsafe`. A counting allocator checks the bound on memory.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

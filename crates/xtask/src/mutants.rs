@@ -138,8 +138,8 @@ fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
     find_of(&Tree::copy(repo, true)?, repo, &chosen.collect::<Vec<_>>(), seeds, || false)
 }
 
-/// Looks for planted bugs, one after another, until the minutes are over, and for at least one. `start` chooses the
-/// first.
+/// Looks for planted bugs, one after another, until the minutes are over, but for at least one. `start` chooses the
+/// first bug.
 ///
 /// # Errors
 /// As [`mutants`].

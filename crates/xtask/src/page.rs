@@ -21,9 +21,9 @@ const INPUTS: [&str; 7] =
 /// Whether a page without wasm-opt is good enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Optimised {
-    /// No: its size is measured.
+    /// A page without wasm-opt is not good enough, because its size is measured.
     Always,
-    /// Yes, if wasm-opt is unavailable: the page is bigger and works.
+    /// A page without wasm-opt will do if wasm-opt is unavailable: it is bigger, and works.
     IfPossible,
 }
 
@@ -101,8 +101,8 @@ fn trunk(repo: &Repo, toolbox: &Toolbox<'_>, optimised: Optimised) -> Result<Opt
             (without, Optimised::IfPossible)
         }
     };
-    // Trunk asks the network for nothing if it finds every tool in its version on PATH. Its `--offline` would forbid
-    // Cargo the network, too, and so the first build after a clone.
+    // Trunk asks the network for nothing if it finds every tool on PATH in the right version. Trunk's `--offline`
+    // would forbid Cargo the network, too, and the first build after a clone needs the network.
     let mut build = Command::new(program("trunk", &path));
     build.arg("build");
     match taken {

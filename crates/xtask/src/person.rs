@@ -10,16 +10,16 @@ use crate::tools::Toolbox;
 /// The seed and the length of a walk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
-    /// Chooses every action.
+    /// The seed, which determines every action.
     pub(crate) seed: u64,
-    /// The time for which they act, in minutes.
+    /// The time for which the people act, in minutes.
     pub(crate) minutes: f64,
 }
 
-/// Builds what is out of date and walks.
+/// Builds what is out of date, and runs the walk.
 ///
 /// # Errors
-/// A page complains, stands still or loses its seat: the seed is printed with all acts.
+/// A page reports an error, stands still or loses its seat: the seed is printed with all acts.
 pub(crate) fn walk(repo: &Repo, toolbox: &Toolbox<'_>, order: Order) -> Result<()> {
     let Order { seed, minutes } = order;
     println!("`cargo xtask person --seed {seed} --minutes {minutes}` does the same again.");

@@ -83,9 +83,9 @@ impl Repo {
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
         let mut command = Command::new(cargo());
         command.arg(subcommand).current_dir(&self.root);
-        // `cargo run` describes this program by these variables. Some build scripts read them (ring's). These would
-        // run again at each change between a call from here and one from a shell, and half of the dependencies would
-        // be compiled again.
+        // `cargo run` describes this program by these variables. Some build scripts read them (ring's). Such a script
+        // would run again whenever a call from here follows one from a shell, and half of the dependencies would be
+        // compiled again.
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(describes_a_package) {
                 command.env_remove(name);

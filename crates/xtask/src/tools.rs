@@ -32,7 +32,7 @@ pub(crate) enum Tool {
     WasmOpt,
     /// Checks licences, sources and advisories of dependencies.
     Deny,
-    /// Runs a crate's tests in a browser, the way that developers know.
+    /// Runs a crate's tests in a browser, by a command that developers know.
     WasmPack,
 }
 

@@ -265,7 +265,8 @@ pub(super) fn warrants(bytes: &[u8]) {
     assert!(!key.verifies_pass(&pass), "a forged pass");
 }
 
-/// The game accepts only bytes that it writes itself. So the bytes survive, and not only their meaning.
+/// The game's decoders accept only bytes that its encoders write. So decoding and encoding again gives the same
+/// bytes.
 pub(super) fn duel(bytes: &[u8]) {
     let Some((&kind, bytes)) = bytes.split_first() else { return };
     let again = match kind % 6 {

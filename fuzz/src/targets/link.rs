@@ -1,4 +1,4 @@
-//! Two links over a path that does what the script says, and that may lie.
+//! Two links over a path that does what the script says, and that may forge bytes.
 
 use samovar_link::{Link, LinkConfig, LinkEvent, Source};
 use samovar_wire::{Duration, Generation, Lane, Mode, Time};
@@ -16,8 +16,8 @@ struct Pair {
     /// The messages sent, by sender and lane; the bulk stream comes last.
     sent: [[Vec<Vec<u8>>; LANES.len()]; 2],
     heard: [[usize; LANES.len()]; 2],
-    /// Whether no lie was told yet. After the first lie the links may close, and messages need not be those that were
-    /// sent.
+    /// Whether the path has kept its rules so far. After forged bytes, or after reliable packets that were lost or
+    /// reordered, the links may close, and messages may differ from those that were sent.
     is_honest: bool,
 }
 
@@ -37,8 +37,8 @@ pub(super) fn run(bytes: &[u8]) {
             return;
         }
     }
-    // Left in peace, a pair that was never lied to delivers everything. Some message must arrive every twelve
-    // seconds, since full queues take longer than that to arrive whole.
+    // If the path has kept its rules, the pair now delivers everything. Full queues take long, but some message must
+    // arrive every twelve seconds.
     let (mut quiet, mut heard) = (0, pair.heard);
     while pair.is_honest && quiet < 600 {
         quiet = if pair.heard == heard { quiet + 1 } else { 0 };
@@ -57,7 +57,7 @@ pub(super) fn run(bytes: &[u8]) {
 }
 
 impl Pair {
-    /// One step; `false` when a link was closed, as it may be after a lie.
+    /// Takes one step. Returns `false` when a link was closed, as it may be after forged bytes.
     fn step(&mut self, script: &mut Script<'_>) -> bool {
         let end = script.roll(2);
         match script.roll(8) {
@@ -83,8 +83,8 @@ impl Pair {
                     _ => self.wire[end].drain(..).collect(),
                 };
                 for (mode, bytes) in ready {
-                    // The reliable mode keeps its order, and this step may not. So a packet in that mode counts as a
-                    // lie here.
+                    // The reliable mode keeps its order, and this step may not. So a packet in that mode may break
+                    // the path's rules here.
                     self.is_honest &= mode == Mode::Unreliable;
                     if !self.hand(end, mode, &bytes) {
                         return false;
@@ -112,7 +112,7 @@ impl Pair {
         }
     }
 
-    /// Hands over bytes that no link sent, or that were changed on the way.
+    /// Hands over bytes that no link sent, or that were changed on the path.
     fn lie(&mut self, end: usize, script: &mut Script<'_>) -> bool {
         self.is_honest = false;
         let mode = if script.roll(4) == 0 { Mode::Reliable } else { Mode::Unreliable };

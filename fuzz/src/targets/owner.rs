@@ -49,7 +49,8 @@ pub(super) fn run(bytes: &[u8]) {
         let now = Time::from_micros(step * 16_000);
         let (me, victim) = if script.roll(2) == 0 { (HOST, &mut host) } else { (MEMBER, &mut member) };
         let outcome = match script.roll(8) {
-            // A true update, so that lies can refer to a past. From 2 on, its bytes are changed.
+            // A true update, so that later forgeries can refer to earlier states. If `how` is 2 or 3, its bytes are
+            // changed.
             how @ 0..4 => {
                 change(&mut liar, own[script.roll(2)], now, &mut script);
                 let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! A whole session that hosts, and a member or stranger that says whatever the script says.
+//! A whole session that hosts or joins, and a member, host or stranger that sends whatever the script says.
 
 use samovar_roster::authority::Signatory;
 use samovar_session::{Session, SessionConfig};

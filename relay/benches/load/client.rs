@@ -1,4 +1,5 @@
-//! One client's end of a path, without waiting: it takes the bytes that are there, and sends those that fit.
+//! One client's end of a path. No call waits: each takes the bytes that have arrived, and sends the bytes that the
+//! system takes at once.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
@@ -21,7 +22,7 @@ const BINARY: u8 = 0x82;
 const PING: u8 = 0x89;
 const PONG: u8 = 0x8A;
 const MASKED: u8 = 0x80;
-/// The number of the first channel that clients of TURN may choose.
+/// The lowest channel number that a TURN client may choose.
 pub(crate) const CHANNEL: [u8; 2] = [0x40, 0x00];
 
 #[expect(clippy::large_enum_variant, reason = "all of a crowd are the same")]
@@ -88,7 +89,7 @@ impl Client {
 }
 
 impl Plain {
-    /// Makes a member's client, after the member has read all messages of the relay so far.
+    /// Makes the client of a member. First drops the relay's messages that have arrived so far.
     pub(crate) fn new(peer: Peer) -> Self {
         let mut socket = peer.socket;
         while socket.next().now_or_never().is_some() {}
@@ -126,7 +127,7 @@ impl Plain {
     fn send(&mut self, to: impl Iterator<Item = PeerId>, payload: &[u8]) -> usize {
         self.flush();
         if !self.unsent.is_empty() {
-            // The relay does not read any more: waiting packets would be stale.
+            // The relay is not reading at present. A packet that had to wait would be stale, so this sends none.
             return 0;
         }
         let mut sent = 0;
@@ -219,7 +220,7 @@ impl Channels {
             let took = channel.write(true, &Addressed { peer, payload }.encode());
             sent += usize::from(took.expect("writes"));
         }
-        // All arrivals have been taken before.
+        // No packet can arrive here: the client has taken all arrivals before it sends.
         let heard = self.poll();
         debug_assert_eq!(heard, 0, "nothing has come");
         sent
@@ -234,7 +235,7 @@ impl Channels {
                     self.next = at;
                     return heard;
                 }
-                // A full buffer of the system loses the packet, as a network would.
+                // If the system's buffer is full, the packet is lost, as in a network.
                 Output::Transmit(transmit) => {
                     drop(self.socket.send_to(&transmit.contents, transmit.destination));
                 }

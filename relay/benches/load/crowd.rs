@@ -13,14 +13,16 @@ use samovar_wire::PeerId;
 
 use crate::client::Client;
 
-/// The time between two ticks of a client without a rate. The relay would take a silent client's channels for closed.
+/// The time between two ticks of a client while the rate is 0. The ticks keep its channels alive, because the relay
+/// would take a silent client's channels for closed.
 const IDLE_EVERY: Duration = Duration::from_millis(100);
 
 /// The orders to all clients, and their counts.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
     rate: AtomicU32,
-    /// The number of others to which each client sends in a tick. All others have their turn after some ticks.
+    /// The number of other clients to which a client sends in one tick. Over several ticks it sends to all others in
+    /// turn.
     burst: usize,
     ends: AtomicBool,
     pub(crate) sent: Count,
@@ -46,7 +48,8 @@ impl Orders {
         Self { burst, ..Self::default() }
     }
 
-    /// Sets the ticks a second of each client; with 0 it only stays alive.
+    /// Sets the number of ticks per second of each client. With 0, clients send nothing to others and only keep their
+    /// paths alive.
     pub(crate) fn set_rate(&self, rate: u32) {
         self.rate.store(rate, Ordering::Relaxed);
     }
@@ -140,8 +143,9 @@ fn run(orders: &Orders, coming: &Receiver<Player>, bytes: usize) {
     }
 }
 
-/// The time of a client's next tick. Each client has its own place in the period, and a late one skips ticks.
-/// Otherwise all clients would some day tick at once, and load the relay in a part of the time only.
+/// The time of a client's next tick. Each client has an offset of its own in the period, and a late client skips
+/// ticks. Otherwise all clients would in the end tick at the same moment, and load the relay for only a part of the
+/// time.
 fn next_tick(now: Duration, period: Duration, index: usize) -> Duration {
     // The golden section spreads any number of clients evenly.
     let first = period.mul_f64((index as f64 * 0.618_034).fract());

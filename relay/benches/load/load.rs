@@ -9,7 +9,7 @@ use crate::probe::{Latency, Probe};
 use crate::process::RelayProcess;
 use crate::usage::Usage;
 
-/// The quiet time before memory is read, and before a load is measured.
+/// The time to wait before the memory is read, and between setting a rate and measuring under it.
 pub(crate) const SETTLE: Duration = Duration::from_millis(1_500);
 
 /// The usage and the counts of a process up to a moment.
@@ -39,7 +39,7 @@ pub(crate) struct Load {
 /// The relay's own figures for a load.
 struct Own {
     dropped: u64,
-    /// Upper bounds of the time between reading a message and having written it, at p50 and p99.
+    /// Upper bounds, in microseconds, of the time between reading a message and having written it: at p50 and at p99.
     micros: [u64; 2],
 }
 

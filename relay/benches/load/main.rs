@@ -41,7 +41,7 @@ use usage::Usage;
 
 /// The number of joins that run at the same time in a storm.
 const STORM: usize = 64;
-/// The number of data channels that open at the same time. It is low because the clients are one thread, and each
+/// The number of data channels that open at the same time. It is low because all clients share one thread, and each
 /// handshake has to end in time.
 const HANDSHAKES: usize = 8;
 

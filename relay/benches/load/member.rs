@@ -1,4 +1,4 @@
-//! The members of the games, from a join storm to the crowd.
+//! The members of the games: how they join the relay, and how they become clients of the crowd.
 
 use samovar_wire::PeerId;
 use samovar_wire::limits::MEMBERS_MAX;
@@ -16,8 +16,8 @@ pub(crate) struct Member {
     peer: Peer,
     id: PeerId,
     others: Vec<PeerId>,
-    /// Whether this member names the members to the relay, as a host does. The relay gives less to a peer that is not
-    /// named.
+    /// Whether this member names the members to the relay, as a host does. The relay grants less to a peer that no
+    /// host has named.
     hosts: bool,
 }
 

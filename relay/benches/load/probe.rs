@@ -1,6 +1,6 @@
-//! Measures the time that a forwarder adds to a packet's way under any load. Two clients in a thread of their own
-//! send each other a packet through it and then one without it, in turn, so that the machine's own delays are in
-//! both.
+//! Measures the time that a forwarder adds to a packet, under any load. Two clients run in a thread of their own. One
+//! sends the other a packet through the forwarder, then one without it, and so on. So the machine's own delays are in
+//! both figures.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use crate::process::RelayProcess;
 
 /// The time between two packets.
 const EVERY: Duration = Duration::from_millis(2);
-/// A packet that takes longer is lost, and not counted.
+/// A packet that takes longer counts as lost, and enters no figure.
 const LOST_AFTER: Duration = Duration::from_secs(1);
 
 /// Two clients, and their path to each other.
@@ -103,8 +103,8 @@ impl Pair {
                         () = from.step() => {}
                         // Hearing a WebSocket also answers its pings.
                         _ = first.hear() => {}
-                        // The first packet can come this way: the relay has not heard the receiver on its channels
-                        // yet.
+                        // The first packet can come by the WebSocket, if the relay has not heard the receiver on its
+                        // channels yet.
                         heard = second.hear() => if is(&heard, payload) { return },
                     }
                 }

@@ -10,7 +10,7 @@ const TICKS: u64 = 100;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) cpu: Duration,
-    /// The part that the system used on the process's behalf.
+    /// The part of `cpu` that the kernel used on the process's behalf.
     pub(crate) system: Duration,
     /// Bytes of memory that the process holds.
     pub(crate) memory: usize,

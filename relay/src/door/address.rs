@@ -1,4 +1,4 @@
-//! The connections and the spending of each address, and of each network of addresses.
+//! The connections and the budgets of each address, and of each network of addresses.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -15,9 +15,9 @@ use crate::network::masked;
 /// A sweep is due when the table has twice the networks that the last sweep left, and this many more.
 const SWEEP_AFTER: usize = 64;
 
-/// One address may have at most one in this many of the relay's free places, and of the connections that the relay
-/// may still open in a second (the dynamic threshold of Choudhury and Hahne, 1998). So an attacker with any number of
-/// addresses leaves some for others.
+/// An address may have at most the relay's free places divided by this. The same holds for the connections that the
+/// relay may still open in a second (the dynamic threshold of Choudhury and Hahne, 1998). So an attacker with any
+/// number of addresses leaves some for others.
 const LEFT: u64 = 16;
 /// The least number of places that one address may have.
 const PLACES_MIN: u64 = 4;
@@ -25,9 +25,10 @@ const PLACES_MIN: u64 = 4;
 /// a page.
 const OPENS_MIN: u64 = 8;
 
-/// The networks with a connection now, or a moment ago. Limits nest. In IPv6 a network of 64 bits counts as one
-/// address, because one customer has at least that; one of 56 bits may have four times as much, and one of 48 bits
-/// sixteen times. In IPv4 one of 24 bits may have four times as much.
+/// The networks with a connection now, or a moment ago. An address keeps to the limits of each network that contains
+/// it. In IPv6 a network of 64 bits counts as one address, because one customer has at least that. A network of 56
+/// bits may have four times as much, and one of 48 bits sixteen times. In IPv4 a network of 24 bits may have four
+/// times as much as one address.
 #[derive(Debug, Default)]
 pub(crate) struct Addresses {
     table: Mutex<Table>,
@@ -122,7 +123,7 @@ impl Addresses {
         Ok(AddressPlace(Arc::new(Taken { networks, origin })))
     }
 
-    /// The networks of an address, whose budgets pay for its answers.
+    /// The networks of an address. Its answers count against their budgets.
     pub(super) fn networks(&self, address: IpAddr, now: u64) -> Vec<Arc<Network>> {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         table.sweep(now);
@@ -172,8 +173,8 @@ impl Table {
     }
 }
 
-/// The networks of an address, the narrowest first. With each comes the number of times that it has the limits of one
-/// address.
+/// The networks of an address, the narrowest first. Each comes with a factor: the network may have this many times as
+/// much as one address.
 fn keys(address: IpAddr) -> impl Iterator<Item = (Key, u64)> {
     let nested: &[(u8, u64)] = match address {
         IpAddr::V4(_) => &[(32, 1), (24, 4)],
@@ -182,7 +183,8 @@ fn keys(address: IpAddr) -> impl Iterator<Item = (Key, u64)> {
     nested.iter().map(move |&(prefix, width)| ((masked(address, prefix), prefix), width))
 }
 
-/// The part of an address that counts as one address in a game: in IPv6 the most that one customer has.
+/// The part of an address that counts as one address in a game. In IPv6 it is a network of 48 bits, the most that one
+/// customer has.
 fn origin(address: IpAddr) -> IpAddr {
     masked(address, if address.is_ipv4() { 32 } else { 48 })
 }
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn many_busy_addresses_leave_some_openings_to_others() {
+    fn busy_addresses_leave_new_connections_for_others() {
         let (addresses, limits) = with("");
         let mut opened = 0;
         // Each of 64 addresses opens as many as it can, for ten seconds.

@@ -19,16 +19,16 @@ use crate::refusals::Refusals;
 /// nothing here, and this bounds a request's memory.
 const REQUEST_MAX: usize = 16 * 1_024;
 
-/// A stream that fails after a time without a write: its other end does not finish its request, or does not take the
-/// answer. It also fails when the other end sends too much. A WebSocket is exempt.
+/// A stream that fails after a time without a write: then its other end does not finish its request, or does not take
+/// the answer. It also fails when the other end sends too much. A WebSocket is exempt.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     stream: TcpStream,
     caller: Caller,
     patience: Duration,
     over: Pin<Box<Sleep>>,
-    /// Whether the client has had an answer. Cutting the connection then ends one that was kept open, and is no
-    /// refusal.
+    /// Whether the client has had an answer. A connection that is cut after an answer was only kept open, so the cut
+    /// counts as no refusal.
     is_answered: bool,
     /// Bytes read since the last write.
     unanswered: usize,

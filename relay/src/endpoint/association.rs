@@ -26,7 +26,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// The most addresses from which a connection takes checks in its whole life, because str0m forgets none. A browser
 /// with several networks has a few, and one more whenever its NAT changes the port.
 const SOURCES_MAX: usize = 32;
-/// Datagrams that a connection takes before it is polled. One poll costs as much as all of them.
+/// The most datagrams that a connection takes between two polls. One poll costs as much as taking all of them.
 const UNPOLLED_MAX: usize = 8;
 /// Bytes that may wait in the unreliable channel itself. Further messages wait in the outbox, which drops the oldest.
 const LOSSY_AHEAD: usize = 16 * 1_024;
@@ -184,7 +184,7 @@ impl Association {
         self.paths.is_proven(address)
     }
 
-    /// Takes a datagram; its effects are polled later.
+    /// Takes a datagram. A later poll carries out its effects.
     pub(super) fn receive(
         &mut self,
         now: Instant,
@@ -237,7 +237,7 @@ impl Association {
         }
     }
 
-    /// Lets time pass.
+    /// Tells str0m the time, so that its due timers fire.
     pub(super) fn pass_time(&mut self, now: Instant) -> Result<(), End> {
         Ok(self.rtc.handle_input(Input::Timeout(now))?)
     }
@@ -316,7 +316,7 @@ impl Association {
         }
     }
 
-    /// Moves waiting messages to the channels, as long as these take them; `sent` is called for each.
+    /// Moves waiting messages to the channels, as long as the channels have room; `sent` is called for each message.
     pub(super) fn fill(&mut self, mut sent: impl FnMut(&Waiting)) -> Result<(), End> {
         let line = Arc::clone(&self.line);
         let outbox = &line.channels.outbox;

@@ -1,8 +1,9 @@
-//! Counts the bytes of requests by which unknown senders ask for their address, so that the relay never sends them
-//! more.
+//! Limits the answers to unknown senders that ask for their address: the relay never sends an address more bytes than
+//! came from it. So an attacker that forges its address cannot use the relay to amplify an attack.
 //!
-//! A plain binding request has 20 bytes and its answer 32. So the relay does not answer a first request of that size.
-//! Browsers repeat it after a quarter of a second, and both together pay for the answer.
+//! A plain binding request has 20 bytes, and its answer has 32. So the relay does not answer a first request of that
+//! size. Browsers repeat the request after a quarter of a second, and the bytes of both requests together cover the
+//! answer.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -10,11 +11,11 @@ use std::net::SocketAddr;
 
 /// The number of addresses that are remembered.
 const PLACES: usize = 4_096;
-/// The most credit that an address may save up, in bytes: the answers of a second, not of a day.
+/// The most credit that an address may save up, in bytes: enough for the answers of a second, not of a day.
 const CREDIT_MAX: u32 = 1_000;
 
-/// The credit of addresses, in bytes. Two addresses with the same place in the table take the place from each other,
-/// and then only have to ask again.
+/// The credit of addresses, in bytes: what came from them, less what they were sent. If two addresses have the same
+/// place in the table, the later one replaces the earlier one, which then only has to ask again.
 #[derive(Debug)]
 pub(super) struct Ledger {
     places: Vec<Option<(SocketAddr, u32)>>,
@@ -29,7 +30,7 @@ impl Default for Ledger {
 
 impl Ledger {
     /// Credits an address with `came` bytes. Returns whether its credit covers an answer of `goes` bytes, and takes
-    /// these from it then.
+    /// these from the credit then.
     pub(super) fn pays(&mut self, from: SocketAddr, came: usize, goes: usize) -> bool {
         let place = (self.keys.hash_one(from) % PLACES as u64) as usize;
         let place = &mut self.places[place];

@@ -75,7 +75,7 @@ impl Paths {
         self.all.iter().any(|path| path.address == address && matches!(path.proof, Proof::Given))
     }
 
-    /// Whether a datagram may go to an address now. One that may go later is kept.
+    /// Whether a datagram may go to an address now. A DTLS datagram to an unproved address is kept until the proof.
     pub(super) fn admits(&mut self, to: SocketAddr, bytes: &[u8]) -> bool {
         let Some(path) = self.all.iter_mut().find(|path| path.address == to) else { return false };
         if matches!(path.proof, Proof::Given) {

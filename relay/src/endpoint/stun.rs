@@ -15,7 +15,8 @@ const XOR_MAPPED_ADDRESS: u16 = 0x0020;
 const FINGERPRINT: u16 = 0x8028;
 const PRIORITY: u16 = 0x0024;
 const ICE_CONTROLLED: u16 = 0x8029;
-/// The priority of a peer-reflexive candidate (RFC 8445 §5.1.2.1): the relay is one to the machine that it checks.
+/// The priority of a peer-reflexive candidate (RFC 8445 §5.1.2.1). To the machine that the relay checks, the relay is
+/// such a candidate.
 const PRFLX_PRIORITY: u32 = (110 << 24) + (65_535 << 8) + 255;
 const FINGERPRINT_XOR: u32 = 0x5354_554E;
 

@@ -20,7 +20,7 @@ const RECEIVE_BUFFER: usize = 4 * 1_024 * 1_024;
 const SLOTS: usize = 8;
 /// Bytes of a slot: the most that the system joins of one sender's datagrams.
 const SLOT: usize = 64 * 1_024;
-/// The most bytes of datagrams that are handed over at once; the system takes no more.
+/// The most bytes of datagrams that are handed to the system at once; the system takes no more.
 const JOINED_MAX: usize = 60_000;
 
 /// A bound socket, with the properties of its system.
@@ -157,7 +157,7 @@ impl Inbox {
 }
 
 impl Wire<'_> {
-    /// Sends one datagram from this address of the relay. A full system buffer loses it, as datagrams may be lost.
+    /// Sends one datagram from this address of the relay. If the system's buffer is full, the datagram is lost.
     pub(super) fn send(&self, to: SocketAddr, from: Option<IpAddr>, bytes: &[u8]) {
         self.hand_over(to, from, (bytes, bytes.len()));
     }
@@ -167,7 +167,7 @@ impl Wire<'_> {
         self.addresses.iter().find(|address| address.is_ipv4() == from.is_ipv4()).copied()
     }
 
-    /// Hands over datagrams of this size, all at once.
+    /// Hands datagrams of this size to the system, all at once.
     fn hand_over(&self, to: SocketAddr, from: Option<IpAddr>, (bytes, size): (&[u8], usize)) {
         let is_sent = self.socket.send(to, from, (bytes, size)).is_ok();
         for datagram in bytes.chunks(size.max(1)) {
@@ -181,7 +181,8 @@ impl Wire<'_> {
 }
 
 impl Batch {
-    /// Sends a datagram, together with the next ones if they go the same way.
+    /// Adds a datagram to the batch. First sends the gathered datagrams if they go elsewhere, or if there is no room
+    /// for another.
     pub(super) fn send(&mut self, wire: &Wire<'_>, way: (SocketAddr, Option<IpAddr>), bytes: &[u8]) {
         let is_whole = self.bytes.len() == self.size * self.count;
         let fits = self.way == Some(way)

@@ -24,16 +24,17 @@ use crate::seldom::Seldom;
 
 /// The most reads of the socket in a row before their results are sent.
 const READS: usize = 8;
-/// The largest datagram that is read: no member's is larger.
+/// The largest datagram that the relay handles. No member sends a larger one.
 const DATAGRAM_MAX: usize = 2_048;
 /// The time between two searches for abandoned connections.
 const REVIEW_EVERY: Duration = Duration::from_secs(1);
 
-/// The age from which a connection without a message counts as one that cannot be opened.
+/// A connection that ends without a message counts as a failure only from this age on. A younger one may have had no
+/// time.
 const TRIED_FOR: Duration = Duration::from_secs(2);
 
-/// If the thread is woken up again sooner than this, it lets datagrams gather for this long and takes them together:
-/// one wake-up costs as much as several datagrams.
+/// If the thread wakes up within this time of its last run, it sleeps this long, so that datagrams gather and it
+/// takes them together. One wake-up costs as much as several datagrams.
 const GATHER: Duration = Duration::from_micros(200);
 
 /// The thread's state.
@@ -50,10 +51,10 @@ pub(super) struct Worker {
     timers: BinaryHeap<Reverse<(Instant, u64)>>,
     ledger: Ledger,
     opened: u64,
-    /// Connections with work in this run of the loop.
+    /// Connections to poll in this run of the loop.
     busy: Vec<u64>,
     reviewed: Instant,
-    /// Offers that led to no channels and are not logged yet.
+    /// For each reason, the offers that led to no channels and are not logged yet.
     failed: [Seldom; 3],
     is_stopping: bool,
 }
@@ -85,7 +86,7 @@ impl Worker {
         }
     }
 
-    /// Works until told to stop.
+    /// Runs the endpoint until it is told to stop.
     pub(super) async fn run(mut self) {
         let mut inbox = Inbox::new();
         let mut rested = Instant::now();
@@ -108,7 +109,8 @@ impl Worker {
             self.settle();
             self.obey(now);
             self.review(now);
-            // The runtime has other threads' tasks, too; they must not wait for a socket that is always readable.
+            // Yields to the runtime, so that the tasks of other threads do not wait for a socket that is always
+            // readable.
             tokio::task::yield_now().await;
             rested = Instant::now();
         }
@@ -134,8 +136,9 @@ impl Worker {
         }
     }
 
-    /// The connection that a datagram is for. A STUN message names it. Such messages come from anywhere, so str0m
-    /// reads one only once its receiver is known.
+    /// The connection that a datagram is for. A STUN request names it by its user name; of all other datagrams the
+    /// sender's address tells it. STUN requests come from any address, so str0m gets one only when the relay knows
+    /// its connection.
     fn receiver(&self, Datagram { from, bytes, .. }: Datagram<'_>) -> Option<u64> {
         if bytes.len() > DATAGRAM_MAX {
             return None;
@@ -149,8 +152,9 @@ impl Worker {
         known.filter(|_| !stun::is_stun(bytes) || stun::success(bytes).is_some())
     }
 
-    /// Handles a datagram that is for no connection. Answers a plain binding request if its sender has paid for the
-    /// answer, and drops all others.
+    /// Handles a datagram that is for no connection. Answers a plain binding request only if at least as many bytes
+    /// came from its address as the answer has, and drops all others. So an attacker that forges its address cannot
+    /// use the relay to amplify an attack.
     fn on_stranger(&mut self, Datagram { from, to, bytes }: Datagram<'_>) {
         let Some(transaction) = stun::request(bytes) else {
             return self.hub.metrics.undelivered(Undelivered::Unknown);
@@ -177,7 +181,8 @@ impl Worker {
         let is_due = stun::is_stun(bytes) || association.is_due();
         self.finish(id, done);
         if is_due {
-            // Polls at once, so that this datagram pays for its answer and the next one finds the address known.
+            // Polls at once: the bytes of this datagram count for its own answer, and the relay knows its address
+            // before the next one comes.
             self.poll(id);
         } else {
             self.busy.push(id);
@@ -305,7 +310,8 @@ impl Worker {
         // for the member's next channels.
         line.channels.answer_call();
         let Some(id) = self.members.get(&line.conn).and_then(|pair| pair.current) else { return };
-        // The connection may have been polled since the call, because of a message from its member.
+        // The connection may have been polled since the call, because of a message from its member. Then no message
+        // waits any more.
         if line.channels.outbox.depth().messages > 0 {
             self.poll(id);
         }
@@ -335,8 +341,8 @@ impl Worker {
         });
         let line = Arc::clone(&association.line);
         let done = done.and_then(|known| {
-            // The sender of a check may have forged the address, so it does not take an address that another member
-            // has proved. A newer connection of the same member takes its address over.
+            // The sender of a check may have forged its address. So the connection does not take over an address that
+            // another member has proved. It takes over the address of an older connection of the same member.
             if let Some(address) = known
                 && !self.belongs_to_another(address, line.conn)
             {
@@ -405,7 +411,7 @@ impl Worker {
         }
     }
 
-    /// Closes a connection whose last step has ended it.
+    /// Closes a connection if its last step has ended it.
     fn finish(&mut self, id: u64, done: Result<(), End>) {
         let Err(end) = done else { return };
         if let Some(association) = self.associations.get(&id) {
@@ -452,7 +458,8 @@ mod tests {
     use super::*;
     use crate::endpoint::{Endpoint, UdpConfig};
 
-    /// A call that comes when the channels have just ended must not be the last one that is heard.
+    /// The endpoint answers a call even if the channels have just ended. Otherwise it would not notice any later
+    /// call.
     #[tokio::test]
     async fn a_call_for_ended_channels_is_answered() {
         let udp = UdpConfig { listen: "127.0.0.1:0".parse().expect("an address"), public: Vec::new() };

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Counts of times by `N` bounds. Times above the last bound are in none of the buckets.
+/// Counts of times by `N` bounds. A time above the last bound is in no bucket, and counts in `above`.
 #[derive(Debug)]
 pub(super) struct Histogram<const N: usize> {
     buckets: [AtomicU64; N],
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bound_belongs_to_its_bucket() {
+    fn a_time_equal_to_a_bound_counts_in_its_bucket() {
         let histogram = Histogram::default();
         for micros in [0, 10, 11, 20, 21, 1_000_000] {
             histogram.observe(&[10, 20], Duration::from_micros(micros));

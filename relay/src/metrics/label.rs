@@ -10,15 +10,15 @@ samovar_wire::counted! {
     pub(crate) enum Kind {
         /// A forwarded packet, which may be dropped.
         Packet,
-        /// A forwarded chunk of bulk, which may not.
+        /// A forwarded chunk of bulk, which may not be dropped.
         Bulk,
-        /// Between a peer and the relay itself.
+        /// A message between a peer and the relay itself.
         Control,
     }
 }
 
 samovar_wire::counted! {
-    /// The way on which a message comes or goes.
+    /// The path by which a message comes or goes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Way {
         /// A WebSocket.
@@ -34,7 +34,7 @@ samovar_wire::counted! {
     pub(crate) enum Undelivered {
         /// The datagram belongs to no connection, and is no request for an address.
         Unknown,
-        /// The receiver has not proved that it is at its address, and has got as many bytes as came from there.
+        /// The receiver has not proved that it is at its address, and has been sent as many bytes as came from there.
         Unproven,
         /// The member sends too many datagrams.
         Rate,
@@ -112,7 +112,7 @@ samovar_wire::counted! {
         NoEnter,
         /// The peer came back on another connection.
         Replaced,
-        /// No host had named the peer for a long time, and a newcomer came.
+        /// No host had named the peer for a long time, and a newcomer took its place.
         GaveWay,
         /// The peer left.
         Left,

@@ -1,4 +1,5 @@
-//! Strangers' messages for one receiver: few, equally many for each stranger, and dropped beyond that.
+//! Strangers' messages for one receiver. All together are limited, and those of each stranger; beyond these limits
+//! the oldest are dropped.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -30,8 +31,8 @@ struct Held {
 }
 
 impl Strangers {
-    /// Queues a message, and returns the number of messages dropped for it. The stranger with the most waiting bytes
-    /// makes room.
+    /// Queues a message, and returns the number of messages dropped for it. A stranger over its own limit makes room
+    /// itself. Otherwise the stranger with the most waiting bytes makes room.
     pub(super) fn push(&mut self, sender: ConnId, message: Waiting, room: usize) -> usize {
         let held = self.senders.entry(sender).or_default();
         held.add(&message);

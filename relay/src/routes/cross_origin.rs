@@ -1,4 +1,4 @@
-//! Pages of other origins may use `/api/*` like the relay's own pages, if their peers are let in (`--origin`).
+//! Pages of other origins may use `/api/*` like the relay's own pages, if `--origin` admits them.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -10,7 +10,8 @@ use super::House;
 /// The time for which a browser may cache the permission, in seconds.
 const REMEMBERED: &str = "600";
 
-/// For the API, tells a browser whether a page may read an answer, and whether it may ask (the Fetch standard, §3.2).
+/// For the API, tells a browser whether a page may read an answer, and whether it may send a request (the Fetch
+/// standard, §3.2).
 pub(super) async fn share(State(house): State<House>, request: Request, next: Next) -> Response {
     if !request.uri().path().starts_with("/api/") {
         return next.run(request).await;
@@ -27,7 +28,8 @@ pub(super) async fn share(State(house): State<House>, request: Request, next: Ne
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
             true
         }
-        // The answer depends on the caller, even if nothing is allowed.
+        // The answer depends on the origin that asks, and `Vary` tells this to caches, even if this origin is not
+        // admitted.
         origin => {
             headers.append(header::VARY, HeaderValue::from_static("Origin"));
             let admitted = origin.filter(|origin| limits.admits_origin(origin.as_bytes()));

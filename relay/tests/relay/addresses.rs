@@ -1,7 +1,7 @@
 //! Many addresses attack a relay with many sockets each: a running game keeps its host, and hardly feels the attack.
 //!
-//! `SAMOVAR_SIEGE=64x64` sets the numbers of addresses and of sockets of each. Times are asserted with
-//! `SAMOVAR_FIGURES` alone: the attackers need the processors, too, so the machine must have no other work.
+//! `SAMOVAR_SIEGE=64x64` sets the numbers of addresses and of sockets of each. Times are asserted only with
+//! `SAMOVAR_FIGURES`: the attackers need the processors, too, so the machine must have no other work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -208,7 +208,7 @@ async fn a_game_outlives_an_attack_of_many_addresses() {
         for address in 0..addresses {
             attacks.spawn(attack(Arc::clone(&target), address, number));
         }
-        // Each address opens as many sockets as it may in a second.
+        // Keeps each address to the number of sockets that it may open in a second.
         sleep(Duration::from_millis(5)).await;
     }
     let (most, watched, id) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), relay.id());

@@ -47,7 +47,7 @@ async fn own_check(caller: &mut Caller) -> Vec<u8> {
     kept.into_iter().find(|bytes| bytes[..2] == [0, 1]).expect("a check")
 }
 
-/// A datagram of Eve's with Ann's address must not take Ann's datagrams from her.
+/// A datagram that Eve sends with Ann's address must not divert Ann's datagrams.
 #[tokio::test]
 async fn a_check_with_a_forged_address_diverts_no_datagrams() {
     let data = Scratch::new();
@@ -66,7 +66,7 @@ async fn a_check_with_a_forged_address_diverts_no_datagrams() {
 }
 
 #[tokio::test]
-async fn checks_from_a_hundred_addresses_are_answered_at_a_few() {
+async fn checks_from_100_addresses_are_answered_at_fewer_than_32() {
     let data = Scratch::new();
     let mut relay = start(&data, &[]);
     let udp = udp_address(&mut relay);
@@ -106,7 +106,7 @@ async fn new_channels_are_as_quick_as_the_first() {
         let mut took = Vec::new();
         for n in 0..11_u8 {
             by_bob.say(b, Mode::Unreliable, b"echo");
-            // Let all timers and acks pass.
+            // Waits until all timers have fired and all acks have come.
             let quiet = Instant::now() + Duration::from_millis(250);
             while Instant::now() < quiet {
                 timeout(Duration::from_millis(20), by_bob.step()).await.ok();

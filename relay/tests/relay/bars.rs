@@ -1,4 +1,4 @@
-//! A host bars a peer at a real relay. Nobody but the operator gets the operator's code.
+//! A host bars a peer at a real relay. Only the relay's own referee has the referee's code and the relay's name.
 
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,7 @@ async fn a_barred_peer_stays_out_after_a_relay_restart() {
         assert_eq!(answer(&relay, address, purpose).await, BARRED);
     }
     assert_eq!(relay.metric("samovar_refused_total{reason=\"barred\"}").await, 6.0);
-    // The relay's last write is on disk in a moment.
+    // Waits until the relay's last write is on disk.
     sleep(Duration::from_millis(500)).await;
     let address = relay.address.clone();
     relay.kill();
@@ -77,7 +77,7 @@ async fn the_referees_code_stays_reserved_when_it_has_left() {
     let relay = RelayProcess::start_with(data.path(), &["--referee", "TEA", "--drain", "60"]);
     relay.games_become(|games| games[0]["code"] == "TEA").await;
     let (mut other, _) = Peer::create(&relay, "OTHER").await;
-    // The relay does not remember a game that was left at once, and so believes the pass.
+    // The relay does not remember Eve's game, which she left at once. So it believes her pass for another code, too.
     let (mut eve, e) = from(&relay, EVE).await.go_in(Purpose::Create(Some(code("MINE")))).await;
     eve.tell(&ToRelay::Leave).await;
     relay.signal("TERM");

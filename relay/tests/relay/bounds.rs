@@ -1,6 +1,6 @@
 //! Attacks a relay in every way at once: its memory stays under the bound that docs/relay.md states, honest players
-//! hardly feel the attacks, and the metrics report them. Other tests are about peers that guess or forge their way
-//! in.
+//! hardly feel the attacks, and the metrics report them. Two more tests are about peers that forge a pass or guess a
+//! code.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,7 +64,8 @@ async fn endless_frames(relay: Arc<RelayProcess>) {
                 unreachable!("there is no TLS")
             };
             for _ in 0..8 {
-                // A frame of 4,096 bytes each time, never the last of its message.
+                // Sends 4,096 bytes each time: a part of the endless frame, or a frame that is not the last of its
+                // message.
                 if stream.write_all(frame).await.is_err() || stream.write_all(&[7; 4_096]).await.is_err() {
                     break;
                 }
@@ -223,7 +224,7 @@ async fn under_all_attacks_memory_is_bounded_and_players_unharmed() {
         relay.metric_becomes(metric, |count| count > 0.0).await;
     }
     let queued = relay.metric("samovar_queue_bytes").await;
-    // The bound is for a few hundred slow handshakes, for the members, and for the members' offers.
+    // The bound counts 400 connections (the slow handshakes and the members) and 16 data channels (the offers).
     let (most, bound) = (most.load(Ordering::Relaxed), bound(QUEUE_BYTES, 400, 16));
     println!(
         "memory {} KiB before, {} at most, bound {}; {queued} bytes queued",

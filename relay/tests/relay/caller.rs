@@ -184,7 +184,7 @@ impl Caller {
         if let Some(kept) = &mut self.kept {
             kept.push(bytes.to_vec());
         }
-        // A full buffer of the system loses the datagram, as a network would.
+        // If the system's buffer is full, the datagram is lost, as in a network.
         self.socket.try_send_to(bytes, to).ok();
     }
 

@@ -33,7 +33,7 @@ pub(crate) async fn pair(relay: &RelayProcess) -> ((Peer, PeerId), (Peer, PeerId
     ((ann, a.pass.peer), (bob, b.pass.peer))
 }
 
-/// Lets one end run while a future is awaited.
+/// Runs a caller's end of its channels while a future is awaited.
 pub(crate) async fn beside<R>(caller: &mut Caller, wanted: impl Future<Output = R>) -> R {
     let work = async {
         loop {
@@ -103,7 +103,7 @@ async fn a_member_silent_on_its_channels_is_reached_by_websocket() {
 }
 
 #[tokio::test]
-async fn a_complaining_member_gets_packets_by_both_ways() {
+async fn a_complaining_member_gets_packets_by_both_paths() {
     let data = Scratch::new();
     let relay = start(&data, &[]);
     let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
@@ -145,7 +145,7 @@ async fn newer_channels_take_over_and_end_with_the_websocket() {
 }
 
 #[tokio::test]
-async fn invalid_offers_are_not_answered_and_harm_nobody() {
+async fn invalid_offers_get_no_answer_and_a_valid_one_still_does() {
     let data = Scratch::new();
     let relay = start(&data, &[]);
     let ((mut ann, _), _bob) = pair(&relay).await;

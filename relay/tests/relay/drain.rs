@@ -83,7 +83,7 @@ async fn a_referee_leaves_its_tables_when_its_relay_drains() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_settings_file_that_never_ends_blocks_nobody() {
+async fn a_settings_file_that_never_ends_does_not_block_the_relay() {
     use std::os::unix::fs::OpenOptionsExt as _;
     const O_NONBLOCK: i32 = 0o4000;
     let data = Scratch::new();

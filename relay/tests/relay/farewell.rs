@@ -49,7 +49,7 @@ impl Bots {
     }
 
     /// Asserts that the robots play on without the relay for some seconds, with each other and without their former
-    /// host. On a busy machine they may miss each other for a moment, and elect another.
+    /// host. On a busy machine they may miss each other for a moment, and elect another host.
     fn assert_play_on(&mut self, former: &Value) {
         let alone = self.until(|status| status["relay"] == "lost");
         let frames = alone["frames"].as_u64().expect("a number");

@@ -1,5 +1,5 @@
-//! Times that a machine can keep only without other work. Every run prints them; `cargo xtask prove` sets
-//! `SAMOVAR_FIGURES`, takes more of them, and asserts their medians.
+//! Assertions about times, which a machine can keep only if it has no other work. Every run prints the times. `cargo
+//! xtask prove` sets `SAMOVAR_FIGURES`: then a test measures more of them, and asserts their medians.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ pub(crate) fn are_asserted() -> bool {
     std::env::var_os("SAMOVAR_FIGURES").is_some()
 }
 
-/// The number of times to take, out of `count` when they are asserted.
+/// The number of times to measure: `count` if they are asserted, and otherwise a quarter of it.
 pub(crate) fn samples(count: u32) -> u32 {
     if are_asserted() { count } else { count / 4 }
 }

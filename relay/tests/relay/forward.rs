@@ -97,7 +97,7 @@ async fn a_frozen_member_is_noticed_within_seconds() {
     let start = Instant::now();
     let (frozen, entered) = Peer::create(&relay, "TEA").await;
     let (mut bob, _) = Peer::join(&relay, "TEA").await;
-    // A socket without a reader answers no ping; `hear` answers Bob's.
+    // A member whose socket nobody reads answers no ping. `hear` reads Bob's socket, and so answers his pings.
     assert_eq!(bob.hear().await, Heard::Control(FromRelay::Gone(entered.pass.peer)));
     assert!(start.elapsed() >= Duration::from_secs(4), "{:?}", start.elapsed());
     drop(frozen);

@@ -1,4 +1,4 @@
-//! `docs/relay.md` tells the truth: it has every flag and every metric, and its examples work.
+//! `docs/relay.md` is complete and right: it has every flag and every metric, and its examples work.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +24,7 @@ fn help() -> String {
     String::from_utf8(run(&["serve", "--help"]).stdout).expect("text")
 }
 
-/// The words of a text that begin like this, without the characters around them.
+/// The words of a text that begin with `start`, without the characters around them.
 fn words<'a>(text: &'a str, start: &str) -> BTreeSet<&'a str> {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     let all = text.split(|letter: char| !is_part(letter));
@@ -140,8 +140,8 @@ fn systemd_and_nft_accept_the_guides_unit_and_rules() {
     let program = env!("CARGO_BIN_EXE_samovar-relay");
     fs::write(&unit, block("ini").replace("/usr/local/bin/samovar-relay", program)).expect("writes");
     let said = complaint("systemd-analyze", &["verify", unit.to_str().expect("text")]);
-    // Without a running systemd, systemd-analyze cannot check everything. It names a unit that it does not
-    // understand.
+    // Without a running systemd, systemd-analyze cannot check everything, and may fail. It names the unit only if it
+    // does not understand the unit.
     assert!(said.as_ref().is_none_or(|said| !said.contains("samovar-relay.service")), "{said:?}");
     let rules = scratch.path().join("rules.nft");
     fs::write(&rules, block("nft")).expect("writes");

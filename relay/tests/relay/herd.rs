@@ -90,7 +90,7 @@ async fn members_of_a_killed_relay_do_not_return_all_at_once() {
     for index in 0..MEMBERS {
         tokio::spawn(live(url.clone(), index, start, Arc::clone(&entries)));
         if index % PER_GAME == 0 {
-            // A game exists before it is joined.
+            // Waits until the founder's game exists, because others join it next.
             while count() <= index {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
@@ -113,6 +113,6 @@ async fn members_of_a_killed_relay_do_not_return_all_at_once() {
     };
     let peak = came.iter().map(in_window).max().expect("somebody came");
     println!("all back after {:?}; {peak} of {MEMBERS} within the busiest 100 ms", came[MEMBERS - 1]);
-    // A machine with other work lets them in when it has time, all at once.
+    // A machine with other work may let them in all at once, when it has time. So the peak is not always asserted.
     assert!(!are_asserted() || peak < MEMBERS / 5, "{peak} of {MEMBERS} came within 100 ms");
 }

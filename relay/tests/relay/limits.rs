@@ -77,7 +77,7 @@ async fn the_operators_port_cuts_slow_handshakes_and_stays_open() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_too_long_is_cut_before_it_costs_memory() {
+async fn an_endless_request_is_cut_and_a_long_websocket_is_not() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let mut stream = TcpStream::connect(&relay.address).await.expect("connects");
@@ -125,7 +125,7 @@ async fn connections_per_address_behind_a_proxy_are_limited() {
     }
 }
 
-/// Connects from an address that is no proxy's.
+/// Connects from this address, which is no proxy's.
 #[cfg(target_os = "linux")]
 pub(crate) async fn connect_from(address: &str, relay: &RelayProcess) -> TcpStream {
     let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
@@ -180,7 +180,7 @@ async fn members_of_one_address_share_its_rate() {
 }
 
 #[tokio::test]
-async fn strangers_do_not_spend_the_members_rate() {
+async fn strangers_do_not_use_up_the_members_rate() {
     let data = Scratch::new();
     let flags = ["--member-packets", "100", "--game-packets", "400"];
     let relay = RelayProcess::start_with(data.path(), &flags);
@@ -224,7 +224,7 @@ async fn a_full_relay_refuses_new_connections() {
     assert_eq!(relay.metric("samovar_refused_total{reason=\"connections\"}").await, 1.0);
 }
 
-/// The lock of tests that measure the times of packets, or make everything late: they run one at a time.
+/// The lock of tests that measure the times of packets, or slow down the whole machine: they run one at a time.
 pub(crate) static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 /// Sends `count` packets at a fixed rate. Returns their times, sorted.

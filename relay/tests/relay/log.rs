@@ -1,4 +1,4 @@
-//! A log without a reader costs only the log.
+//! A relay whose log cannot be written, or is not read, still runs and answers.
 
 use std::fs;
 use std::io::Write as _;

@@ -44,7 +44,7 @@ async fn members_packets_and_bytes_are_counted_as_they_come_and_go() {
             "{labels}"
         );
     }
-    // The relay counts a message when the kernel has taken it. The receiver may have it earlier.
+    // The relay counts a message only when the kernel has taken it, so the receiver may have it before it is counted.
     relay.metric_becomes("samovar_forward_seconds_count", |count| count == 101.0).await;
     assert!(relay.metric("samovar_forward_seconds_sum").await > 0.0);
     bob.tell(&ToRelay::Leave).await;

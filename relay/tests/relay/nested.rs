@@ -1,5 +1,5 @@
-//! Nested limits, of an address and of its networks, for connections and for HTTP answers. Bounds of the list of
-//! games and of the relay's memory.
+//! Tests of nested limits (of an address and of its networks) for connections and for HTTP answers. Tests of the
+//! bounds of the list of games and of the relay's memory.
 
 use std::time::{Duration, Instant};
 
@@ -79,7 +79,7 @@ async fn the_metrics_are_made_at_most_four_times_a_second() {
     let start = Instant::now();
     let mut texts = Vec::new();
     while start.elapsed() < Duration::from_millis(600) {
-        // Each text shows the connection that asks for it, so two texts are alike only if one text is shown twice.
+        // Each text shows the number of connections, so that texts made at different times mostly differ.
         let _connection = tokio::net::TcpStream::connect(&relay.address).await.expect("connects");
         texts.push(relay.get("/metrics").await.1);
     }

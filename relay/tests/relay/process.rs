@@ -134,9 +134,10 @@ impl RelayProcess {
         self.child.wait().expect("it ended").success()
     }
 
-    /// The present value in `/metrics` of this name with its labels, in the form of that text.
+    /// The current value of a metric. `name` has the metric's name and its labels, as the text of `/metrics` writes
+    /// them.
     pub(crate) async fn metric(&self, name: &str) -> f64 {
-        // A cached answer may be this old.
+        // Waits longer than the relay caches the text, so that the value is current.
         tokio::time::sleep(Duration::from_millis(260)).await;
         let (_, text) = self.get("/metrics").await;
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -207,7 +208,7 @@ impl Drop for RelayProcess {
     }
 }
 
-/// Runs a relay that is expected to refuse, and returns its message.
+/// Runs a relay that must fail to start, and returns its error message.
 pub(crate) fn refusal(listen: &str, data: &Path, more: &[&str]) -> String {
     let mut child =
         command(listen, data, more).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it");

@@ -87,7 +87,7 @@ async fn a_caller_without_a_proxy_hears_why_it_is_refused() {
 }
 
 #[tokio::test]
-async fn pages_whose_peers_are_let_in_may_read_the_api() {
+async fn pages_of_admitted_origins_may_read_the_api() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--origin", "https://tea.example"]);
     let own = "Origin: https://tea.example\r\n";

@@ -31,7 +31,7 @@ fn check(text: &str, variables: &[(&str, &str)], flags: &[&str]) -> Result<toml:
 }
 
 #[test]
-fn flags_override_the_environment_and_that_the_file() {
+fn flags_override_the_environment_which_overrides_the_file() {
     let text = "data = \"from-file\"\ngames = 1\ndrain = 1\nhandshake = 1\n";
     let settings = check(text, &[("SAMOVAR_DRAIN", "2"), ("SAMOVAR_HANDSHAKE", "2")], &["--handshake", "3"]);
     let settings = settings.expect("settings");

@@ -64,7 +64,7 @@ async fn address_requests_get_no_more_bytes_than_they_send() {
         assert!(received <= sent, "{received} of {sent}");
     }
     let unproven = relay.metric("samovar_datagrams_dropped_total{reason=\"unproven\"}").await as usize;
-    // Waits for the answers that the machine was late with.
+    // Waits for the answers that come late on a busy machine.
     while answers + unproven < 20 {
         let late = timeout(Duration::from_secs(10), socket.recv_from(&mut [0; 100])).await;
         received += late.expect("each is answered or counted").expect("receives").0;
@@ -75,7 +75,7 @@ async fn address_requests_get_no_more_bytes_than_they_send() {
 }
 
 #[tokio::test]
-async fn an_address_that_answers_no_check_gets_few_bytes() {
+async fn an_address_that_fails_checks_gets_no_more_than_it_sent() {
     let data = Scratch::new();
     let relay = start(&data, &[]);
     let ((mut ann, _), _bob) = pair(&relay).await;

@@ -57,7 +57,7 @@ async fn a_referee_keeps_a_table_whose_seats_are_for_players() {
 }
 
 #[test]
-fn a_taken_port_is_named_with_a_way_out() {
+fn a_taken_port_is_reported_with_a_remedy() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
     let data = Scratch::new();
@@ -66,7 +66,7 @@ fn a_taken_port_is_named_with_a_way_out() {
 }
 
 #[test]
-fn unusable_data_is_named_with_a_way_out() {
+fn unusable_data_is_reported_with_a_remedy() {
     let scratch = Scratch::new();
     let file = scratch.path().join("file");
     fs::write(&file, "x").expect("writes");
@@ -160,7 +160,7 @@ async fn a_stopping_relay_closes_its_sockets_and_ends_well() {
 }
 
 #[test]
-fn the_command_line_explains_itself() {
+fn help_and_errors_name_the_flags() {
     let help = run(&["serve", "--help"]);
     let text = String::from_utf8_lossy(&help.stdout).into_owned();
     assert!(

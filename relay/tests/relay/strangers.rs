@@ -1,4 +1,4 @@
-//! Peers that have only joined a game can do little to it, and can close no connection.
+//! Peers that have only joined a game can do little in it, and can close no connection.
 
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ async fn anything(peer: &mut Peer) -> Option<Vec<u8>> {
 }
 
 #[tokio::test]
-async fn strangers_signals_and_chunks_close_no_slow_host() {
+async fn strangers_messages_do_not_close_a_slow_host() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
     let (mut host, h) = narrow_host(&relay).await;
@@ -236,7 +236,7 @@ async fn strangers_do_not_keep_a_join_request_from_the_host() {
 }
 
 #[tokio::test]
-async fn a_message_to_the_relay_is_paid_by_its_sender_alone() {
+async fn a_message_to_the_relay_does_not_wait_for_shared_budgets() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--address-bytes", "100000"]);
     let address = "203.0.113.8";
@@ -257,7 +257,7 @@ async fn a_message_to_the_relay_is_paid_by_its_sender_alone() {
     relay.metric_becomes(read, |bytes| bytes > 200_000.0).await;
     let mut longest = Duration::ZERO;
     for attempt in 0..20 {
-        // The host's game packets go before, and are more than its share.
+        // The host sends game packets first, and these exceed its share.
         for _ in 0..30 {
             host.send(RelayFrame::forward(PeerId(77), Mode::Unreliable, &[7; 100])).await;
         }

@@ -16,7 +16,8 @@ async fn a_killed_relay_keeps_key_terms_and_codes() {
     let (mut host, first) = Peer::create(&relay, "TEA").await;
     let (mut bob, second) = Peer::join(&relay, "TEA").await;
     host.name(&[first.pass.peer, second.pass.peer]).await;
-    // A granted term is on disk before any peer hears of it. This is not so for the beginning of a reserve.
+    // A granted term is on disk before any peer hears of it. This does not hold for the beginning of a reserve, so
+    // the host claims a term.
     host.tell(&ToRelay::Claim(SECOND, second.pass.peer)).await;
     let Heard::Control(FromRelay::Issued(warrant)) = bob.hear().await else { panic!("not issued") };
     assert_eq!((warrant.term, warrant.host), (SECOND, second.pass.peer));
@@ -33,7 +34,7 @@ async fn a_killed_relay_keeps_key_terms_and_codes() {
         }))
         .await;
     assert_eq!(thief.hear().await, Heard::Control(FromRelay::Refused(Refusal::CodeTaken)));
-    // The first host comes back with its old warrant, and learns of its successor.
+    // The first host comes back with its old warrant, and gets the newer one.
     let resume = Purpose::Resume(code("TEA"), first.pass, first.warrant);
     let (mut host, back) = Peer::enter(&relay, resume).await;
     assert_eq!((back.pass, back.key, back.warrant), (first.pass, first.key, warrant));

@@ -52,7 +52,7 @@ pub(super) struct Program {
     /// The port and the path of its protocol.
     pub(super) port: String,
     pub(super) path: String,
-    /// Whether it is as good as new for another test, once the profiles of this test are closed.
+    /// Whether another test may use this browser once the profiles of this test are closed.
     pub(super) is_as_new: bool,
     _directory: Scratch,
 }

@@ -28,7 +28,7 @@ const PACKET_MAX: usize = 65_536;
 pub(super) const DEVICE: &str = "line";
 
 impl Line {
-    /// Lays a line between two name spaces. It ends with either of them.
+    /// Lays a line between two name spaces. The line ends when either name space ends.
     pub(super) fn lay(self, one: &Space, other: &Space) -> Result<(), String> {
         let end =
             |space: &Space| within(&space.file(), || device(DEVICE)).map_err(|error| format!("TUN: {error}"));

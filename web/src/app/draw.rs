@@ -226,7 +226,7 @@ impl App {
     }
 
     /// Plays a sound for a place on the table: left or right as the place is in the picture, and softer when the
-    /// place is outside.
+    /// place is outside the picture.
     pub(super) fn play_at(&self, effect: Effect, loudness: f32, place: [f32; 3]) {
         let width = self.page.canvas().client_width().max(1) as f32;
         let seen = self.view.as_ref().and_then(|view| view.project(place));
@@ -290,7 +290,7 @@ fn cube_view(cube: &Cube, time: f64) -> CubeView {
     CubeView { key, position: cube.position, spin: [turn, turn * 0.7, turn * 0.3] }
 }
 
-/// A shielded teapot blinks, three times a second.
+/// How strongly a teapot glows, from 0 to 1. A shielded one blinks three times a second; any other does not glow.
 fn flash(phase: Phase, time: u64) -> f32 {
     match phase {
         Phase::Shielded { .. } => {

@@ -1,4 +1,4 @@
-//! The browser's actions on a page: it hides the page, shows it, resizes it, takes its graphics away, closes it.
+//! Reactions to the browser, which hides the page, shows it, resizes it, takes its graphics away and closes it.
 //!
 //! The pixel ratio can change at the same size, for example on another screen. That is no resize, so the view looks
 //! at the ratio in each frame.
@@ -26,7 +26,7 @@ impl App {
         let with = |act: fn(&mut Self)| {
             move |event: web_sys::Event| {
                 if event.type_() == "webglcontextlost" {
-                    // Without this the browser never gives the context back.
+                    // Without this call the browser never gives the context back.
                     event.prevent_default();
                 }
                 place.with(act);
@@ -92,8 +92,8 @@ impl App {
         let _ = self.window.location().reload();
     }
 
-    /// The page ends or is left. It tells the other members, so that they need not wait until they miss it, and keeps
-    /// the data with which a reload takes the seat back.
+    /// The page ends or is left. It tells the other members, so that they need not wait until they miss this member.
+    /// It also keeps the data with which a reload takes the seat back.
     fn on_page_hide(&mut self) {
         self.stop_leaving();
         self.keep_table();

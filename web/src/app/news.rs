@@ -97,7 +97,8 @@ impl App {
         self.stop_playing();
         match ending {
             Ending::OtherGame => self.begin(Wish { mode: wish.mode.other(), is_last_guess: true, ..wish }),
-            // An older page meets a newer relay or host: the page loads itself anew and takes its seat back.
+            // Page and game are of different versions. If the page loads itself anew, the new page takes the seat
+            // back.
             Ending::Problem(Problem::VersionMismatch) if guard::is_updating() => {
                 self.page.show_waiting("The game has a new version. Loading it…");
             }

@@ -34,8 +34,9 @@ impl Pads {
         Ok(Self { connected, last: Cell::default(), _listener: listener })
     }
 
-    /// The input of the pad that was used last. The browser is asked only after a pad has made itself known, since
-    /// each request makes garbage. Without the focus another window owns the pads, and they are at rest here.
+    /// The input of the pad that was used last. The page asks the browser only after a pad has made itself known,
+    /// since each request allocates objects. If the page does not have the focus, another window owns the pads, so
+    /// they count as at rest.
     pub(super) fn read(&self) -> Input {
         let has_focus = || {
             let document = web_sys::window().and_then(|window| window.document());

@@ -116,7 +116,7 @@ fn let_go(state: &Rc<State>, target: &EventTarget, kind: &'static str) -> Result
 pub(super) fn capture(pointer: &PointerEvent) {
     let element = pointer.current_target().and_then(|target| target.dyn_into::<Element>().ok());
     if let Some(element) = element {
-        // If the finger is up already, the browser throws; then the release comes as well.
+        // If the finger is up already, the browser throws. That does no harm, since the event of its release follows.
         let _ = element.set_pointer_capture(pointer.pointer_id());
     }
 }

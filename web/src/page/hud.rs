@@ -29,7 +29,7 @@ pub struct Hud {
     pub relay: RelayState,
     /// Whether this browser seems to have no network.
     pub is_cut_off: bool,
-    /// Bytes a second, both ways.
+    /// Bytes a second, in both directions.
     pub traffic: Traffic,
     /// The state of the match, in a game that has matches.
     pub standing: Option<String>,

@@ -77,7 +77,8 @@ impl Parts {
         self.say(copied);
     }
 
-    /// Says whether the copy worked; the style sheet decides for how long. When no way worked, the link stays selected.
+    /// Says whether the copy worked; the style sheet decides for how long. If copying failed, the link stays
+    /// selected.
     fn say(&self, copied: bool) {
         self.label.set(if copied { "Copied" } else { "Copy by hand" });
         self.label.element().set_class_name("news");

@@ -14,7 +14,7 @@ const LABELS_MAX: usize = 64;
 /// One label.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Label {
-    /// The teapot to which it belongs; the same teapot keeps the same element.
+    /// The teapot to which the label belongs; the same teapot keeps the same element.
     pub key: u64,
     /// The name, or a text in its place.
     pub text: String,
@@ -101,7 +101,7 @@ impl Shown {
             dom::paint_mark(&self.mark, label.colour);
             self.colour = label.colour;
         }
-        // Places are rounded to half pixels, which are finer than the eye. So a standing teapot needs few writes.
+        // Places are rounded to half pixels, which the eye cannot tell apart. So a standing teapot needs few writes.
         // Casts saturate; NaN is 0.
         let place = ((label.x * 2.0).round() as i32, (label.y * 2.0).round() as i32);
         if self.place != place {

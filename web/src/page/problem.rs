@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_about_a_game_name_its_code() {
+    fn problems_about_a_game_except_a_pause_name_its_code() {
         for problem in all() {
             let words = problem.words();
             let silent = matches!(problem, Problem::Suspended { .. });

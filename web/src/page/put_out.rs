@@ -1,4 +1,5 @@
-//! The host's list of the players whom it can put out. A first press asks, and a second press does it.
+//! The host's list of the players whom it can put out. The first press on a button asks for confirmation, and the
+//! second one puts the player out.
 
 use std::cell::RefCell;
 
@@ -46,7 +47,7 @@ impl PutOutView {
         self.shown.replace(players);
     }
 
-    /// Handles a press on a button of the list: returns the player to put out when it is the second press in a row.
+    /// Handles a press on a button of the list. Returns the player to put out if this button was pressed before.
     pub fn on_pressed(&self, button: &Element) -> Option<PeerId> {
         let peer = PeerId(button.get_attribute("data-peer")?.parse().ok()?);
         if button.has_attribute(ARMED) {

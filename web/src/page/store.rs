@@ -1,6 +1,6 @@
-//! The browser's memory between visits: name, colour, sound off, whether others may see its address. Storage may be
-//! forbidden, full or throw (private windows, blocked cookies); then the browser remembers nothing and nothing else
-//! changes.
+//! The browser's memory between visits: name, colour, sound off, whether others may see the browser's network
+//! address. Storage may be forbidden, full or throw (private windows, blocked cookies); then the browser remembers
+//! nothing and nothing else changes.
 
 use web_sys::Storage;
 

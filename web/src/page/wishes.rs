@@ -77,7 +77,7 @@ fn on_submit(parts: &Parts, event: &Event) {
                 parts.join(code);
             }
         }
-        // The form inside the help dialog closes the dialog.
+        // The browser handles any other form, such as the one in the help dialog, which closes the dialog.
         _ => return,
     }
     event.prevent_default();
@@ -131,7 +131,7 @@ fn letter(typed: &str, code: &str) -> Option<char> {
 }
 
 fn open_help(parts: &Parts) {
-    // The call throws only when the help is already open, and then the page already shows it.
+    // `show_modal` throws only when the help is already open, so it is not called then.
     if !parts.help.open() {
         let _ = parts.help.show_modal();
         // The title takes the focus. If the button at the end had it, a small screen would scroll there.

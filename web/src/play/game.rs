@@ -1,4 +1,4 @@
-//! The duel or the maze, in the parts that the page treats alike.
+//! The duel or the maze, behind functions that are the same for both.
 
 use samovar_duel::course::Stakes;
 use samovar_duel::game::{self, Duel, DuelConfig};
@@ -14,7 +14,7 @@ use samovar_wire::Time;
 use super::{News, Wish};
 use crate::params::Mode;
 
-/// A stick that is pushed further than this, from 0 to 1, means a way in the maze.
+/// A stick that is pushed further than this, from 0 to 1, asks for a direction in the maze.
 const MEANT: f32 = 0.35;
 
 /// The values that all members of a session must share.
@@ -67,7 +67,7 @@ impl Game {
         }
     }
 
-    /// The values that the members of its sessions agree on.
+    /// The values on which the members of a session of this game agree.
     pub(super) fn agreed(&self) -> Agreed {
         match self {
             Self::Duel(_) => {
@@ -123,7 +123,7 @@ impl Game {
     }
 }
 
-/// Turns driving controls into ways of the maze: ahead is up, and left is left.
+/// Turns driving controls into directions in the maze: ahead is up, and left is left.
 fn hand(controls: Controls) -> Hand {
     let Controls { throttle, turn, .. } = controls;
     let ways = [(Way::Up, throttle), (Way::Down, -throttle), (Way::Left, turn), (Way::Right, -turn)];
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stick_pushed_far_enough_gives_one_or_two_ways() {
+    fn a_stick_pushed_far_enough_gives_one_or_two_directions() {
         let pushed = |throttle, turn| hand(Controls { throttle, turn, fire: true });
         let way = |way| Hand::default().with(way);
         assert_eq!(pushed(0.2, -0.3), Hand::default());

@@ -129,7 +129,7 @@ impl Pose {
         }
     }
 
-    /// The pose for a board: as near as the whole board can be seen.
+    /// The pose for a board: as near as possible with the whole board in the picture.
     fn above(aspect: f32) -> Self {
         let up = tan(field_of_view(aspect) / 2.0);
         let across = up * aspect;

@@ -43,7 +43,8 @@ pub struct TeapotView<'a> {
     #[expect(dead_code, reason = "part of what the game knows of a teapot; the page's labels use it")]
     /// The player's name. Not drawn here; the page places it with [`View::project`](super::View::project).
     pub name: &'a str,
-    /// Whether to draw the teapot. A broken one that waits to come back is not drawn, but the camera stays with it.
+    /// Whether to draw the teapot. A teapot that was hit is not drawn until it comes back, but the camera stays with
+    /// it.
     pub visible: bool,
     /// How strongly the teapot glows, from 0 to 1.
     pub flash: f32,

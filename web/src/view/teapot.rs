@@ -92,8 +92,8 @@ fn patches() -> impl Iterator<Item = (Part, Patch)> {
     parts.zip(corners)
 }
 
-/// Reads the integers of an array in the file, divided by `unit`. If their count is another, or there is a remainder,
-/// the page does not build.
+/// Reads the integers of an array in the file, divided by `unit`. If there are not `COUNT` of them, or a remainder is
+/// left, the page does not build.
 const fn numbers<const COUNT: usize>(name: &[u8], unit: i32) -> [i16; COUNT] {
     let mut at = behind(name);
     let mut numbers = [0; COUNT];

@@ -15,8 +15,8 @@ pub fn gingham() -> Vec<[u8; 4]> {
         let dyed = |t: f32| f32::from(u8::from(t < 0.5));
         let (warp, weft) = ((x * threads).floor(), (y * threads).floor());
         let warp_on_top = (warp + weft) as i32 % 2 == 0;
-        // The thread on top gives a little of the tone, and both threads the rest: it looks woven from near and even
-        // from afar.
+        // The thread on top gives a little of the tone, and both threads the rest. So the cloth looks woven from near
+        // and even from afar.
         let on_top = if warp_on_top { dyed(x) } else { dyed(y) };
         let depth = 0.12 * on_top + 0.88 * (dyed(x) + dyed(y)) / 2.0;
         let (across, along) = ((x * threads).fract() - 0.5, (y * threads).fract() - 0.5);

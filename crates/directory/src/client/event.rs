@@ -38,7 +38,8 @@ pub enum ClientEvent {
     CodeTaken,
     /// The relay breaks the protocol. The client is over.
     Failed(Fault),
-    /// The relay cannot be reached any more, or at the first try. Reported once; the client goes on trying.
+    /// The connection to the relay is lost, or could not be opened at the first try. The client reports this once,
+    /// and goes on trying.
     Lost,
     /// This peer is in the game again, with the same id. A newer warrant follows as [`ClientEvent::Issued`].
     Restored,
@@ -66,10 +67,10 @@ pub enum ClientEvent {
     Successor(Warrant),
     /// This peer's claim was not granted.
     Denied(Term, Denial),
-    /// The relay stops within this time, and packets should take other ways by then. The client goes on trying, because
-    /// another relay may take its place.
+    /// The relay stops within this time, and packets should take other paths by then. The client goes on trying,
+    /// because another relay may take its place.
     Draining(Duration),
-    /// That member's connection to the relay closed; the member may live on over direct paths.
+    /// The connection of this member to the relay closed. The member may live on over direct paths.
     Gone(PeerId),
 }
 

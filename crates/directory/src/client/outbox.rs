@@ -1,4 +1,5 @@
-//! A client's messages: sent at once, when the relay's limits allow it, or when they changed.
+//! A client's messages to the relay. Some are sent at once, some when the relay's limits allow it, and some when they
+//! changed.
 
 use std::collections::VecDeque;
 
@@ -59,8 +60,8 @@ impl Outbox {
         }
     }
 
-    /// Sends a doubt, unless it exceeds the limit of claims. Then a claim that follows says more, or the one before
-    /// still counts.
+    /// Sends a doubt, unless it exceeds the limit of claims. A dropped doubt does little harm: a claim may follow,
+    /// and an earlier claim expires by itself.
     pub(super) fn doubt(&mut self, now: Time) {
         if self.claims.take(now) {
             self.push(&ToRelay::Doubt);

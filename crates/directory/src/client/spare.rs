@@ -1,7 +1,7 @@
 //! A second socket beside the one by which the client is in the game (PROTOCOL §5.2).
 //!
-//! When the machine's network changes, the client asks for a second socket while the first lives on, and moves to it
-//! once the relay has let it in there. So a false report of a change costs nothing, and the relay always has a
+//! When the machine's network changes, the client asks for a second socket while the first lives on. It moves to the
+//! second once the relay has let it in there. So a false report of a change costs nothing, and the relay always has a
 //! connection of the peer.
 //!
 //! ```text

@@ -56,8 +56,8 @@ impl Archive {
 }
 
 impl Directory {
-    /// Keeps the record of a session without a connection. One that no peer joined is kept only while its founder may
-    /// be on the way back, because no other peer can claim one of its terms.
+    /// Keeps the record of a session without a connection. If no peer joined the session, its record is kept only
+    /// while the founder may be on the way back: no other peer can claim one of its terms.
     pub(super) fn archive(&mut self, now: Time, record: TermRecord, returns_within: Duration) {
         let span = if record.was_joined() { DORMANT_FOR } else { returns_within };
         self.timers.set(Timer::Dormant(record.session), now + span);

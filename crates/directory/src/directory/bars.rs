@@ -62,7 +62,8 @@ fn keep<T: PartialEq>(known: &mut Vec<T>, new: T) {
 }
 
 impl Game {
-    /// Notes the caller behind a peer, for as long as the peer is connected or was a member.
+    /// Remembers the opener of a peer's connection, for as long as the peer is connected or is a present or former
+    /// member.
     pub(super) fn note_caller(&mut self, peer: PeerId, caller: Caller) {
         let mut callers = core::mem::take(&mut self.callers);
         callers.retain(|&peer, _| self.has(peer) || self.has_named(peer));

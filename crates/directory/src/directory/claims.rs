@@ -14,14 +14,15 @@ pub(super) struct Claim {
     pub(super) candidate: PeerId,
 }
 
-/// An open probe of the host. The relay may probe the other members with it; their answers count for themselves only.
+/// An open probe of the host. The relay may probe the other members with it; such a member's answer shows only that
+/// the member itself lives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Probe {
     /// The number to answer with.
     pub(super) nonce: u64,
     /// When the host was first sent this probe. It has not answered since.
     pub(super) first: Time,
-    /// When the host was last sent this probe, and the other members with it.
+    /// When the relay last sent this probe to the host, and to the other members if it probes them, too.
     pub(super) since: Time,
     /// Whether the probe to the host has left the relay.
     pub(super) is_sent: bool,
@@ -59,7 +60,7 @@ impl Noted {
 }
 
 impl Claims {
-    /// Notes a claim. A repeated claim keeps its place.
+    /// Notes a claim. A repeated claim keeps its place in the order, unless the earlier one has expired.
     pub(super) fn note(&mut self, now: Time, claim: Claim) {
         let noted = Noted { claim, at: now, is_answered: false };
         match self.noted.iter().position(|before| before.claim.peer == claim.peer) {

@@ -13,9 +13,10 @@ pub(super) enum Phase {
     New,
     /// A newcomer waits for a session without connections, until a member comes back; or for a place in a live game.
     Awaiting(SessionId),
-    /// A peer that was this member waits in the same way. It founds the game anew if no member comes back.
+    /// A newcomer waits as in [`Phase::Awaiting`]. It was this member before, and founds the game anew if no member
+    /// comes back.
     Returning(SessionId, PeerId),
-    /// A peer of this session that no host has named waits in the same way.
+    /// A peer of this session that no host has named waits as in [`Phase::Awaiting`].
     Resuming(SessionId, PeerId),
     /// The connection becomes that of this peer when the game's term is on disk.
     Entrant(SessionId, PeerId),

@@ -1,4 +1,4 @@
-//! The end of a relay's games when it is about to stop (PROTOCOL §5.6).
+//! A relay that is about to stop: it tells its members, and founds no more games (PROTOCOL §5.6).
 
 use samovar_wire::relay::FromRelay;
 use samovar_wire::{Duration, Time};

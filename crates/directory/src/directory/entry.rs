@@ -14,7 +14,7 @@ use crate::limits::{HOST_GRACE, REJOIN_WAIT, RETURNS_PER_GAME_MAX};
 
 /// Letters of a random code: no vowels, so that it spells no word, and none that looks like another letter or digit.
 const CODE_LETTERS: &[u8] = b"BCDFGHJKMNPRSTWXZ";
-/// Letters of a random code. This gives 24 million codes, for 10,000 games.
+/// The number of letters of a random code. Six letters give 24 million codes, for 10,000 games.
 const CODE_LENGTH: u32 = 6;
 
 /// The game that a newcomer wants to be in.
@@ -96,13 +96,13 @@ impl Directory {
         Ok(())
     }
 
-    /// Lets a newcomer into the fullest public game with these parameters that has a place. It founds one if there is
-    /// none.
+    /// Lets a newcomer into the fullest public game with these parameters that has a place. If there is none, the
+    /// newcomer founds one.
     fn find(&mut self, now: Time, conn: ConnId, params: u64) -> Result<(), Refusal> {
         let place = |(code, session): (&GameCode, &SessionId)| {
             let game = self.games.get(session).filter(|game| game.params == params)?;
             let listing = game.shown_listing().filter(|listing| listing.public && listing.open)?;
-            // Its host may not know yet of those that the relay has let in.
+            // The host lists only the members that it knows, so the strangers that the relay has let in are added.
             let players = usize::from(listing.players) + self.strangers(*session).count();
             let has_place = players < usize::from(listing.capacity) && self.has_place_for(conn, *session);
             has_place.then(|| (Reverse(players), game.serial, code.clone()))
@@ -181,9 +181,9 @@ impl Directory {
             self.timers.stop(Timer::Connection(conn));
             let phase = self.connections.get(&conn).map(|connection| connection.phase);
             let entered = match &record {
-                // The game is another session now, in which this peer has no id.
+                // The peer waited for the former session, and has no id in the new one.
                 _ if matches!(phase, Some(Phase::Resuming(..))) => Err(Refusal::UnknownGame),
-                // Another game may have the code by now.
+                // The founder creates the game, unless another game has taken the code by now.
                 Some((code, params)) if Some(conn) == founder && !self.codes.contains_key(code) => {
                     let (code, barred) = (Some(code.clone()), barred.clone());
                     self.create(now, conn, Founding { code, params: *params, barred })
@@ -270,7 +270,8 @@ impl Directory {
             }
             self.learn(now, session, &warrant);
         } else if self.archive.get(session).is_some_and(|record| !self.may_relist(conn, record, peer)) {
-            // A peer that only joined lists no game: it waits for a member, like a newcomer.
+            // This peer may not list the game again, for example because no host has named it. It waits for a member,
+            // like a newcomer.
             self.recall(session, &code, params)?;
             return self.wait(now, conn, session, Phase::Resuming(session, peer));
         } else {
@@ -314,7 +315,7 @@ impl Directory {
             Some(known) => ((known.term, known.host), known.begun.max(shown)),
             None => (shown, shown),
         };
-        // A relay that lost its disk knows only the host.
+        // Without a list of members, for example after the relay lost its disk, only the host is known.
         if members.is_empty() {
             members.push(begun.1);
         }

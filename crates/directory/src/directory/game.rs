@@ -22,7 +22,7 @@ pub(super) struct Game {
     pub(super) code: GameCode,
     pub(super) params: u64,
     pub(super) serial: u64,
-    /// The highest warrant that is known to have begun, and is on disk; `None` until the first is.
+    /// The highest warrant that is on disk and whose term is known to have begun; `None` until the first is on disk.
     pub(super) warrant: Option<Warrant>,
     /// A warrant in reserve, of a higher term, for members that miss a host whose connection closed. It is on disk.
     pub(super) reserve: Option<Warrant>,
@@ -39,7 +39,7 @@ pub(super) struct Game {
     /// all members have gone.
     pub(super) former: Vec<PeerId>,
     pub(super) barred: Barred,
-    /// The caller behind each peer that is connected or was a member.
+    /// The opener of the connection of each peer that is connected or was a member.
     pub(super) callers: BTreeMap<PeerId, Caller>,
     /// Whether the code is the relay's own. Then only members and the relay's own peers can host the game.
     pub(super) is_own_code: bool,
@@ -127,7 +127,7 @@ impl Game {
     }
 
     /// Notes a warrant that a peer shows while the game's first write is pending. Returns whether its term is newer
-    /// than the one known to have begun. A pending term above it will be in reserve.
+    /// than the one known to have begun. If the pending term is higher still, it will be in reserve.
     pub(super) fn note_begun_of_pending(&mut self, shown: &Warrant) -> bool {
         let Some(pending) = self.pending.as_mut().filter(|_| self.warrant.is_none()) else { return false };
         let is_new = pending.in_reserve_of.is_some_and(|begun| begun.0 < shown.term);
@@ -236,8 +236,9 @@ impl Game {
         self.claims.probe.as_ref().is_none_or(|probe| is_old(probe) && !self.claims.is_lonely(now))
     }
 
-    /// The warrant in reserve, if a claim begins it: the claimant has adopted it or misses the host, and the new host
-    /// is connected.
+    /// The warrant in reserve, if this claim begins its term. A claim of a later term does, because the claimant has
+    /// then adopted the warrant. Any other claim does if the warrant's host is connected, because the claimant misses
+    /// the present host.
     pub(super) fn begins_reserve(&self, claim: Claim) -> Option<Warrant> {
         let reserve = self.reserve?;
         let is_due = claim.term > reserve.term || self.members.contains_key(&reserve.host);
@@ -254,9 +255,9 @@ impl Game {
         is_wanted.then(|| probe.since + ALL_PROBED_EVERY)
     }
 
-    /// The deadline of the host's answer to its probe. It is earlier if only members that miss the host have
-    /// answered, and either two of them miss it or many members are silent: most members died with the host then, and
-    /// no majority will come.
+    /// The deadline of the host's answer to its probe. It is earlier if most members seem to have died with the host,
+    /// so that no majority will come. That is so if only members that miss the host have answered, and either two of
+    /// them miss it or many members are silent.
     pub(super) fn probe_ends(&self, now: Time) -> Option<Time> {
         let probe = self.claims.probe.as_ref()?;
         if !probe.is_sent {
@@ -264,7 +265,8 @@ impl Game {
         }
         let trip_of = |peer: &PeerId| self.trips.get(peer)?.least();
         let trip = self.host().and_then(|host| trip_of(&host));
-        // A stream that loses a packet stands still for a round trip or two, in either direction.
+        // The host gets four round trips: a stream that loses a packet stands still for a round trip or two, in
+        // either direction.
         let usual = trip.unwrap_or_default().times(4).clamp(PROBE_WITHIN, PROBE_WITHIN_OF_FAR);
         let missing = self.claims.missing(now);
         let claimants = missing.iter().filter(|&&peer| self.counts(peer)).count();
@@ -316,8 +318,8 @@ impl Game {
         }
     }
 
-    /// Notes a member's answer. Returns whether to probe it again, because a lost packet may have delayed a single
-    /// answer.
+    /// Notes a member's answer. Returns whether to probe the member again: several answers are measured, because a
+    /// lost packet may have delayed a single one.
     pub(super) fn end_trip(&mut self, now: Time, peer: PeerId, nonce: u64) -> bool {
         let Some(trip) = self.trips.get_mut(&peer) else { return false };
         if trip.nonce.take_if(|asked| *asked == nonce).is_none() {
@@ -350,7 +352,7 @@ impl Game {
         missing * 2 > reached + usize::from(self.awaits_host)
     }
 
-    /// Notes that a peer says that it goes, and whether it may come back as a new peer.
+    /// Notes that a peer has announced its departure, and whether it may come back as a new peer.
     pub(super) fn note_departure(&mut self, peer: PeerId, is_away: bool) {
         // Only members are noted: nothing depends on others, and so the set has no more entries than the game has
         // members.
@@ -366,7 +368,7 @@ impl Game {
         !self.departed.is_empty() && self.named.iter().all(|peer| self.departed.contains(peer))
     }
 
-    /// Whether one of the members that said so may come back.
+    /// Whether one of the members that have said that they go may come back.
     pub(super) fn is_only_away(&self) -> bool {
         self.has_away
     }
@@ -404,8 +406,8 @@ impl Game {
         self.named.iter().copied().find(|&peer| Some(peer) != host && self.members.contains_key(&peer))
     }
 
-    /// Notes since when the host is missed. To be called before a claim is noted, and when the host's connection ends.
-    /// A loss begins anew if no member missed the host before.
+    /// Notes when members began to miss the host. To be called before a claim is noted, and when the host's
+    /// connection ends. A loss begins anew if no member missed the host before.
     pub(super) fn note_missed(&mut self, now: Time) {
         let is_claimed = self.claims.waiting(now).next().is_some();
         if self.loss.since.is_none() || self.host_conn().is_some() && !is_claimed {
@@ -413,10 +415,11 @@ impl Game {
         }
     }
 
-    /// The candidate that gets the next term, among those that could host: first one that was heard after the host
-    /// was missed, then the one with the most claims, then the one that was claimed for first. `None` while the host
-    /// is awaited and as many claims want a candidate that is not connected: the members may have voted for it while
-    /// there was no relay, and it may be on its way back.
+    /// The candidate that gets the next term, among those that could host. A candidate that was heard after the host
+    /// was missed goes before others. Then the number of claims decides, and then the order of the claims.
+    ///
+    /// `None` while the host is awaited and a candidate that is not connected has at least as many claims. The
+    /// members may have voted for that candidate while there was no relay, and it may be on its way back.
     pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
         self.claims.waiting(now).next()?;
         let wanted = |peer| {
@@ -467,7 +470,7 @@ impl Trip {
 pub(super) struct Pending {
     pub(super) term: Term,
     pub(super) host: PeerId,
-    /// For a term that will be in reserve: the term that goes on meanwhile, and its host.
+    /// If the pending term will be in reserve: the present term, and its host.
     pub(super) in_reserve_of: Option<(Term, PeerId)>,
 }
 

@@ -47,7 +47,7 @@ impl Directory {
         }
     }
 
-    /// The host names the members. This may turn the waiting claims into a majority.
+    /// Takes a list of members, if it comes from the host. The list may turn the waiting claims into a majority.
     fn on_members(&mut self, now: Time, session: SessionId, peer: PeerId, members: Vec<PeerId>) {
         self.note_reign(now, session, peer);
         if let Some(game) = self.games.get_mut(&session)
@@ -65,7 +65,7 @@ impl Directory {
     }
 
     /// Starts the timer of a game without a connected member, and stops it when there is one again. When the timer
-    /// ends, the game is abandoned. The time is that for which a code is kept.
+    /// ends, the game is abandoned. The timer runs for as long as a code is kept.
     pub(super) fn watch_members(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         if game.is_manned() {
@@ -132,7 +132,7 @@ impl Directory {
         }
     }
 
-    /// Notes that a member says that it goes, and whether it may come back as a new peer.
+    /// Notes that a member has announced its departure, and whether it may come back as a new peer.
     pub(super) fn note_departure(&mut self, phase: Phase, is_away: bool) {
         if let Phase::Entrant(session, peer) | Phase::Entered(session, peer) = phase
             && let Some(game) = self.games.get_mut(&session)
@@ -164,9 +164,9 @@ impl Directory {
         }
     }
 
-    /// Ends a game without connections. Unless all its members have said that they go, some may play on over direct
-    /// paths, and the code is kept for them. If some of those that said so may come back, it is kept for a shorter
-    /// time.
+    /// Ends a game without connections. If some member has not said that it goes, members may play on over direct
+    /// paths, so the code is kept for them. If all have said so and one of them may come back, the code is kept for a
+    /// shorter time.
     fn unlist_empty(&mut self, now: Time, session: SessionId) {
         if self.games.get(&session).is_none_or(|game| !game.is_empty()) {
             return;

@@ -42,7 +42,7 @@ pub enum HostChange {
     Missed,
     /// The previous host did not answer its probe.
     Silent,
-    /// A member showed a warrant that this relay did not know, because the relay lost its disk.
+    /// A member showed a warrant that this relay did not know, for example because the relay lost its disk.
     #[default]
     Shown,
 }
@@ -51,7 +51,7 @@ pub enum HostChange {
 /// equal.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Loss {
-    /// Since when members miss the host; `None` while none does.
+    /// When members began to miss the host; `None` while no member misses it.
     pub(super) since: Option<Time>,
     /// The reason for the term that is on its way to disk.
     pub(super) cause: HostChange,

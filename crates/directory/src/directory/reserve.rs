@@ -11,7 +11,8 @@ use super::game::Pending;
 use super::{Directory, HostChange};
 
 impl Directory {
-    /// Puts a warrant in reserve while the host has no connection. Its host is the next member in line that has one.
+    /// Puts a warrant in reserve while the host has no connection. The warrant is for the first connected member in
+    /// the line of succession.
     pub(super) fn reserve(&mut self, session: SessionId) {
         let Some(game) = self.games.get(&session) else { return };
         let (Some(warrant), Some(highest)) = (game.warrant, game.highest()) else { return };
@@ -26,8 +27,8 @@ impl Directory {
         }
     }
 
-    /// A warrant in reserve has reached the disk. If the host is back, it goes on. Otherwise a waiting claim begins
-    /// the reserve; without such a claim, the relay tells the members of the warrant.
+    /// A warrant in reserve has reached the disk. If the host is connected again, it stays the host. Otherwise a
+    /// waiting claim begins the reserve; without such a claim, the relay tells the members of the warrant.
     pub(super) fn hold_in_reserve(&mut self, now: Time, session: SessionId, warrant: Warrant) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.reserve = Some(warrant);
@@ -43,7 +44,8 @@ impl Directory {
         }
     }
 
-    /// Begins the term of the warrant in reserve, because a member has adopted it.
+    /// Begins the term of the warrant in reserve: a member has adopted the warrant, or a claim shows that it misses
+    /// the host.
     pub(super) fn begin_reserve(&mut self, now: Time, session: SessionId) {
         if let Some(warrant) = self.games.get_mut(&session).and_then(|game| game.reserve.take()) {
             self.announce(now, session, warrant);
@@ -60,8 +62,8 @@ impl Directory {
         }
     }
 
-    /// Begins the reserve when its host makes a host's statement. A peer does so only once it has adopted its
-    /// warrant.
+    /// Begins the reserve when the warrant's host sends a message that only a host sends. A peer does so only once it
+    /// has adopted the warrant.
     pub(super) fn note_reign(&mut self, now: Time, session: SessionId, peer: PeerId) {
         let reserve = self.games.get(&session).and_then(|game| game.reserve);
         if reserve.is_some_and(|reserve| reserve.host == peer) {
@@ -69,8 +71,8 @@ impl Directory {
         }
     }
 
-    /// Lets a host go on that is back before any member is known to miss it. It gets a term above the one in reserve,
-    /// so that no member adopts that one any more.
+    /// Keeps a host that comes back before any member is known to miss it. The host gets a term above the one in
+    /// reserve, so that no member adopts the warrant in reserve any more.
     pub(super) fn reinstate(&mut self, session: SessionId) {
         let Some(game) = self.games.get(&session) else { return };
         if let Some(host) = game.host()

@@ -13,7 +13,7 @@ use super::{Class, CloseReason, ConnId, Directory};
 use crate::limits::{NAMED_WITHIN, RESTORED_WAIT, STRANGERS_PER_ORIGIN_MAX, WAITING_PER_ORIGIN_MAX};
 
 /// The origin of a connection: connections of one address have the same. The driver draws it; a directory only
-/// compares.
+/// compares origins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin(pub u64);
 
@@ -22,8 +22,8 @@ pub struct Origin(pub u64);
 pub(super) enum Place {
     /// The game has a place.
     Free,
-    /// There is none now, because the stranger's address has as many strangers in the game as allowed. Some of these
-    /// will be named or leave.
+    /// The game has no place now, because the stranger's address has as many strangers in the game as allowed. Some
+    /// of these will be named or leave.
     Later,
     /// The game is full.
     Full,
@@ -68,7 +68,8 @@ impl Directory {
         })
     }
 
-    /// Whether a live game has a place for a stranger on this connection, which is `peer` if it was there before.
+    /// Whether a live game has a place for a stranger on this connection. `peer` is the stranger's id if it was in
+    /// the game before.
     fn place(&self, conn: ConnId, session: SessionId, peer: Option<PeerId>) -> Place {
         let origin = self.origin_of(conn);
         let alike =

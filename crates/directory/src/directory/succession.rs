@@ -16,7 +16,7 @@ use crate::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, PROBE_HOLDS, PROBE_WITHIN};
 
 /// The result of the claims.
 enum Verdict {
-    /// This candidate gets the next term: the host is gone for the relay as well, or most members miss it.
+    /// This candidate gets the next term, because the host has no connection to the relay or most members miss it.
     Grant(PeerId, HostChange),
     /// The host must prove that it lives.
     Probe,
@@ -40,7 +40,8 @@ impl Directory {
         } else if claim.peer == warrant.host {
             self.on_hosts_claim(now, session, claim);
         } else if let Some(reserve) = game.begins_reserve(claim) {
-            // A claimant misses the host, or has adopted the warrant in reserve and misses its host.
+            // The claimant misses the host, or it has adopted the warrant in reserve and misses the host of that
+            // warrant.
             self.begin_reserve(now, session);
             if claim.term > reserve.term {
                 self.on_claim(now, session, claim);
@@ -130,7 +131,7 @@ impl Directory {
         }
     }
 
-    /// Sends a term to disk. Claims of it wait until it is there.
+    /// Sends a term to disk. Claims wait until the term is there.
     pub(super) fn persist(&mut self, session: SessionId, term: Term, host: PeerId, cause: HostChange) {
         self.write(session, Pending { term, host, in_reserve_of: None }, cause);
     }
@@ -144,9 +145,9 @@ impl Directory {
         self.keep_record(session);
     }
 
-    /// Sends a game's record to disk. The members hear of a new term only when it is there. They hear at once that a
-    /// term in reserve has begun; the record keeps that, because the first peer that comes back after a restart may
-    /// not know it.
+    /// Sends a game's record to disk. The members hear of a new term only when the record is there. They hear at once
+    /// that a term in reserve has begun; the record keeps that, because the first peer that comes back after a
+    /// restart may not know it.
     pub(super) fn keep_record(&mut self, session: SessionId) {
         if let Some(record) = self.games.get(&session).and_then(|game| game.record(session)) {
             self.requests.push_back(Request::Persist(record));
@@ -251,7 +252,8 @@ impl Directory {
         self.consider_claims(now, session);
     }
 
-    /// Begins a term: tells every member of its warrant. No member misses its host yet.
+    /// Begins a term: tells every member of its warrant. All claims are void, because no member misses the new host
+    /// yet.
     pub(super) fn announce(&mut self, now: Time, session: SessionId, warrant: Warrant) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let (former, loss) = (game.warrant.replace(warrant), core::mem::take(&mut game.loss));
@@ -291,7 +293,7 @@ impl Directory {
     }
 
     /// Denies the waiting claims, because the host lives. Claims for the candidate that the host itself wants go on
-    /// waiting: the members may have voted for it, and it may be on its way back.
+    /// waiting. The members may have voted for that candidate, and it may be on its way back.
     fn deny_waiting(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.loss.since = None;

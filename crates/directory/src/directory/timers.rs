@@ -47,7 +47,7 @@ impl Timers {
         }
     }
 
-    /// Moves a timer that runs, if it would end later.
+    /// If a timer runs and would end later than `time`, it now ends at `time`.
     pub(super) fn hasten(&mut self, timer: Timer, time: Time) {
         if self.times.get(&timer).is_some_and(|&known| known > time) {
             self.set(timer, time);

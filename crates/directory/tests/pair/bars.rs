@@ -142,7 +142,7 @@ fn a_peer_that_left_before_the_bar_is_barred_by_address() {
 }
 
 #[test]
-fn a_bar_reaches_peers_that_wait_for_a_place() {
+fn a_bar_also_refuses_peers_that_wait_for_a_place() {
     let (mut world, _, peer) = World::with_member_of(EVE);
     let four: Vec<_> = (0..4).map(|_| world.raw_enter_from(EVE, join())).collect();
     let fifth = world.raw_enter_from(EVE, join());

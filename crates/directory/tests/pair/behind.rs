@@ -1,4 +1,4 @@
-//! A host that misses something: it has not heard of its renewed term, or its connection closes during a probe.
+//! A host that has not heard of its renewed term, and one whose connection closes during a probe.
 
 use samovar_wire::PeerId;
 use samovar_wire::relay::{FromRelay, Purpose, ToRelay};
@@ -30,7 +30,7 @@ fn a_host_unaware_of_its_renewal_is_not_deposed_on_return() {
 }
 
 #[test]
-fn a_host_that_closes_during_a_probe_leaves_no_timer() {
+fn a_host_that_disconnects_when_probed_leaves_no_timer() {
     let mut world = World::with_members(0);
     let host = world.raw_enter(Purpose::Create(Some(code("TEA"))));
     let claimant = world.raw_enter(Purpose::Join(code("TEA")));

@@ -193,7 +193,7 @@ fn refusals_end_a_client_unless_they_are_temporary() {
         (Refusal::Busy, true, false),
         (Refusal::CodeTaken, true, false),
         (Refusal::UnknownGame, true, false),
-        // In these cases no host has named the client.
+        // In these three cases no host has named the client.
         (Refusal::Busy, false, true),
         (Refusal::CodeTaken, false, true),
         (Refusal::UnknownGame, false, true),
@@ -411,7 +411,7 @@ fn a_change_of_network_moves_the_client_to_a_new_socket() {
 }
 
 #[test]
-fn a_new_socket_that_fails_leaves_the_old_one_alone() {
+fn a_failed_new_socket_leaves_the_old_one_in_use() {
     let signatory = Signatory::new(&[1; 32]);
     let (mut client, first, second) = moving(&signatory);
     let pulse = RelayFrame::control(&FromRelay::Pulse);

@@ -97,7 +97,7 @@ fn repeated_claims_of_one_member_count_once() {
 }
 
 #[test]
-fn claims_against_a_former_host_do_not_count_for_the_next() {
+fn claims_against_a_former_host_do_not_count_against_the_next() {
     let mut world = World::with_members(4);
     world.outvote(&[1, 2, 3], 2, 3);
     assert_eq!(world.warrant(0).host, world.peer(3));
@@ -298,7 +298,7 @@ fn a_candidate_heard_since_the_loss_hosts_before_others() {
 }
 
 #[test]
-fn a_probed_host_is_timed_until_its_fourth_answer() {
+fn a_hosts_first_four_answers_are_timed() {
     let mut world = World::new();
     let host = world.raw_enter(Purpose::Create(Some(code("TEA"))));
     let member = world.join("TEA");
@@ -421,7 +421,7 @@ fn a_doubt_has_the_host_probed_before_the_claims_come() {
     let mut world = World::with_members(8);
     let line: Vec<_> = (0..8).collect();
     world.name_members(0, &line);
-    // Five other members died with the host, or are about to die.
+    // Seats 1 to 5 stand still. The host answers in the first round and stands still in the second.
     for dead in [1, 2, 3, 4, 5] {
         world.seats[dead].frozen = true;
     }

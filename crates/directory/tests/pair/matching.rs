@@ -34,7 +34,8 @@ fn newcomer_finds_the_fullest_game_with_a_place() {
     found(&mut world, "FULL", listing(8));
     found(&mut world, "CLOSED", Listing { open: false, ..listing(7) });
     found(&mut world, "HIDDEN", Listing { public: false, ..listing(7) });
-    // Two places: newcomers whom the host does not know yet count.
+    // `MANY` has two places. The relay counts the newcomers that it has let in, although the host does not know them
+    // yet.
     assert_eq!([(); 3].map(|()| find(&mut world, PARAMS)), ["MANY", "MANY", "FEW"]);
 }
 

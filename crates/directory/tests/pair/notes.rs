@@ -59,7 +59,7 @@ fn recovery_time_counts_from_the_first_claim() {
 }
 
 #[test]
-fn a_host_change_is_noted_only_if_the_probe_times_out() {
+fn a_host_change_is_noted_for_a_silent_host_not_a_live_one() {
     let mut world = World::with_members(4);
     world.name_members(0, &[0, 1, 2, 3]);
     world.miss(1, 2);

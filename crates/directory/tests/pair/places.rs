@@ -75,7 +75,7 @@ fn a_peer_unnamed_for_30_s_gives_way_in_a_full_game() {
 }
 
 #[test]
-fn an_old_stranger_gives_way_to_one_of_its_address() {
+fn an_old_stranger_gives_way_to_a_newcomer_of_its_address() {
     let mut world = World::with_members(1);
     let other = join_from(&mut world, 1);
     let four = [0; 4].map(|_| join_from(&mut world, 7));
@@ -130,7 +130,7 @@ fn a_reloaded_page_gets_exactly_one_place_in_a_full_game() {
 }
 
 #[test]
-fn a_pass_has_one_place_among_those_that_wait() {
+fn a_waiting_connection_replaces_an_older_one_of_its_pass() {
     let mut world = World::with_members(2);
     let pass = world.seats[1].client.pass().expect("entered");
     (0..2).for_each(|i| world.kill(i));

@@ -7,7 +7,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::world::{World, almost, millis, term};
 
-/// A game of four whose host answers nothing by itself, and one member misses it. Also returns the number of the
+/// A game of four whose host does not answer by itself, while seat 1 misses the host. Also returns the number of the
 /// host's probe.
 fn missed() -> (World, u64) {
     let mut world = World::with_members(4);
@@ -25,7 +25,7 @@ fn missed() -> (World, u64) {
 }
 
 #[test]
-fn a_host_is_not_silent_while_its_probe_waits_in_the_relay() {
+fn a_host_is_not_deposed_while_its_probe_waits_in_the_relay() {
     let (mut world, nonce) = missed();
     world.run_for(PROBE_WITHIN + millis(300));
     assert!(world.issued(2).is_empty());

@@ -159,7 +159,7 @@ fn the_only_returning_member_begins_its_game_anew() {
     let mut world = two_named();
     let (pass, session) = (world.pass(0), world.warrant(0).session);
     world.go_away(0);
-    // The other member goes after the first has come back, and before a host names the first.
+    // Bob goes after Ann has come back, and before a host names Ann's new peer.
     let ann = world.rejoin(pass);
     assert!(world.is_in(ann) && world.warrant(ann).host != world.peer(ann));
     world.go_away(1);

@@ -195,7 +195,7 @@ fn a_host_back_before_its_reserve_is_written_is_not_deposed() {
 }
 
 #[test]
-fn a_former_host_that_is_back_first_undoes_no_begun_reserve() {
+fn a_returning_former_host_does_not_undo_a_begun_reserve() {
     let mut world = named(4);
     world.seats[0].cut = true;
     world.drop_socket(0);
@@ -217,8 +217,8 @@ fn a_former_host_that_is_back_first_undoes_no_begun_reserve() {
     assert_eq!(world.warrant(2).host, world.peer(1), "whom the relay had announced");
 }
 
-/// One member of four got the reserve. When the relay restarts, this member and two others have adopted it, and the
-/// former host comes back first.
+/// The reserve names seat 1 as the host. When the relay restarts, all members except the former host have adopted the
+/// reserve. The former host comes back first.
 #[test]
 fn a_begun_reserve_is_learnt_while_the_record_is_written() {
     let mut world = named(4);

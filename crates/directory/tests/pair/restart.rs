@@ -96,8 +96,8 @@ fn the_code_of_a_restored_game_is_kept_for_a_minute() {
 }
 
 /// A game of three whose relay restarts. Only seat `back` comes back, because the others are cut off. It names
-/// `members`, if there are any, and leaves. The code is kept for the others, which all come back once they can connect
-/// again.
+/// `members`, if the test gives some, and leaves. The code is kept for the others, which all come back once they can
+/// connect again.
 fn only_one_is_back_and_leaves(back: usize, members: Option<&[usize]>) {
     let mut world = World::with_members(3);
     world.name_members(0, &[0, 1, 2]);
@@ -135,7 +135,7 @@ fn a_restored_code_is_kept_when_a_lone_host_leaves() {
 }
 
 #[test]
-fn a_game_that_has_long_been_back_frees_its_code_at_once() {
+fn a_code_restored_30_s_ago_is_free_when_all_have_left() {
     let mut world = World::with_members(1);
     world.name_members(0, &[0]);
     world.kill_relay();

@@ -97,7 +97,7 @@ fn a_term_is_on_disk_before_anybody_hears_of_it() {
 }
 
 #[test]
-fn others_get_the_term_after_that_of_a_dead_claimant() {
+fn a_claimant_that_dies_keeps_its_term_and_others_get_the_next() {
     let mut world = World::with_members(3);
     world.seats[0].frozen = true;
     world.disk_works = false;
@@ -266,8 +266,8 @@ fn a_new_hosts_listing_replaces_the_former_hosts_at_once() {
 
 #[test]
 fn a_far_host_gets_the_time_that_its_answers_take() {
-    // All members are 200 ms away from the relay and back; two of five miss the host for a moment, and no other
-    // answers.
+    // The host's first answer takes `trip`, and the second 200 ms. In between, two of five members miss the host, and
+    // no other member answers.
     for (trip, is_kept) in [(millis(200), true), (millis(60), false)] {
         let mut world = World::new();
         let host = world.raw_enter(Purpose::Create(Some(code("TEA"))));
@@ -327,7 +327,7 @@ fn between_equal_candidates_the_unexpired_claim_wins() {
 #[test]
 fn a_probe_to_a_dead_connection_is_repeated_on_the_new_one() {
     let mut world = World::with_members(4);
-    // Their answers would cause another probe.
+    // Seats 2 and 3 stand still, because their answers would cause another probe.
     (2..4).for_each(|i| world.seats[i].frozen = true);
     world.seats[0].frozen = true;
     world.claim_for(1, 2, 1);

@@ -57,7 +57,7 @@ pub(crate) struct Seat {
     pub(crate) cut: bool,
     /// Set while the seat misses its host and repeats its claim.
     missing: Option<Missing>,
-    /// The client's id for the socket of `conn`, and below it the socket that the client has moved from.
+    /// The client's id for the socket of `conn`. `former` is the socket that the client has moved from.
     socket: SocketId,
     former: Option<(SocketId, ConnId)>,
     unread: Vec<(SocketId, Vec<u8>)>,
@@ -151,7 +151,7 @@ impl World {
         }
     }
 
-    /// A world with a game `TEA` of `n` members, the first its host, which has named them.
+    /// A world with a game `TEA` of `n` members. The first member is the host and has named them.
     pub(crate) fn with_members(n: usize) -> Self {
         let mut world = Self::new();
         world.create("TEA");

@@ -6,8 +6,9 @@ use samovar_wire::{ObjectId, Stamp, Time};
 use super::kinds::{SCOREBOARD, SCOREBOARD_TRAITS};
 use crate::scores::{FIELDS, Scoreboard};
 
-/// The scoreboard as this peer knows it: at the host the truth, elsewhere the last readable state. It outlives the
-/// object, so a new host that finds no scoreboard object continues with its own copy.
+/// The scoreboard as this peer knows it. The host's copy decides. Another member's copy is the last readable state of
+/// the object. The copy outlives the object, so a new host that finds no scoreboard object continues with its own
+/// copy.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     pub(super) rows: Scoreboard,
@@ -49,7 +50,7 @@ impl Board {
         self.rows = rows;
     }
 
-    /// Makes this host the writer of the one scoreboard, or returns the obstacle.
+    /// Makes this host the writer of the one scoreboard, or returns what prevents it.
     pub(super) fn take_over(&mut self, now: Time, session: &mut Session) -> TakeOver {
         let me = session.me();
         if self.is_writer {
@@ -90,7 +91,8 @@ impl Board {
         }
         for (index, field) in self.rows.to_fields().iter().enumerate() {
             if session.edit(now).set(id, index, field).is_err() {
-                // This peer no longer owns the object. The next step reads the scoreboard that counts.
+                // The write fails if this peer no longer owns the object. The next step reads the scoreboard that
+                // counts.
                 self.is_writer = false;
                 return;
             }

@@ -1,8 +1,9 @@
-//! The sugar bowl in the duel: drivers announce their touches, and all peers decide alike which touch was first.
+//! The sugar bowl in the duel: each peer announces the touches of the teapots it drives, and all peers decide alike
+//! which touch was first.
 //!
 //! Each peer counts the first touch of a bowl in time-stamp order. That is the order of the touches, not of the
 //! messages, so a faster connection is no advantage. A touch that the order reports as late counts only while no
-//! player has the bowl. The host turns its decision into points. It does so once, since the scoreboard holds the
+//! player has the bowl. The host gives the points for that touch. It gives them once, since the scoreboard holds the
 //! bowl's number beside the points. A new host does the same with the touches that it has received.
 
 use samovar_session::{Delivery, SendError, Session, Target};
@@ -69,8 +70,8 @@ impl Duel {
             session.send(Target::All, Delivery::Timestamp(Time::from_micros(at)), &word.encode())
         };
         let sent = match send(&word, tick.time) {
-            // A packet sent at this moment has promised the others nothing older than a slightly later time; use that
-            // time.
+            // This peer has already promised the others to send nothing older than `bound`, a slightly later time. So
+            // the touch gets that time.
             Err(SendError::TooOld(bound)) => {
                 word = Word::Touched { player, bowl: bowl.number, at: bound.as_micros() };
                 send(&word, bound.as_micros())
@@ -79,7 +80,7 @@ impl Duel {
         };
         match sent {
             Ok(()) => {}
-            // The next step tries again.
+            // On any other error the next step tries again.
             Err(_) => return,
         }
         self.bowls.said.insert(player, (bowl.number, tick.time));
@@ -92,7 +93,7 @@ impl Duel {
         let (bowl, taken) = (&self.board.rows.bowl, self.bowls.taken);
         let pause = u64::from(self.board.rows.course.stakes.bowl_seconds) * 1_000_000;
         // A bowl that is not on the table cannot be touched. At a peer other than the host, the scoreboard may still
-        // name the previous bowl, which is taken.
+        // name the bowl before this one. Then the touch counts if that bowl is taken and the pause after it is over.
         let is_known = if grab.bowl == bowl.number {
             bowl.is_there(grab.at)
         } else {
@@ -113,8 +114,8 @@ impl Duel {
         }
     }
 
-    /// Whether the player's teapot can have been at the bowl, as far as this peer sees. A player that is off the
-    /// table now may have been.
+    /// Whether the player's teapot can have been at the bowl, as far as this peer knows. The answer is no only if the
+    /// player is neither hit nor shielded, and its teapot is shown too far from the bowl.
     fn is_near_bowl(&self, time: u64, grab: Grab) -> bool {
         let bowl = &self.board.rows.bowl;
         let Some(seen) = self.picture.iter().find(|seen| seen.player == grab.player) else { return true };

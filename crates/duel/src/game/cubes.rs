@@ -1,9 +1,10 @@
 //! The cube objects as this peer sees them: which of them fly, and what each struck.
 //!
-//! Every peer sweeps every cube, so that a cube ends on each screen where it meets something on that screen. Only the
-//! host's sweep counts. Only the owner of a cube, its shooter, destroys it, and not too early: a host that is lost
-//! may have told its decision to the shooter alone. So a cube stays until its flight has been over for some time
-//! under one host, whatever the scoreboard shows. The next host can then decide about it again.
+//! Every peer *sweeps* every cube: in each step it tests the cube's path since the last step for collisions. So a
+//! cube ends on each screen where it meets something on that screen. Only the host's sweep counts. Only the owner of
+//! a cube, its shooter, destroys it, and not too early: a host that is lost may have told its decision to the shooter
+//! alone. So a cube stays until its flight has been over for some time under one host, whatever the scoreboard shows.
+//! The next host can then decide about it again.
 
 use samovar_session::Session;
 use samovar_wire::sorted::sort_by_key;
@@ -22,9 +23,9 @@ use crate::scores::Scoreboard;
 use crate::state::LAUNCH;
 use crate::teapot::TOP_SPEED;
 
-/// How long a shooter keeps a cube after the end of its flight, and after each change of host, in microseconds. In
-/// this time, a host that steps once a second and heard of the cube late has swept it. If a host dies, its members
-/// miss it in this time, and the session is suspended until it has a new host.
+/// How long a shooter keeps a cube after the end of its flight, and after each change of host, in microseconds.
+/// Within this time, even a host that steps once a second and heard of the cube late has swept it. If the host dies,
+/// its members miss it within this time, and the session is suspended until it has a new host.
 const KEPT_FOR: u64 = 2_000_000;
 
 /// A cube may begin this far from the shooter's teapot, as this peer shows it, plus the distance that the teapot can
@@ -34,7 +35,8 @@ const LAUNCH_TOLERANCE: f32 = 3.0;
 /// How long the news of a hit may take to reach the struck player, in microseconds. Until then that player may fire.
 const NEWS_TAKES: u64 = 400_000;
 
-/// Impacts longer ago than this are not announced: this peer has just joined, or slept. In microseconds.
+/// Impacts longer ago than this, in microseconds, are not announced. This peer finds such old impacts when it has
+/// just joined, or slept.
 const NEWS_FOR: u64 = 1_000_000;
 
 /// One cube whose field could be read.
@@ -126,7 +128,7 @@ impl Cubes {
         self.tracks.insert(id, Track { is_accepted: true, ..Track::new(launch, time) });
     }
 
-    /// Lets the cubes fly on to `scenery.time`.
+    /// Sweeps the cubes in flight up to `scenery.time`.
     pub(super) fn sweep(&mut self, scenery: Scenery<'_>, feed: &mut Feed) {
         let Scenery { time, seen, board } = scenery;
         let targets: Vec<Target> = seen.iter().filter(|each| each.is_in_play()).map(Seen::target).collect();
@@ -191,7 +193,7 @@ impl Cubes {
     }
 }
 
-/// Whether the shot keeps the cooldown. Cubes arrive in any order, so shots before and after it count.
+/// Whether the shot keeps the cooldown. Cubes arrive in any order, so the shots before and after this one count.
 fn is_after_cooldown(shots: &[(PlayerKey, u64)], launch: &Launch) -> bool {
     shots.iter().all(|&(shooter, at)| {
         shooter != launch.shooter || at.abs_diff(launch.launched_at) >= COOLDOWN - COOLDOWN_TOLERANCE

@@ -23,13 +23,13 @@ pub enum DuelEvent {
         /// Whether the member came back to its seat.
         is_back: bool,
     },
-    /// A member is gone; its seat waits for it.
+    /// A member is gone: it is away, has left for good, or was put out by the host.
     PlayerWent {
         /// The player.
         player: PlayerKey,
         /// The name to show.
         name: PlayerName,
-        /// The way in which the member left.
+        /// Which of these it is.
         departure: Departure,
     },
     /// A cube left a spout.
@@ -91,7 +91,7 @@ pub enum DuelEvent {
     },
 }
 
-/// The events that wait.
+/// The events that `Duel::poll_event` has not returned yet.
 #[derive(Debug, Default)]
 pub(super) struct Feed(VecDeque<DuelEvent>);
 

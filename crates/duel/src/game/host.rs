@@ -1,8 +1,8 @@
 //! The host's part of the duel: the scoreboard, the robots, and the teapots of absent members.
 //!
-//! Each step derives all of this anew from the objects and the view, so that a new host continues from there. The
-//! teapots of absent members are ghosts: parked, and drawn but untouchable. When a member comes back, the host grants
-//! it its teapot. When its seat expires, the host removes the teapot.
+//! Each step derives all of this anew from the objects and the view, so a new host continues where the former one
+//! stopped. The teapots of absent members are ghosts: parked, and drawn but untouchable. When a member comes back,
+//! the host grants the member its teapot. When a seat expires, the host removes the seat's teapot.
 
 use samovar_session::{Session, State};
 use samovar_wire::view::SeatRecord;
@@ -30,13 +30,13 @@ pub const ROBOTS_MAX: u8 = 8;
 /// predecessor that it has not seen.
 const SETTLING: Duration = Duration::from_millis(1_500);
 
-/// Robots look and steer at least once in this time, in microseconds, however rarely the host's page is drawn.
+/// Robots look and steer at least once in this time, in microseconds, however rarely the host's page steps.
 const ROBOT_STRETCH: u64 = 25_000;
 
 /// The longest time that robots catch up on in one step, in microseconds: a hidden page steps once a second.
 const ROBOT_ADVANCE_MAX: u64 = 1_200_000;
 
-/// How long the host waits for the message about a shot before it announces the shot's hit, in microseconds.
+/// How long the host waits for the message about a shot before it announces the hit of that shot, in microseconds.
 const SHOT_AWAITED: u64 = 5_000_000;
 
 /// The state that a peer keeps for the duel while it hosts.
@@ -44,7 +44,7 @@ const SHOT_AWAITED: u64 = 5_000_000;
 pub(super) struct Reign {
     since: Time,
     robots: SortedMap<u8, Driver>,
-    /// The former host decided hits before this session time.
+    /// This host decides hits from this session time on. The former host decided the earlier ones.
     pub(super) hits_from: u64,
 }
 
@@ -75,7 +75,7 @@ fn plays(record: &SeatRecord) -> bool {
 }
 
 fn robot_identity(number: u8) -> Identity {
-    // Colours from the end of the table; people get theirs from its beginning.
+    // Robots get colours from the end of the table; people get theirs from its beginning.
     let glaze = Glaze::new(SPAWN_POINTS - 1 - usize::from(number) % SPAWN_POINTS);
     Identity { driver: PlayerKey::Robot(number), glaze, name: robot_name(number) }
 }
@@ -98,7 +98,8 @@ impl Duel {
         }
     }
 
-    /// A founder begins with the robots of its configuration; any other host with the robots that it has inherited.
+    /// Creates the scoreboard. A founder begins with the robots of its configuration, any other host with the robots
+    /// that it has inherited.
     fn begin_board(&mut self, tick: Tick, session: &mut Session, is_founder: bool) {
         let inherited = self.teapots.owned_by(session.me()).filter_map(|(_, player)| match player {
             PlayerKey::Robot(number) if number < ROBOTS_MAX => Some(number),
@@ -136,7 +137,8 @@ impl Duel {
                 continue;
             }
             if rows.join(player, name.clone(), glaze).is_err() {
-                // All rows are taken: the player away longest gives up its row, or else the last robot does.
+                // If all rows are taken, the player who has been away longest gives up its row, or else the last
+                // robot does.
                 let away = session.view().seats().filter(|record| record.peer.is_none());
                 let away = away.filter(|record| rows.row(PlayerKey::Seat(record.seat.0)).is_some());
                 let longest =
@@ -182,7 +184,7 @@ impl Duel {
                 Some((id, track)) if session.view().has(track.owner) => {
                     let _ = session.edit(tick.now).grant(id, me);
                 }
-                // The session is about to give a dead host's objects to this host.
+                // The owner is no longer a member, so the session is about to give the teapot to this host.
                 Some(_) => {}
                 None if !is_settled => {}
                 None => {
@@ -201,8 +203,8 @@ impl Duel {
     fn keep_absent(&self, tick: Tick, session: &mut Session) {
         let me = session.me();
         for id in self.picture.iter().filter(|seen| seen.is_ghost).map(|seen| seen.id) {
-            // A former host, still a member, has kept this ghost, so this peer grants it to itself. A dead host's
-            // objects come to the new host without a grant.
+            // If a former host that is still a member owns this ghost, this peer grants the ghost to itself. A dead
+            // host's objects come to the new host without a grant.
             let owner = session.object(id).map(samovar_session::Object::owner);
             let is_kept = owner.is_some_and(|owner| owner != me && session.view().has(owner));
             if is_kept && session.granted_to(id).is_none() {
@@ -223,7 +225,8 @@ impl Duel {
                     let _ = session.edit(tick.now).grant(id, peer);
                 }
                 Some(None) if counts => self.park(tick, session, id),
-                // The seat is given up or a spectator's, or another teapot of the same player counts.
+                // The teapot goes if its seat is given up or a spectator's, or if another teapot of the same player
+                // counts.
                 _ => {
                     let _ = session.edit(tick.now).destroy(id);
                 }
@@ -231,7 +234,7 @@ impl Duel {
         }
     }
 
-    /// Stops a teapot that has no driver, at the place where it is shown.
+    /// Stops the teapot of an absent player, at the place where it is shown.
     fn park(&self, tick: Tick, session: &mut Session, id: ObjectId) {
         let Some(track) = self.teapots.track(id) else { return };
         let Some(object) = session.object(id) else { return };
@@ -315,9 +318,9 @@ impl Duel {
         self.board.write(tick.now, session);
     }
 
-    /// Announces the hits on the scoreboard that were not announced yet, including a predecessor's: all remaining
-    /// members have received the same messages. A hit is announced after its shot, so that no peer hears of the hit
-    /// first.
+    /// Announces the hits on the scoreboard that were not announced yet. A predecessor's hits are among them: all
+    /// remaining members have received the same messages, so all know the same announcements. A hit is announced
+    /// after its shot, so that no peer hears of the hit first.
     pub(super) fn announce_hits(&mut self, tick: Tick, session: &Session) {
         if self.reign.is_none() || !self.board.is_written_here() {
             return;
@@ -330,7 +333,8 @@ impl Duel {
                 PlayerKey::Robot(_) => false,
                 PlayerKey::Seat(seat) => session.view().members().any(|member| member.record.seat.0 == seat),
             };
-            // When a player is gone, all have received its last messages, so its shot is not awaited.
+            // Once a player is gone, all members have received its last messages, so the host does not wait for its
+            // shot.
             let may_follow = shooter_is_here && tick.time < at.saturating_add(SHOT_AWAITED);
             let waits = may_follow && !self.talk.knows_shot(shot);
             if !waits && !self.talk.knows_hit(shot) && self.talk.hear_struck(shot, tick.time) {

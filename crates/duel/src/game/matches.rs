@@ -21,7 +21,7 @@ const MISSED_AFTER: u64 = 3_000_000;
 /// The announcements about matches that this peer has received.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// The newest announcement, for scoreboards that do not follow it yet.
+    /// The newest announcement, to be applied to scoreboards that do not contain it yet.
     word: Option<Word>,
     /// The match as the newest announcement describes it. A member that joins later has it from the scoreboard.
     course: Option<Course>,
@@ -58,7 +58,8 @@ impl Duel {
         }
     }
 
-    /// Makes this peer's scoreboard follow the announcements; the host writes the same to the object.
+    /// Applies the newest announcement to this peer's scoreboard. The host publishes the same scoreboard in the
+    /// object.
     pub(super) fn follow_match(&mut self, tick: Tick) {
         if let Some(word) = &self.told.word {
             self.board.rows.follow(word);

@@ -13,7 +13,7 @@ use crate::player::PlayerKey;
 use crate::state::{IDENTITY, Identity, TeapotState};
 use crate::teapot::{BODY_RADIUS, Controls, Surroundings, Teapot};
 
-/// The driver of a teapot object that this peer owns.
+/// Drives a teapot object that this peer owns.
 #[derive(Debug)]
 pub(super) struct Pilot {
     pub(super) object: ObjectId,
@@ -101,7 +101,7 @@ impl Pilot {
         self.phase.clear();
         phase.write(&mut self.phase);
         refill(&mut self.state, object, &motion, &self.phase);
-        // If this peer has just lost the object, this fails, and the next step notices it.
+        // If this peer has just lost the object, this fails, and the next step notices the loss.
         let _ = session.edit(now).set_state(self.object, &self.state);
     }
 }

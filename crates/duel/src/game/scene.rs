@@ -25,7 +25,7 @@ const AHEAD_MAX: f32 = 0.1;
 pub struct Scene {
     /// Session time, in microseconds.
     pub time: u64,
-    /// One teapot for each driver, sorted by driver, without those of players who have been away for 10 s.
+    /// One teapot for each player, sorted by player, without those of players who have been away for 10 s.
     pub teapots: Vec<TeapotView>,
     /// The cubes in flight.
     pub cubes: Vec<CubeView>,

@@ -1,4 +1,4 @@
-//! Sends this peer's messages to the other members ([`Word`]), and decides which of theirs to believe.
+//! Sends this peer's messages to the other members ([`Word`]), and decides which of the others' messages to accept.
 //!
 //! Shots and hits in the feed are messages in causal order: the host that decides a hit has been told of the shot, so
 //! no peer hears of the hit first. The order survives the loss of the host: all remaining members have received the
@@ -28,7 +28,7 @@ const TOLD_MAX: usize = 1_024;
 /// How long shots and announced hits are remembered, so that none is announced twice, in microseconds.
 pub(super) const REMEMBERED_FOR: u64 = 20_000_000;
 
-/// How long messages of a peer that is gone, or no longer hosts, may still be believed, in microseconds.
+/// How long this peer accepts messages of a peer that is gone or no longer hosts, in microseconds.
 const HEARD_FOR: u64 = 10_000_000;
 
 /// The messages sent and received; bounded by the number of members and the time that they are remembered.
@@ -87,7 +87,7 @@ impl Talk {
             match session.send(Target::All, Delivery::Causal, bytes) {
                 Err(SendError::WouldBlock) => return,
                 Err(SendError::NotInTheRules) => {
-                    // Without causal order, use the order of each sender. A message without room there is lost.
+                    // Without causal order, use the order of each sender. A message that finds no room there is lost.
                     let _ = session.send(Target::All, Lane::GAME, bytes);
                 }
                 _ => {}

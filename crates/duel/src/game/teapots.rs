@@ -1,7 +1,7 @@
 //! The teapot objects as this peer sees them: which peers speak for them, and where they are shown.
 //!
-//! A teapot counts while its owner may speak for its driver: a member for its own seat, the host for robots and for
-//! absent members. All other teapots are neither shown nor touched. If one driver has several teapots, one of them
+//! A teapot counts while its owner may speak for its player: a member for its own seat, the host for robots and for
+//! absent members. All other teapots are neither shown nor touched. If one player has several teapots, one of them
 //! counts, the same at every peer.
 
 use samovar_session::{Object, Session};
@@ -21,7 +21,7 @@ use crate::warp::Warp;
 pub(super) struct Track {
     pub(super) identity: Identity,
     pub(super) owner: PeerId,
-    /// Whether the owner may speak for the driver. Once true, this stays true until the owner or the driver changes,
+    /// Whether the owner may speak for the player. Once true, this stays true until the owner or the player changes,
     /// even if the owner is gone.
     is_accepted: bool,
     revision: (Stamp, u64),
@@ -36,7 +36,7 @@ pub(super) struct Track {
 #[derive(Debug, Default)]
 pub(super) struct Teapots {
     tracks: SortedMap<ObjectId, Track>,
-    /// The teapot that counts for each driver.
+    /// The teapot that counts for each player.
     chosen: SortedMap<PlayerKey, ObjectId>,
 }
 
@@ -95,7 +95,7 @@ impl Track {
     }
 
     /// Reads the object if it changed. An unreadable state changes nothing: the teapot rolls to a stop from its last
-    /// good one.
+    /// readable state.
     fn update(&mut self, object: &Object, time: u64) {
         let revision = (object.stamp(), object.revision());
         if self.revision == revision {
@@ -165,7 +165,7 @@ impl Teapots {
         }
     }
 
-    /// The teapot that counts for a driver.
+    /// The teapot that counts for a player.
     pub(super) fn of(&self, player: PlayerKey) -> Option<(ObjectId, &Track)> {
         let id = *self.chosen.get(&player)?;
         Some((id, self.tracks.get(&id)?))
@@ -189,7 +189,7 @@ impl Teapots {
         }
     }
 
-    /// The teapots that count, sorted by driver.
+    /// The teapots that count, sorted by player.
     pub(super) fn picture(&self, session: &Session, board: &Scoreboard, time: u64) -> Vec<Seen> {
         let seen = self.chosen.iter().filter_map(|(&player, &id)| {
             let track = self.tracks.get(&id)?;

@@ -1,4 +1,4 @@
-//! A step: stages, moves, bowls and touches.
+//! Computes a step of the maze: stages, moves, bowls and touches.
 
 use samovar_wire::SeatId;
 
@@ -204,7 +204,7 @@ impl Maze {
             }
             None => {
                 runner.errand.pass(role.side(), &self.plan, &mut self.rng);
-                // Between two tiles a robot goes on; it chooses its way only in the middle of a tile.
+                // Between two tiles a robot goes straight on. It chooses a direction only in the middle of a tile.
                 let middle = runner.mover.next_middle(speed);
                 middle.map_or(Hand::default(), |middle| robot::hand(self, role, middle))
             }
@@ -218,8 +218,8 @@ impl Maze {
         });
     }
 
-    /// Moves a puff of steam in a random direction. It turns back only when no other way is free. It enters neither a
-    /// teapot's tile nor a tile that is kept clear.
+    /// Moves a puff of steam in a random direction. The puff turns back only when no other direction is free. It
+    /// enters neither a teapot's tile nor a tile that is kept clear.
     fn drift(&mut self, puff: usize) {
         let Self { plan, steam, runners, rng, .. } = self;
         let Some(puff) = steam.get_mut(puff) else { return };

@@ -2,8 +2,8 @@
 //!
 //! The game gives this player's input to each frame and steps when the session asks for it. It also answers
 //! lockstep's other requests: the state for a joining member, and the fields of a state that differed. It does no
-//! I/O: its driver calls [`MazeGame::step`] at any rate and after every arrival, [`MazeGame::on_event`] for every
-//! event of the session, and [`MazeGame::poll_event`] for sounds and the feed.
+//! I/O: its driver calls [`MazeGame::step`] at any rate and whenever a packet has arrived, [`MazeGame::on_event`] for
+//! every event of the session, and [`MazeGame::poll_event`] for sounds and the feed.
 //!
 //! The game owns no replicated object: all peers compute the same state from the same frames. So a change of host
 //! only makes frames pause for a moment.
@@ -98,7 +98,7 @@ pub struct MazeGame {
     stepped: Time,
     /// The newest states, each with its frame and its checksum.
     past: VecDeque<(u64, u64, Vec<u8>)>,
-    /// Whether this peer has made a step as a member. Members that join later are news.
+    /// Whether this peer has made a step as a member. The feed tells only of members that join after that.
     is_seated: bool,
     input_delay: u64,
     desyncs: u64,
@@ -128,7 +128,8 @@ impl MazeGame {
         }
     }
 
-    /// Gives this player's input and steps all frames that have arrived. Does nothing while this peer is no member.
+    /// Gives this player's input to lockstep and steps all frames that have arrived. Does nothing while this peer is
+    /// no member.
     pub fn step(&mut self, now: Time, session: &mut Session, hand: Hand) {
         if !session.is_member() {
             return;
@@ -166,8 +167,8 @@ impl MazeGame {
                 events.into_iter().for_each(|event| self.tell(MazeNews::Maze(event)));
             }
             Request::Load { frame, state, .. } => {
-                // Unreadable bytes change nothing: this peer's state then differs from the host's, and it loads
-                // again.
+                // Unreadable bytes change nothing. This peer's state then differs from the host's, so lockstep makes
+                // it load the host's state again.
                 if let Ok(maze) = Maze::load(&state) {
                     (self.before, self.maze) = (maze.clone(), maze);
                     self.past.clear();

@@ -51,7 +51,8 @@ impl Mover {
         if self.gone == 0 { Some(self.place) } else { self.ahead().filter(|_| self.gone + speed >= TILE) }
     }
 
-    /// Moves one step. In the middle of a tile it asks `choose` for the way.
+    /// Moves the mover by `speed`. When it is in the middle of a tile or reaches one, `choose` gives its next
+    /// direction; with `None` it stops there.
     pub(super) fn go_on(&mut self, speed: u8, choose: impl FnOnce(&Self) -> Option<Way>) {
         let mut gone = speed;
         if let Some(ahead) = self.ahead() {
@@ -68,14 +69,14 @@ impl Mover {
         }
     }
 
-    /// Turns round between two tiles, if `hand` wants the way back.
+    /// Turns round between two tiles, if `hand` asks for the opposite direction.
     pub(super) fn turn_back(&mut self, hand: Hand) {
         if let Some(ahead) = self.ahead().filter(|_| hand.wants(self.way.back())) {
             *self = Self { place: ahead, way: self.way.back(), gone: TILE - self.gone };
         }
     }
 
-    /// The ways that `hand` wants: first those that turn off, then the one ahead and the one back.
+    /// The directions that `hand` wants: first the turns to a side, then straight on, then back.
     pub(super) fn wishes(&self, hand: Hand) -> impl Iterator<Item = Way> {
         let is_along = |way: Way| way == self.way || way == self.way.back();
         let turns = Way::ALL.into_iter().filter(move |&way| !is_along(way));

@@ -8,7 +8,7 @@ use super::way::{BORDER, HEIGHT, Place, WIDTH, Way};
 use super::{Role, Side};
 use crate::rng::Rng;
 
-/// Columns and rows of corridor crossings in one half.
+/// The numbers of columns and rows of corridor crossings in one half.
 const COLUMNS: u8 = BORDER / 2;
 const ROWS: u8 = HEIGHT / 2;
 
@@ -59,7 +59,7 @@ impl Plan {
         self.open.get(usize::from(place.y)).is_some_and(|row| place.x < WIDTH && row >> place.x & 1 == 1)
     }
 
-    /// The next tile this way; `None` if it is a wall.
+    /// The next tile in this direction; `None` if it is a wall.
     #[must_use]
     pub fn next(&self, place: Place, way: Way) -> Option<Place> {
         place.next(way).filter(|&next| self.is_open(next))

@@ -11,7 +11,7 @@ use super::way::{BORDER, HEIGHT, Hand, Place, WIDTH, Way};
 use super::{Maze, Role, Side};
 use crate::rng::Rng;
 
-/// The distance, in tiles, at which a robot fears a defender.
+/// The distance, in tiles, up to which a robot keeps away from a defender.
 const FEAR: u8 = 3;
 
 /// The shortest errand, and the most that chance adds to it, in frames.
@@ -32,7 +32,7 @@ impl Errand {
     /// The most frames that can remain.
     pub(super) const LEFT_MAX: u16 = ERRAND.0 + ERRAND.1;
 
-    /// Lets one frame pass. When the errand ends, the robot draws another.
+    /// Counts one frame of the errand. When the errand ends, the robot draws another.
     pub(super) fn pass(&mut self, side: Side, plan: &Plan, rng: &mut Rng) {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
@@ -72,11 +72,12 @@ fn goal(maze: &Maze, role: Role) -> Place {
     let intruder = nearest_intruder(maze, role);
     let guards_at = maze.teapot(role).errand.post;
     match (intruder, guards_at) {
-        // All teapots of a side chase a thief.
+        // All teapots of a side chase the carrier of their bowl.
         (Some((intruder, place)), _) if maze.carrier(side) == Some(intruder) => place,
         (Some((_, place)), Some(_)) => place,
         (None, Some(post)) => post,
-        // While its partner brings the bowl home there is nothing to fetch.
+        // While its partner brings the bowl home, a robot without a post chases an intruder or waits at its own
+        // stand.
         (_, None) if carrier.is_some() => intruder.map_or(maze.plan.base(side), |(_, place)| place),
         (_, None) => maze.plan.base(side.other()),
     }
@@ -103,7 +104,8 @@ fn is_feared(maze: &Maze, role: Role, place: Place) -> bool {
         })
 }
 
-/// The first step of a shortest way that avoids blocked tiles; `None` when there is none, or `from` is the goal.
+/// The first step of a shortest path that avoids blocked tiles; `None` if there is no such path, or `from` is the
+/// goal.
 fn route(plan: &Plan, from: Place, to: Place, is_blocked: impl Fn(Place) -> bool) -> Option<Way> {
     // Search backwards from the goal. The tile from which the search reaches `from` is the next one to go to.
     let mut seen = [false; WIDTH as usize * HEIGHT as usize];

@@ -79,7 +79,7 @@ impl Maze {
         Ok(maze)
     }
 
-    /// A number that is equal for equal states. Two different states have the same number once in 2^64 cases.
+    /// A number that is equal for equal states. Two different states have the same number about once in 2^64 cases.
     #[must_use]
     pub fn checksum(&self) -> u64 {
         hash(&self.save())

@@ -28,7 +28,7 @@ impl Place {
         Self { x: WIDTH - 1 - self.x, y: HEIGHT - 1 - self.y }
     }
 
-    /// The next tile this way; `None` at the edge of the grid.
+    /// The next tile in this direction; `None` at the edge of the grid.
     #[must_use]
     pub fn next(self, way: Way) -> Option<Self> {
         let (dx, dy) = way.delta();
@@ -93,10 +93,10 @@ impl Way {
     }
 }
 
-/// The ways that a player wants to go, by its keys or its thumb: the input of one frame.
+/// The directions in which a player wants to go, by its keys or its thumb: the input of one frame.
 ///
-/// Each way has one bit. Up and down together, or left and right together, cancel each other. If two ways remain, the
-/// one that turns off comes first, so that a player can ask for a turn before the corner.
+/// Each direction has one bit. Up and down together, or left and right together, cancel each other. If two directions
+/// remain, the one that turns to a side comes first, so that a player can ask for a turn before the corner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hand(u8);
 
@@ -107,19 +107,19 @@ impl Hand {
         Self(byte & 0x0f)
     }
 
-    /// The wanted ways as one byte of input.
+    /// The wanted directions as one byte of input.
     #[must_use]
     pub const fn byte(self) -> u8 {
         self.0
     }
 
-    /// The same input with this way added.
+    /// The same input with this direction added.
     #[must_use]
     pub const fn with(self, way: Way) -> Self {
         Self(self.0 | 1 << way.number())
     }
 
-    /// Whether this way is wanted, and the way back is not.
+    /// Whether this direction is wanted, and the opposite one is not.
     #[must_use]
     pub const fn wants(self, way: Way) -> bool {
         self.0 & 1 << way.number() != 0 && self.0 & 1 << way.back().number() == 0

@@ -14,7 +14,7 @@ const ELBOW_ROOM: f32 = 5.0;
 /// How near a surface may come before a robot turns away, in table units between body and surface.
 const WALL_ROOM: f32 = 2.5;
 
-/// The turn of the handle that brings the heading round by `off` radians and stops there.
+/// The turn control that brings the heading round by `off` radians and stops it there.
 pub(super) fn turn_towards(off: f32, spin: f32) -> f32 {
     (4.0 * off - 0.4 * spin).clamp(-1.0, 1.0)
 }

@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const START: u64 = 50_000_000;
 
-/// The driver of a teapot in a test.
+/// The source of a teapot's controls in a test.
 enum Driver {
     Robot(Box<Robot>),
     /// A function of the time alone, in seconds since the start.
@@ -34,7 +34,7 @@ struct Duel {
     contestants: Vec<Contestant>,
     cubes: Vec<Launch>,
     board: Scoreboard,
-    /// Whether robots know that a driver with a script stands for a person.
+    /// Whether robots treat a teapot that follows a script as a person's.
     knows_people: bool,
     longest_stand: f32,
     distances: Vec<f32>,
@@ -222,7 +222,7 @@ fn robots_miss_often_and_miss_moving_players_more_often() {
 }
 
 #[test]
-fn a_robot_goes_easier_on_a_beginner_the_more_it_leads() {
+fn a_robot_that_leads_hits_a_person_less_often() {
     let hits = [false, true].map(|is_person| {
         let points = |seed| {
             let script: fn(f32) -> Controls = |_| Controls::default();
@@ -238,7 +238,7 @@ fn a_robot_goes_easier_on_a_beginner_the_more_it_leads() {
 }
 
 #[test]
-fn robots_are_the_same_opponents_at_every_frame_rate() {
+fn robots_play_alike_at_every_frame_rate() {
     let accuracy = [33_333, 16_667, 6_944].map(|frame| {
         let mut duel = Duel::robots(4, 5);
         duel.run(100, frame);

@@ -42,7 +42,7 @@ impl Json {
         let _ = write!(self.text, "{}", count.into());
     }
 
-    /// Writes a number, rounded to millionths; null if it is not finite, or is ten million million or more.
+    /// Writes a number, rounded to millionths; null if it is not finite, or is 10¹³ or more.
     pub(super) fn number(&mut self, number: impl Into<f64>) {
         let number = number.into();
         let millionths = (number.abs() * 1e6).round();

@@ -17,7 +17,7 @@ pub struct MazeStatus {
     /// Rounds that red and blue have won.
     wins: [u8; 2],
     role: Option<&'static str>,
-    /// The peer of each role; null for a robot.
+    /// The peer that plays each role; `None` for a robot.
     roles: [Option<String>; 4],
     /// Column and row of each teapot, in tiles.
     places: [[u8; 2]; 4],

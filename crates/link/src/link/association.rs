@@ -44,12 +44,14 @@ impl Association {
             Some(heard) if sender != heard && !sender.is_newer_than(heard) => return Verdict::Former,
             _ => {}
         }
-        // A sender that has not heard of this link may mean an older one, unless this is the first.
+        // A packet that names no generation of its receiver may be meant for an older link, unless this link is the
+        // first.
         let is_meant = generations.receiver.map_or(self.own == Generation::FIRST, |to| to == self.own);
         if is_meant { Verdict::Counts } else { Verdict::Early }
     }
 
-    /// Takes in the sender's generation. Returns whether it is new: then everything sent so far named another.
+    /// Takes in the sender's generation. Returns whether it is new. In that case all packets and chunks sent so far
+    /// named another one.
     pub(super) fn on_heard(&mut self, generations: Generations, verdict: Verdict) -> bool {
         let is_new = self.heard != generations.sender;
         self.heard = generations.sender;
@@ -57,8 +59,8 @@ impl Association {
         is_new
     }
 
-    /// Whether the other end would count a chunk sent now. If not, the sender waits, since it would notice late that
-    /// the chunk did not count.
+    /// Whether the other end would count a chunk sent now. If not, the chunk waits, since this end would notice only
+    /// late that the chunk did not count.
     pub(super) fn takes_chunks(&self) -> bool {
         self.heard.is_some() || self.own == Generation::FIRST
     }

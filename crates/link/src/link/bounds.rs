@@ -4,7 +4,7 @@ use samovar_wire::limits::{GAME_SEGMENT_WINDOW, SEGMENT_WINDOW, UNRELIABLE_PER_P
 
 /// Segments of the session's lane that may wait or be under way.
 pub(super) const SESSION_SEGMENTS: usize = 1_024;
-/// The part of these that is kept for control messages, so that a flood of objects leaves room for a vote.
+/// The part of these segments that is kept for control messages, so that a flood of objects leaves room for a vote.
 const CONTROL_SEGMENTS: usize = 256;
 /// Segments of each of the game's lanes that may wait or be under way: three of the largest messages.
 const GAME_SEGMENTS: usize = 256;
@@ -25,7 +25,7 @@ pub(super) const fn queue_of(lane: u8) -> usize {
     if lane == 0 { SESSION_SEGMENTS - CONTROL_SEGMENTS } else { GAME_SEGMENTS }
 }
 
-/// Segments of a lane that may be in flight, and that a receiver holds of it at most (PROTOCOL §8).
+/// Segments of a lane that may be in flight. A receiver holds at most so many of them (PROTOCOL §8).
 pub(super) const fn window_of(lane: u8) -> u64 {
     if lane == 0 { SEGMENT_WINDOW } else { GAME_SEGMENT_WINDOW }
 }

@@ -38,9 +38,9 @@ const FULL_PACKET: u64 = (PACKET_MAX + OVERHEAD) as u64;
 const LOOK_AFTER: Duration = Duration::from_millis(100);
 /// Round trips that a look needs to judge the queue, so that it does not take one late ack for a queue.
 const TRIPS_MIN: u32 = 5;
-/// A shorter queue does not slow the link down. From half of this on the rate does not grow.
+/// A shorter queue does not slow the link down. The rate stops growing at half of this.
 const QUEUE_MIN: Duration = Duration::from_millis(30);
-/// Loss above the path's own that slows the link down, in thousandths.
+/// A loss that exceeds the path's own by more than this slows the link down, in thousandths.
 const LOSS_MAX: u32 = 200;
 /// The fewest packets by which a look judges the loss.
 const LOSS_TOLD: u32 = 20;
@@ -48,9 +48,9 @@ const LOSS_TOLD: u32 = 20;
 const USUAL_LOSS_MAX: u32 = 500;
 /// After this long without an arrival the path may be gone, and only the least rate is used.
 const CHOKE_AFTER: Duration = Duration::from_millis(1_000);
-/// Looks in a row that find the same queue, after which it counts as part of the path.
+/// After this many looks in a row that find the same queue or the same loss, it counts as part of the path.
 const STUBBORN: u32 = 4;
-/// The least round trip is that of the last one to two spans of this length.
+/// The least round trip is the shortest of the last one to two spans of this length.
 const BASE_MEMORY: Duration = Duration::from_millis(5_000);
 /// The longest pause in which a queue may drain.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
@@ -102,7 +102,7 @@ pub(super) struct Budget {
     losses: (u32, u32),
     /// The path's own loss, in thousandths.
     usual_loss: u32,
-    /// When a packet was last known to have arrived, the path changed, or this peer woke.
+    /// When a packet was last known to have arrived, the path changed, or this peer woke, whichever was last.
     heard: Time,
     /// Whether no packet has arrived for [`CHOKE_AFTER`]. Then only the least rate is used until one does.
     choked: bool,
@@ -147,7 +147,7 @@ impl Budget {
         (self.tokens + earned).min(self.burst())
     }
 
-    /// Bytes that may go now; the last packet may exceed them.
+    /// Bytes that may go now. The last packet may be longer than what is left of them.
     pub(super) fn bytes(&self, now: Time) -> usize {
         if self.ready_at() > now { 0 } else { (self.tokens_at(now) / MICRO).max(0) as usize }
     }
@@ -207,7 +207,7 @@ impl Budget {
         if self.backlog.0 != bytes {
             self.backlog = (bytes, now);
         }
-        // A burst counts as a queue only if it is still in the buffer at the next look.
+        // A burst counts as a queue only if it is still in the driver's buffer at the next look.
         self.look.backlogged = bytes > self.backlog_allowed();
     }
 
@@ -296,11 +296,12 @@ impl Budget {
             let step = if self.starting { self.rate / 2 } else { self.rate / 16 + 500 };
             self.refill(now);
             self.rate = (self.rate + step).min(CEILING);
-            // The effect of this step must show before the next.
+            // The effect of this step must show before the next step.
             self.epoch = next;
         }
         if look.limited && now.since(self.drained) >= BASE_MEMORY {
-            // Without this pause a sender that always has more would never again see the path without a queue.
+            // Without this pause a sender that always has more to send would never again see the path without a
+            // queue.
             self.drain(now, queue + QUEUE_MIN);
         }
     }
@@ -312,20 +313,20 @@ impl Budget {
         self.queues = if count == 0 { (1, queue, self.rate) } else { (count + 1, first, rate) };
         let stays = queue.times(10) >= self.queues.1.times(9) && queue > Duration::ZERO;
         if self.queues.0 >= STUBBORN && stays && self.rate * 10 <= self.queues.2 * 6 {
-            // The queue stays when we send less, so it is another sender's.
+            // The queue did not shrink when this link sent less, so another sender fills it.
             self.forget_base(now);
             self.queues.0 = 0;
             return;
         }
         let fills = look.limited || look.delivered * 10 < look.spent * 9;
         let target = match (fills, look.bulk) {
-            // A sender below its rate whose bytes all arrive did not fill the queue alone.
+            // A link that sent below its rate, and whose bytes all arrived, did not fill the queue alone.
             (false, _) => delivered.max(self.rate * 17 / 20),
             (true, false) => delivered * 17 / 20,
             (true, true) => self.rate * 7 / 10,
         };
         self.rate = target.clamp(FLOOR.min(self.rate), self.rate).max(FLOOR);
-        // The queue also holds what was sent after that look's packets.
+        // The queue also holds what was sent after the packets that the look measured.
         let base = self.least_trip().unwrap_or(Duration::ZERO).as_micros();
         let standing = self.in_flight.saturating_sub(delivered * base / 1_000_000);
         self.drain(now, queue.max(self.time_for(standing * MICRO as u64)));

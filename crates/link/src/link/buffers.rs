@@ -1,4 +1,4 @@
-//! Spare buffers, so that a link at work allocates nothing.
+//! Spare buffers. A busy link reuses them instead of allocating one for each message or packet.
 
 use super::bounds::{SPARE_BUFFERS, SPARE_BYTES};
 

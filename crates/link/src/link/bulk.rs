@@ -8,8 +8,8 @@ use samovar_wire::{CloseCode, Duration, Generations, Reader, Time, Writer};
 
 use super::bounds::BULK_BYTES;
 
-/// After this long without an ack or a chunk to send, the unacked bytes are sent again: a relay may have dropped
-/// them.
+/// After this long without progress, the unacked bytes are sent again: a relay may have dropped them. Progress is an
+/// ack or, until all queued bytes were sent, a chunk.
 const STALL: Duration = Duration::from_millis(1_000);
 /// Room for a chunk's offset.
 const OFFSET_LEN: usize = 10;
@@ -25,7 +25,8 @@ pub(super) struct BulkSender {
     /// The stream from `acked` on.
     queue: VecDeque<u8>,
     progress: Time,
-    /// Whether everything was sent and no ack came since. Sending it again then does not count as progress.
+    /// Whether everything was sent and no ack came since. While this holds, the sending of newly queued messages does
+    /// not count as progress.
     waits: bool,
 }
 
@@ -54,7 +55,7 @@ impl BulkSender {
         self.acked + self.queue.len() as u64
     }
 
-    /// Whether bytes wait to be sent for which the other end's window has room.
+    /// Whether bytes wait to be sent, and the other end's window has room for them.
     pub(super) fn has_work(&self) -> bool {
         self.sent < self.end()
     }
@@ -63,7 +64,7 @@ impl BulkSender {
         self.acked + (self.queue.len() as u64).min(BULK_WINDOW)
     }
 
-    /// Appends the next chunk, if one may go. Returns whether one does.
+    /// Appends the next chunk, if one may go. Returns whether it did.
     pub(super) fn next_chunk(
         &mut self,
         now: Time,
@@ -112,7 +113,7 @@ impl BulkSender {
         self.waits = false;
     }
 
-    /// Sends again from the last ack on if there was no progress for [`STALL`]. Returns whether it does.
+    /// Sends again from the last ack on if there was no progress for [`STALL`]. Returns whether it sends again.
     pub(super) fn on_timeout(&mut self, now: Time) -> bool {
         let stalls = self.stall_due() <= now;
         if stalls {
@@ -131,8 +132,8 @@ pub(super) struct BulkReceiver {
     /// The offset of the first byte in `buffer` that is not read: everything before it is delivered.
     delivered: u64,
     buffer: Vec<u8>,
-    /// How many bytes of `buffer` are delivered. They are removed once for many messages, because small messages may be
-    /// many.
+    /// How many bytes of `buffer` are delivered. They are removed together, not after each message, because there may
+    /// be many small messages.
     read: usize,
     ack_wanted: bool,
 }
@@ -145,7 +146,7 @@ impl BulkReceiver {
             return Err(CloseCode::LimitExceeded);
         }
         self.ack_wanted = true;
-        // A change of path can leave a gap; the sender starts again from our ack.
+        // A change of path can leave a gap. The sender then starts again from this end's ack.
         if chunk.offset <= end && chunk_end > end {
             self.buffer.extend_from_slice(&chunk.bytes[(end - chunk.offset) as usize..]);
         }

@@ -14,8 +14,8 @@ const RIDES_WITHIN: Duration = Duration::from_millis(40);
 /// Bounds of the time after which an unacked segment is sent again.
 const PROBE_MIN: Duration = Duration::from_millis(40);
 const PROBE_MAX: Duration = Duration::from_millis(400);
-/// The least round trip is that of this many answers. They span eight seconds, in which both ends are idle at least
-/// once.
+/// The least round trip is the shortest of this many answers. They span eight seconds, in which both ends are idle at
+/// least once.
 const RECENT: usize = 16;
 
 #[derive(Debug)]

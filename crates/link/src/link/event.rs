@@ -6,8 +6,8 @@ use samovar_wire::{CloseCode, Duration, Lane, Receipt, Time};
 /// Local tuning of a link. Not agreed between the ends.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkConfig {
-    /// Longest time between two packets, of this end and of the other. A shorter time finds a dead peer sooner and
-    /// costs packets; a longer one breaks a promise (PROTOCOL §2.4). Default 100 ms.
+    /// Longest time between two packets of this end, and of the other end. A shorter time finds a dead peer sooner
+    /// and costs packets; a longer one breaks a promise (PROTOCOL §2.4). Default 100 ms.
     pub keep_alive: Duration,
     /// Longest time an ack waits for a packet that can carry it; half as long again when a packet is expected
     /// ([`Link::expect_packet`](crate::Link::expect_packet)). A shorter time tells the other end of losses sooner and
@@ -50,7 +50,7 @@ pub enum LinkEvent {
     Fate(u64, Fate),
     /// A measured round trip.
     Clock {
-        /// Session time at the other end when it answered; zero while it did not know.
+        /// Session time at the other end when it answered; zero if the other end did not know it.
         session: Time,
         /// Local time at which the answer arrived.
         received: Time,
@@ -92,7 +92,7 @@ impl Deliveries {
 pub enum SendError {
     /// The queue is full; try again when the other end has acked some of it.
     WouldBlock,
-    /// The message is larger than its lane takes: `MESSAGE_MAX`, or `DATAGRAM_MAX` when it is not reliable.
+    /// The message is larger than its lane takes: `MESSAGE_MAX` for a reliable lane, and `DATAGRAM_MAX` for another.
     TooLarge,
     /// There is no such lane or channel.
     NoSuchLane,

@@ -20,17 +20,17 @@
 
 use samovar_wire::{Duration, Time};
 
-/// A peer is suspected from this suspicion on: one false alarm in a million silences.
+/// From this suspicion on a peer counts as suspected: one false alarm in a million silences.
 pub const SUSPECTED: f64 = 6.0;
-/// Longer gaps between two calls show that this peer slept; the other end is not blamed for them.
+/// A longer gap between two calls shows that this peer slept. The other end is not blamed for it.
 pub(super) const SLEPT: Duration = Duration::from_millis(2_000);
-/// The least grace beyond the promise.
+/// The least grace beyond the keep-alive interval.
 const SLACK: Duration = Duration::from_millis(20);
-/// The other end is never quiet during a shorter silence.
+/// A silence shorter than this never counts as quiet.
 const QUIET_MIN: Duration = Duration::from_millis(50);
-/// A silence that exceeds the usual by more than this is a stall.
+/// A silence that exceeds the usual interval by more than this is a stall.
 const STALL_MIN: Duration = Duration::from_millis(70);
-/// Longer silences are outages, which do not predict others.
+/// A longer silence is an outage, which does not predict another.
 const STALL_MAX: Duration = Duration::from_millis(1_500);
 /// The time in which a stall's weight falls to zero.
 const STALL_FADES: Duration = Duration::from_millis(60_000);
@@ -41,7 +41,7 @@ const RUN_MIN: f64 = 1.11;
 pub(super) struct Liveness {
     keep_alive: Duration,
     heard: Time,
-    /// Mean and mean deviation of the excess of an interval over the promise, in microseconds.
+    /// Mean and mean deviation of the excess of an interval over the keep-alive interval, in microseconds.
     excess: f64,
     deviation: f64,
     /// The worst stall, in microseconds, and when it ended.
@@ -98,7 +98,7 @@ impl Liveness {
         now.since(self.heard)
     }
 
-    /// Whether the silence is longer than usual for this path. That is the case long before the other end is suspected.
+    /// Whether the silence is longer than usual for this path. The other end is suspected only much later.
     pub(super) fn is_quiet(&self, now: Time) -> bool {
         self.quiet_at() <= now
     }

@@ -1,4 +1,4 @@
-//! Unreliable and sequenced messages: the sender's queue, and the receiver's check for late ones (PROTOCOL §3.1).
+//! Unreliable and sequenced messages: the sender's queue, and the receiver's check for late messages (PROTOCOL §3.1).
 
 use std::collections::VecDeque;
 

@@ -30,8 +30,8 @@ impl Link {
         match verdict {
             Verdict::Counts | Verdict::Early => {
                 if self.association.on_heard(generations, verdict) {
-                    // The other end awaits an ack that names its new generation. It has dropped the chunks that did
-                    // not name it.
+                    // The other end awaits an ack that names its new generation. It has dropped this end's chunks,
+                    // which did not name that generation.
                     self.ack_soon(now);
                     if generations.sender != Some(Generation::FIRST) {
                         self.bulk_out.rewind();
@@ -148,7 +148,7 @@ impl Link {
     }
 
     pub(super) fn deliver_bulk(&mut self) -> Result<(), CloseCode> {
-        // The rest stays in the stream, which acks only what is delivered.
+        // Messages beyond the bound stay in the bulk stream, which acks only what is delivered.
         while self.events.len() < EVENTS
             && let Some(message) = self.bulk_in.next_message(self.receive_lanes[0].next())?
         {

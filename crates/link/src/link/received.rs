@@ -1,7 +1,7 @@
 //! Received packets, and those that an ack must still describe to the other end (PROTOCOL §2.2, §2.3).
 //!
-//! An ack describes only arrivals that no delivered packet has described: usually those of the last round trip, which
-//! take a byte of history. When acks are lost, the next ack covers their arrivals as well.
+//! An ack describes only the arrivals that no delivered packet has described yet. Usually these are the arrivals of
+//! the last round trip, and take a byte of history. When acks are lost, the next ack covers their arrivals as well.
 
 use samovar_wire::link_frame::{ACK_HISTORY, Ack, AckHistory, expand};
 
@@ -95,7 +95,7 @@ impl ReceivedPackets {
         Some(Ack { newest: newest as u16, history })
     }
 
-    /// How many packets have arrived; a packet sent now describes these.
+    /// How many packets have arrived. A packet that is sent now describes all of them.
     pub(super) fn arrivals(&self) -> u64 {
         self.arrivals
     }
@@ -170,7 +170,7 @@ mod tests {
         let (sent, _) = (received.arrivals(), received.insert(11));
         received.on_described(sent);
         assert_eq!(described(&received), [11]);
-        // A late packet is described, although later ones are known.
+        // Packet 10 comes late. The ack describes it, although the other end already knows of packet 11.
         received.insert(10);
         assert_eq!(described(&received), [11, 10]);
         received.on_described(received.arrivals());
@@ -182,7 +182,7 @@ mod tests {
         let mut received = ReceivedPackets::default();
         (0..30).for_each(|n| _ = received.insert(n));
         received.on_described(received.arrivals());
-        // None of the acks of these arrives.
+        // No ack of these packets arrives.
         (30..200).filter(|n| n % 7 != 0).for_each(|n| _ = received.insert(n));
         let expected: Vec<_> = (30..200).filter(|n| n % 7 != 0).rev().collect();
         assert_eq!(described(&received), expected);

@@ -1,10 +1,10 @@
 //! The sending half of a reliable lane: messages cut into segments, each sent until it is acked (PROTOCOL §3.1).
 //!
-//! A segment goes out again before its loss is known. A copy costs a few bytes; without it a loss would hold up
-//! everything behind it in the lane for a round trip (PROTOCOL §3.1). A small segment has up to two copies. Copies
-//! are paid from a budget, the purse: a small segment adds 1.9 times its size when first sent, a larger one its size.
-//! So small messages at most triple the traffic, and large ones at most double it. When the purse is low, third
-//! sendings are left out first.
+//! A segment goes out again before its loss is known. A copy costs a few bytes. Without it a loss would hold up
+//! everything behind it in the lane for a round trip (PROTOCOL §3.1). A small segment has up to two copies. A budget
+//! (`purse`) limits the copies, and each copy takes its size from it. The first sending of a small segment adds 1.9
+//! times its size, and that of a larger one its size. So small messages at most triple the traffic, and large ones at
+//! most double it. When the budget is low, third sendings are left out first.
 
 use std::collections::VecDeque;
 
@@ -16,17 +16,20 @@ use super::bounds::window_of;
 use super::buffers::Buffers;
 use super::sent::SegmentRef;
 
-/// A segment up to this size has up to two copies, a larger one at most one. A new host's announcements are small.
+/// A segment up to this size has up to two copies, a larger one at most one. A new host's announcements are below
+/// this size.
 const SMALL_MAX: usize = 300;
-/// A copy goes in a packet that leaves at least this long after the last one that carried the segment.
+/// A copy goes in a packet that leaves at least this long after the last packet that carried the segment.
 const COPY_AFTER: Duration = Duration::from_millis(8);
-/// A copy gets a packet of its own after this time: longer than a tick at 60 Hz, whose packet carries it for free.
+/// A copy gets a packet of its own after this time. That is longer than a tick at 60 Hz, so the tick's packet usually
+/// carries the copy.
 const COPY_DUE: Duration = Duration::from_millis(18);
-/// Credit that a byte adds to the purse when first sent, in tenths of a byte: in a small segment, and in a larger one.
+/// Credit that a byte of a segment adds to the budget for copies when it is first sent, in tenths of a byte: in a
+/// small segment, and in a larger one.
 const COPY_TENTHS: [usize; 2] = [19, 10];
-/// The most that the purse holds, in tenths of a byte.
+/// The most that the budget for copies holds, in tenths of a byte.
 const PURSE_MAX: usize = 40_000;
-/// The credit that a third sending must leave for second ones, in tenths of a byte.
+/// The credit that a third sending must leave in the budget for second sendings, in tenths of a byte.
 const PURSE_RESERVE: usize = 4_000;
 /// Segments that may await copies at a time.
 const COPYING_MAX: usize = 128;
@@ -78,7 +81,7 @@ pub(super) struct SendLane {
     segments: VecDeque<Segment>,
     /// How many segments from the front have been sent at least once.
     sent: usize,
-    /// How many wait to be sent again.
+    /// How many segments wait to be sent again.
     resends: usize,
     /// Numbers of segments that may be copied, in the order of their sending.
     copying: VecDeque<u64>,
@@ -135,7 +138,7 @@ impl SendLane {
         self.segments.len()
     }
 
-    /// Whether segments are under way, and none of them waits to be sent again.
+    /// Whether segments are under way, and none waits to be sent again.
     pub(super) fn awaits_acks(&self) -> bool {
         self.sent > 0 && self.resends == 0
     }
@@ -248,8 +251,8 @@ impl SendLane {
         }
     }
 
-    /// Sends the oldest unacked segment again. At the tail no later packet can prove its loss; the ack of this packet
-    /// then proves the loss of the others.
+    /// Sends the oldest unacked segment again. If the last segments are lost, no later packet proves it. The ack of
+    /// the packet that carries this segment again does.
     pub(super) fn probe(&mut self) {
         self.send_again(self.first);
     }

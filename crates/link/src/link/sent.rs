@@ -9,10 +9,10 @@ use samovar_wire::{Duration, Time};
 use super::bounds::OPEN_PACKETS;
 use super::event::Fate;
 
-/// A packet is lost when a packet with a number higher by this was acked (RFC 9002 §6.1.1).
+/// A packet is lost when a packet was acked whose number is higher by at least this (RFC 9002 §6.1.1).
 const REORDER_PACKETS: u64 = 3;
-/// A packet is also lost when a later one was acked and its age exceeds 9/8 of the round trip by this
-/// (RFC 9002 §6.1.2).
+/// A packet is also lost when a later packet was acked, and its own age exceeds 9/8 of the round trip by this (RFC
+/// 9002 §6.1.2).
 const REORDER_SLACK: Duration = Duration::from_millis(10);
 
 /// A segment that a packet carries.
@@ -30,7 +30,7 @@ pub(super) struct SentPacket {
     pub(super) sent: Time,
     /// Its bytes.
     pub(super) size: usize,
-    /// Whether it carries a composed datagram, whose writer is told its fate.
+    /// Whether it carries a composed datagram. The datagram's writer is told the packet's fate.
     pub(super) composed: bool,
     /// How many packets had arrived at this end when this one was written; see `ReceivedPackets`.
     pub(super) arrivals: u64,

@@ -48,10 +48,10 @@ const LOOSE_SHARE: usize = SPACE / 2;
 const LOOSE_TURN: usize = 4;
 /// The largest packet that is made; it leaves room for a carrier's header.
 const SPACE: usize = PACKET_MAX - CARRIED_HEAD;
-/// A datagram's own header, as the last frame of its packet.
+/// Bytes of a datagram's header when it is the last frame of its packet.
 const DATAGRAM_HEAD: usize = 1;
-/// How often a small segment is sent before its loss is known: usually, and when more than `LOSSY` of the packets are
-/// lost.
+/// How often a small segment is sent before its loss is known: usually `SENDINGS` times. `SENDINGS_WITH_LOSS` holds
+/// when more than the share `LOSSY` of the packets is lost.
 const SENDINGS: u8 = 2;
 const SENDINGS_WITH_LOSS: u8 = 3;
 const LOSSY: f32 = 0.015;
@@ -95,13 +95,13 @@ impl Link {
         Some(mode)
     }
 
-    /// When something needs a packet that the budget may delay.
+    /// When queued messages need a packet. The budget may delay it.
     fn work_due(&self) -> Time {
         let lanes = self.send_lanes.iter().map(super::SendLane::due).min().unwrap_or(Time::FAR);
         if self.loose_out.has_work() { Time::ZERO } else { lanes }
     }
 
-    /// When a packet must go whatever the budget says.
+    /// When a keep-alive, a ping or an ack is due. Its packet goes whatever the budget says.
     fn sign_due(&self) -> Time {
         let sign = (self.last_sent + self.config.keep_alive).min(self.clock.ping_due(self.last_sent));
         self.ack_due.map_or(sign, |due| due.min(sign))
@@ -224,7 +224,7 @@ impl Link {
         if goes { self.bulk_credit.max(self.budget.ready_at()) } else { Time::FAR }
     }
 
-    /// Makes an ack due after the usual delay, or somewhat later if a packet is expected that can carry it: a packet
+    /// Makes an ack due after the usual delay, or somewhat later if a packet is expected that can carry it. A packet
     /// with an ack alone costs as much as an update.
     pub(super) fn ack_soon(&mut self, now: Time) {
         let usual = now + self.config.ack_delay;
@@ -236,8 +236,8 @@ impl Link {
         self.ack_due = Some(self.ack_due.map_or(due, |known| known.min(due)));
     }
 
-    /// Announces when the owner is likely to send the next packet, whatever arrives before. That packet carries the
-    /// acks that are due not much earlier (PROTOCOL §2.3).
+    /// Announces when the owner is likely to send the next packet, whatever arrives before. An ack that is due
+    /// shortly before that time waits for the packet (PROTOCOL §2.3).
     pub fn expect_packet(&mut self, at: Time) {
         self.expected = at;
     }

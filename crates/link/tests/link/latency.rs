@@ -11,7 +11,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::trial::{Outcome, Trial};
 
 const MESSAGES: u32 = 20_000;
-/// As many as the dense ones; they take three hours of virtual time.
+/// As many as the dense messages; they take three hours of virtual time.
 const SPARSE_MESSAGES: u32 = 20_000;
 
 fn run(messages: u32, interval_ms: u64, loss_permille: u64) -> Outcome {

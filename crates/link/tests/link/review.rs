@@ -1,4 +1,4 @@
-//! Defects that a review found.
+//! Tests for defects that a review found.
 
 use samovar_link::{Link, LinkConfig, LinkEvent};
 use samovar_wire::link_frame::{BulkChunk, Frame, PacketHeader};
@@ -6,13 +6,13 @@ use samovar_wire::{Generation, Generations, Lane, Mode, Time, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// The receiver must not move its buffer for each message. That would take a hundred times as long, which only a clock
-/// shows.
+/// The receiver must not move its buffer for each message. That would make this test a hundred times slower, but no
+/// assertion would fail.
 #[test]
 fn a_window_of_empty_bulk_messages_is_delivered_at_once() {
     let now = Time::from_micros(1);
     let mut link = Link::new(now, LinkConfig::default(), Generation::FIRST);
-    // The first one waits for a segment, and so do all behind it.
+    // The first message waits for a segment of the session's lane, and the others wait behind it.
     let mut stream = vec![1, 0];
     stream.resize(262_144, 0);
     for (at, bytes) in stream.chunks(16_000).enumerate() {

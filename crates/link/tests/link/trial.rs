@@ -8,9 +8,9 @@ use samovar_wire::{Duration, Generation, Lane, Mode, Rng, Time};
 pub(crate) struct Trial {
     /// Messages sent.
     pub(crate) messages: u32,
-    /// Bytes of each; four at least.
+    /// Bytes of each message; four at least.
     pub(crate) size: usize,
-    /// Time between two of them.
+    /// Time between two messages.
     pub(crate) interval: Duration,
     /// The delay of the path in each direction.
     pub(crate) one_way: Duration,

@@ -78,7 +78,7 @@ struct Miss {
     bits: u32,
 }
 
-/// The previous object in the frame, and the models learned so far.
+/// Writes the states of frames. Holds the previous object in the frame, and the models learned so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Encoder {
     models: Models,

@@ -1,4 +1,5 @@
-//! The models of one frame. They begin anew in each frame, because the one before may be lost.
+//! The adaptive models of one frame: each learns how likely the values of one kind of symbol are. They begin anew in
+//! each frame, because the frame before may be lost.
 
 use samovar_wire::symbol::Model;
 use samovar_wire::{Kind, Stamp, Term};
@@ -40,13 +41,13 @@ impl Models {
         self.kinds.clear();
     }
 
-    /// Where the models of a kind begin; `None` before its first object in this frame.
+    /// The index at which the models of a kind begin; `None` before its first object in this frame.
     pub(super) fn find(&self, kind: Kind) -> Option<usize> {
         self.kinds.iter().find(|(known, _)| *known == kind).map(|&(_, first)| first)
     }
 
-    /// Adds the models of a kind, and returns where they begin. `scale` is asked for each field that has a scale, in
-    /// the order of coding.
+    /// Adds the models of a kind, and returns the index at which they begin. `scale` gives the first scale of a
+    /// field's model; it is called in the order of coding, for fields that have a scale.
     pub(super) fn open(&mut self, schema: &Schema, mut scale: impl FnMut(usize) -> u8) -> usize {
         let first = self.fields.len();
         self.kinds.push((schema.kind(), first));
@@ -64,7 +65,7 @@ impl Models {
         &mut self.fields[first + field * PER_FIELD + 1]
     }
 
-    /// The model of which component a rotation leaves out.
+    /// The model of the component that a rotation leaves out.
     pub(super) fn left_out(&mut self, first: usize, field: usize) -> &mut Model {
         &mut self.fields[first + field * PER_FIELD]
     }
@@ -75,7 +76,7 @@ pub(super) const fn has_scale(coding: &Coding) -> bool {
     matches!(coding, Coding::Grid { .. } | Coding::Angle { .. } | Coding::Rotation { .. })
 }
 
-/// The bits of a number that is sent as it is.
+/// How many bits a number takes that is sent as it is.
 pub(super) const fn plain_bits(range: (i32, i32)) -> u32 {
     u32::BITS - range.1.wrapping_sub(range.0).cast_unsigned().leading_zeros()
 }
@@ -86,7 +87,7 @@ pub(super) const KIND_BITS: u32 = 8;
 pub(super) const LENGTH_BITS: u32 = 8;
 pub(super) const COUNT_BITS: u32 = 7;
 
-/// The parts of the head symbol: another kind, another origin, and above them the baseline.
+/// The parts of the head symbol: a bit for another kind, a bit for another origin, and above them the baseline.
 pub(super) const OTHER_KIND: usize = 1;
 pub(super) const OTHER_ORIGIN: usize = 2;
 pub(super) const BASELINE_SHIFT: usize = 2;

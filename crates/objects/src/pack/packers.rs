@@ -23,7 +23,7 @@ pub trait Packer<T> {
     /// Appends everything that the bits depend on.
     fn shape(&self, shape: &mut Shape);
 
-    /// Tells where the value goes beyond its limits, so that others get another one. `field` names its place.
+    /// Reports where the value goes beyond its limits, so that others get a changed value. `field` names the field.
     fn tell_beyond(&self, value: &T, field: &'static str, tell: Tell<'_>) {
         let _ = (value, field, tell);
     }

@@ -40,7 +40,8 @@ impl Rotation {
         2 + 3 * bits_for((2 * self.limit) as u32)
     }
 
-    /// The square of the left-out component, in steps: all four squares make 1, which is twice the limit squared.
+    /// The square of the left-out component, in steps. All four squares add up to 1, which in steps is twice the
+    /// limit squared.
     fn left_out(self, rest: [i32; 3]) -> i64 {
         let square = |n: i32| i64::from(n) * i64::from(n);
         2 * square(self.limit) - rest.into_iter().map(square).sum::<i64>()

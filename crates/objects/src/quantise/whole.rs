@@ -93,7 +93,7 @@ pub trait Choices: Sized {
     /// How many values there are.
     const COUNT: i32;
 
-    /// Which of the values this is, from 0.
+    /// The index of this value among all, from 0.
     fn index(&self) -> i32;
 
     /// The value of that index, if there is one.

@@ -69,7 +69,7 @@ fn an_end_that_only_the_host_heard_reaches_the_others() {
     assert!(x.get(id).is_none(), "an object without an owner stays for ever");
 }
 
-/// The same when the host left: the new host has heard of the end, and a member has not.
+/// The host ends its object and is gone. The new host has heard of the end, and another member has not.
 #[test]
 fn an_end_that_only_the_new_host_heard_reaches_the_others() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
@@ -98,7 +98,8 @@ fn a_migration_and_end_that_the_new_host_heard_reach_the_owner() {
     assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "X alone has an object that all others saw end");
 }
 
-/// The same with a member that was granted the object, ended it and left.
+/// A is granted X's object, ends it, and is gone. The host has heard of both; X still believes that it owns the
+/// object.
 #[test]
 fn a_migration_and_end_that_the_host_heard_reach_the_owner() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
@@ -128,10 +129,10 @@ fn a_migration_and_end_that_the_owner_heard_reach_the_new_host() {
     assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "A has an object that its owner saw end");
 }
 
-/// The host revoked a grant, but had no room to say so before the object ended. The first heir was told of its grant,
-/// and is honest when it announces itself.
+/// The host revoked a grant, but had no room to say so before the object ended. The first receiver was told of its
+/// grant, and is honest when it announces itself.
 #[test]
-fn first_heir_may_announce_itself_after_an_unsent_second_grant() {
+fn first_receiver_may_announce_itself_after_an_unsent_grant() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((X, &mut x), (HOST, &mut host));
@@ -186,9 +187,10 @@ fn an_object_of_an_owner_unknown_to_the_new_host_is_dropped() {
     assert_eq!(new.get(id).is_some(), x.get(id).is_some());
 }
 
-/// The host revokes a grant while the heir's announcement is in flight. It has no room to say so before that arrives.
+/// The host revokes a grant while the receiver's announcement is in flight. The host has no room to say so before
+/// that announcement arrives.
 #[test]
-fn an_earlier_heirs_announcement_keeps_the_waiting_grant() {
+fn an_earlier_receivers_announcement_keeps_a_waiting_grant() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((X, &mut x), (HOST, &mut host));
@@ -233,7 +235,8 @@ fn newcomer_believes_the_host_that_an_unknown_object_ended() {
     assert!(new.get(id).is_none(), "the newcomer keeps the object for ever");
 }
 
-/// The same when a member ended the object. The newcomer cannot believe that at once, and must not forget it either.
+/// A member ended the object of a peer that the newcomer never met. An old message about the object is still in
+/// flight. The newcomer cannot believe the end at once, and must not forget it either.
 #[test]
 fn a_newcomer_remembers_the_end_of_an_unknown_object() {
     let (newcomer, old) = (PeerId(4), PeerId(9));
@@ -262,10 +265,10 @@ fn a_newcomer_remembers_the_end_of_an_unknown_object() {
     assert!(new.get(id).is_none(), "the newcomer keeps the object for ever");
 }
 
-/// Two heirs were told, one after the other. The object ended, and the second heir is gone. The first is still
-/// honest.
+/// Two members were granted the object, one after the other. The object ended, and the second member is gone. The
+/// first may still announce itself.
 #[test]
-fn an_earlier_grant_counts_when_a_later_heir_is_gone() {
+fn an_earlier_grant_counts_when_a_later_receiver_is_gone() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     host.grant(id, A).unwrap();
@@ -278,10 +281,10 @@ fn an_earlier_grant_counts_when_a_later_heir_is_gone() {
     assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(A));
 }
 
-/// The heir was granted the object twice and is gone, and the host has forgotten it. X knows of the first grant. The
-/// host must not draw the second stamp again, because the heir has used it.
+/// The receiver was granted the object twice and is gone, and the host has forgotten it. X knows of the first grant.
+/// The host must not draw the second stamp again, because the receiver has used it.
 #[test]
-fn a_granted_stamp_is_not_reused_when_its_heir_is_gone() {
+fn a_granted_stamp_is_not_reused_when_its_receiver_is_gone() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = a.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((A, &mut a), (HOST, &mut host));
@@ -334,8 +337,7 @@ fn the_new_host_takes_host_bound_objects_of_a_former_host() {
 }
 
 /// A former host granted X's object to A, unknown to X, which hosts now. X grants it to a member that is cut off,
-/// ends it, and forgets the grant with that member. A's late announcement must meet the end at every peer, not only
-/// at X.
+/// ends it, and forgets the grant with that member. A's late announcement must not bring the object back at any peer.
 fn late_word_of_a_former_grant(is_told: bool) {
     let far = PeerId(4);
     let mut machines = [HOST, A, X, far].map(machine);
@@ -383,19 +385,19 @@ fn late_word_of_a_former_grant(is_told: bool) {
 }
 
 #[test]
-fn host_tells_the_end_under_a_grant_whose_heir_is_gone() {
+fn host_tells_the_end_under_a_grant_whose_receiver_is_gone() {
     late_word_of_a_former_grant(true);
 }
 
 #[test]
-fn host_tells_the_end_under_a_grant_whose_heir_was_not_told() {
+fn host_tells_the_end_under_a_grant_that_was_not_sent() {
     late_word_of_a_former_grant(false);
 }
 
-/// The former owner ends the object before it hears of the grant. The heir ends it as well, before it announced
-/// itself.
+/// The former owner ends the object before it hears of the grant. The grant's receiver ends it as well, before it
+/// announced itself.
 #[test]
-fn an_heir_may_end_an_object_before_announcing_itself() {
+fn new_owner_may_end_an_object_before_announcing_itself() {
     let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
     let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((X, &mut x), (HOST, &mut host));
@@ -410,8 +412,8 @@ fn an_heir_may_end_an_object_before_announcing_itself() {
     assert_eq!(host.granted_to(id), None, "no peer can bring it back");
 }
 
-/// A host takes a member for gone, ends its object, tells one member, and is gone. The next host never heard of the
-/// object.
+/// A host believes that a member is gone, ends its object, tells one member, and is gone. The next host never heard
+/// of the object.
 #[test]
 fn end_unknown_to_the_owner_and_the_new_host_is_undone() {
     const NEXT: PeerId = PeerId(4);
@@ -481,8 +483,8 @@ fn next_of(from: &mut Objects, to: PeerId, kind: MessageKind) -> Vec<u8> {
 }
 
 /// The host grants its object to B, to A and to X, and ends it. X announces itself to A and is gone; the host never
-/// hears of that. A hears the host's word about X, and X's announcement, before it hears of its own, lower grant. The
-/// host hears B's announcement. Returns the host, A and B.
+/// hears of that. A hears the host's GRANTED about X, and X's announcement, before it hears of its own, lower grant.
+/// The host hears B's announcement. Returns the host, A and B.
 fn heir_that_has_seen_another() -> [Objects; 3] {
     const B: PeerId = PeerId(4);
     let (mut host, mut a, mut x, mut b) = (machine(HOST), machine(A), machine(X), machine(B));
@@ -510,7 +512,7 @@ fn heir_that_has_seen_another() -> [Objects; 3] {
 }
 
 #[test]
-fn host_grants_anew_when_the_heir_has_seen_a_higher_stamp() {
+fn host_grants_anew_when_the_receiver_saw_a_higher_stamp() {
     let [mut host, mut a, _] = heir_that_has_seen_another();
     member_is_gone(X, (HOST, &mut host), (A, &mut a));
     tell((A, &mut a), (HOST, &mut host));

@@ -474,7 +474,7 @@ fn random_numbers_are_refused_or_arrive_unchanged() {
 }
 
 #[test]
-fn tuple_and_unit_structs_and_other_crate_paths_work() {
+fn derive_supports_tuple_and_unit_structs_and_a_crate_path() {
     mod elsewhere {
         pub(crate) use samovar_objects as objects;
     }

@@ -20,7 +20,7 @@ use stage::Observer;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
-fn every_order_ends_in_the_state_that_the_protocol_states() {
+fn every_message_order_ends_in_the_state_of_the_protocol() {
     let mut total = 0;
     for (name, play) in SCENARIOS {
         let scenario = play();
@@ -44,7 +44,7 @@ fn without_stamps_every_scenario_has_an_order_that_ends_wrong() {
         let found = search(&scenario, Naive::new(&scenario), Promise::Lanes);
         let failure = found.failure.unwrap_or_else(|| panic!("{name}: no order fails without stamps"));
         say(&format!("{name}: without stamps {failure}"));
-        // The naive observer ignores the host's word, so it does not matter when that comes.
+        // The naive observer ignores GRANTED, so it does not matter when that comes.
         let heeded = failure.order.iter().filter(|letter| !letter.starts_with("word")).count();
         assert!(heeded <= 4, "{name}: a shorter order fails, too");
     }

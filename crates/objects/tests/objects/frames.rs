@@ -118,7 +118,7 @@ impl Pair {
         }
     }
 
-    /// Passes a sixtieth of a second. `loss` is in percent; `delay` is the most ticks that a packet takes.
+    /// Runs one tick, a sixtieth of a second. `loss` is in percent; `delay` is the most ticks that a packet takes.
     fn tick(&mut self, tick: u64, loss: u64, delay: u64) {
         let bytes = frame(&mut self.owner, tick * 16_667, tick);
         let is_lost = self.roll(100) < loss;
@@ -127,7 +127,7 @@ impl Pair {
             if !is_lost {
                 self.air.push((due, tick, bytes));
             }
-            // A packet that arrives late may have been declared lost.
+            // A packet that arrives may have been declared lost.
             let told = !is_lost && self.roll(100) >= loss;
             let at = if told { due + 1 + self.roll(delay + 1) } else { tick + 2 * delay };
             self.fates.push((at, tick, told));

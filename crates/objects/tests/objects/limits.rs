@@ -1,4 +1,4 @@
-//! Limits: an honest peer never sends what others refuse, whatever a liar or bad luck left it with.
+//! Limits: an honest peer never sends what others refuse, even after false messages or an unlucky order of messages.
 
 use samovar_objects::{ObjectError, Objects, Place, Schemas};
 use samovar_wire::limits::OBJECTS_PER_PEER_MAX;
@@ -40,7 +40,7 @@ fn announcement(id: ObjectId, owner: PeerId, stamp: Stamp) -> Vec<u8> {
 }
 
 #[test]
-fn an_heir_can_announce_a_state_beyond_the_limit() {
+fn new_owner_can_announce_a_state_beyond_the_size_limit() {
     let (mut host, mut a) = (peer(HOST), peer(A));
     let id = a.create(Time::ZERO, Traits { reliable: true, ..POT }, &[&[][..]; 64]).unwrap();
     tell((A, &mut a), (HOST, &mut host)).unwrap();
@@ -64,7 +64,7 @@ fn an_heir_can_announce_a_state_beyond_the_limit() {
 }
 
 #[test]
-fn a_large_change_is_split_and_delays_nothing_else() {
+fn a_large_change_is_split_and_delays_no_other_object() {
     let (mut a, mut b) = (peer(A), peer(B));
     let large = a.create(Time::ZERO, POT, &[&[][..]; 20]).unwrap();
     let small = a.create(Time::ZERO, POT, &[b"0"]).unwrap();
@@ -88,7 +88,7 @@ fn a_large_change_is_split_and_delays_nothing_else() {
 }
 
 #[test]
-fn host_wins_over_the_highest_possible_stamp() {
+fn host_takes_an_object_with_the_highest_possible_stamp() {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((HOST, &mut host), (B, &mut b)).unwrap();
@@ -113,7 +113,7 @@ fn host_wins_over_the_highest_possible_stamp() {
 }
 
 #[test]
-fn a_grant_that_crosses_an_end_blames_no_peer() {
+fn grant_that_crosses_a_destroy_makes_its_receiver_the_owner() {
     for creator in [B, HOST] {
         let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
         let id = if creator == B { &mut b } else { &mut host }.create(Time::ZERO, POT, &[b"pot"]).unwrap();
@@ -161,7 +161,7 @@ fn only_the_host_writes_the_session_object() {
 }
 
 #[test]
-fn peer_that_owns_as_many_as_it_may_ignores_a_grant() {
+fn a_peer_at_its_object_limit_ignores_a_grant() {
     let (mut host, mut a) = (peer(HOST), peer(A));
     (0..OBJECTS_PER_PEER_MAX).for_each(|_| {
         a.create(Time::ZERO, POT, &[]).unwrap();
@@ -173,7 +173,7 @@ fn peer_that_owns_as_many_as_it_may_ignores_a_grant() {
 }
 
 #[test]
-fn a_newcomer_hears_of_ends_during_its_snapshot() {
+fn object_that_ends_during_a_snapshot_is_gone_at_the_newcomer() {
     let gone = PeerId(9);
     let (mut host, mut b) = (peer(HOST), Objects::new(B, HOST, Term(1), Schemas::new()));
     b.add_peer(HOST);

@@ -1,5 +1,5 @@
-//! The observer's state after each order of CREATE, MIGRATE and DESTROY (docs/sources.md, "Bitsquid"), and after lies
-//! about objects.
+//! The observer's state after each order of CREATE, MIGRATE and DESTROY (docs/sources.md, "Bitsquid"), and after
+//! false messages about objects.
 
 use samovar_objects::{Objects, Place, Schemas};
 use samovar_wire::object::{MessageKind, Traits};
@@ -224,7 +224,7 @@ fn update_is_once_in_each_frame_until_one_arrives() {
 }
 
 #[test]
-fn no_peer_may_speak_for_another() {
+fn forwarded_creates_and_ungranted_migrates_are_refused() {
     let (id, _, from_a, from_b) = reign_of_two(false);
     let mut x = peer(X);
     assert_eq!(tell(&mut x, B, &from_a[0].1), Err(CloseCode::NotYours), "a CREATE of another's object");
@@ -239,7 +239,7 @@ fn no_peer_may_speak_for_another() {
 }
 
 #[test]
-fn foreign_traits_are_refused() {
+fn undeclared_traits_are_refused() {
     let stated = || Schemas::new().with_traits(Traits { reliable: true, ..POT });
     let of_game = |me| Objects::new(me, HOST, Term(1), stated());
     let mut host = of_game(HOST);
@@ -261,7 +261,7 @@ fn foreign_traits_are_refused() {
 }
 
 #[test]
-fn inventing_orphans_or_deaths_changes_nothing() {
+fn invented_orphan_reports_and_ends_change_nothing() {
     let (mut host, mut x) = (peer(HOST), peer(X));
     let mut liar = Objects::new(PeerId(66), PeerId(66), Term(1), Schemas::new());
     liar.add_peer(HOST);

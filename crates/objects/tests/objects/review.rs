@@ -1,4 +1,5 @@
-//! Defects that a review found: bad luck that ended honest links, and lies that were believed.
+//! Defects that a review found: an unlucky order of messages closed links of honest peers, and false messages were
+//! believed.
 
 use samovar_objects::{Coding, Motion, Objects, Place, SchemaBuilder, Schemas, State};
 use samovar_wire::object::{Announcement, Deaths, Granted, MessageKind, Traits, encode_announcement};
@@ -76,7 +77,7 @@ const fn stamp(counter: u32) -> Stamp {
 }
 
 #[test]
-fn packet_that_200_others_overtake_does_no_harm() {
+fn packet_that_200_others_overtake_is_accepted() {
     let (mut a, mut b) = (peer(A), peer(B));
     let id = a.create_state(Time::ZERO, CRAFT, &craft(0, 100)).unwrap();
     tell((A, &mut a), (B, &mut b));
@@ -234,7 +235,7 @@ fn ending_many_objects_makes_no_receiver_look_slow() {
 }
 
 #[test]
-fn a_peer_that_is_linked_again_is_told_again() {
+fn a_peer_that_is_linked_again_gets_the_newest_state() {
     let (mut a, mut b) = (peer(A), peer(B));
     let id = a.create_state(Time::ZERO, CRAFT, &craft(0, 100)).unwrap();
     tell((A, &mut a), (B, &mut b));
@@ -282,7 +283,7 @@ fn a_report_of_impossible_ends_uses_up_no_stamps() {
 }
 
 #[test]
-fn numbers_anywhere_in_32_bits_are_coded() {
+fn numbers_anywhere_in_32_bits_arrive_unchanged() {
     let mut builder = SchemaBuilder::default();
     let motion = Motion::Smooth;
     builder.field("wide", Coding::Grid { width: 1, min: i32::MIN, max: i32::MAX, step: 1.0, motion });

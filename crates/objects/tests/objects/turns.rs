@@ -117,7 +117,7 @@ fn four_times_the_priority_is_sent_four_times_as_often() {
     assert_fair(&sent[100..]);
 }
 
-/// By their average size all objects fit, but the last one does not.
+/// Judged by their average size all objects fit one packet, but the last one does not.
 #[test]
 fn no_object_starves_whatever_the_number_of_objects() {
     for count in 20..60 {

@@ -29,7 +29,7 @@ fn schemas() -> Schemas {
     Schemas::new().with(builder.build(CRAFT.kind))
 }
 
-/// One object's path.
+/// One object's motion.
 struct Craft {
     id: ObjectId,
     amplitude: [f64; 3],
@@ -147,7 +147,7 @@ impl World {
         let craft = &self.crafts[index];
         let (sine, cosine) = (craft.spin * time / 2.0).sin_cos();
         let mut q = [craft.axis[0] * sine, craft.axis[1] * sine, craft.axis[2] * sine, cosine];
-        // Adding half the small angle to the vector part approximates a turn by it.
+        // Adding half the small angle to the vector part approximates a turn by that angle.
         (0..3).for_each(|axis| q[axis] += wobble[axis] / 2.0);
         numbers.extend(smallest_three(q, 162));
         numbers.extend(craft.axis.map(|axis| (axis * craft.spin / 0.02).round() as i32));

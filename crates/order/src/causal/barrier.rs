@@ -23,11 +23,11 @@ struct Rounds {
     me: Option<usize>,
     /// The round whose messages are delivered next.
     round: u64,
-    /// By member: the rounds that it is known to have ended.
+    /// By member: how many rounds it is known to have ended.
     ended: Vec<u64>,
-    /// By member: its round ends that have had their turn.
+    /// By member: how many of its round ends have had their turn.
     passed: Vec<u64>,
-    /// By member: whether it is still a member when the epoch ends.
+    /// By member: whether it is a member in the next epoch, too.
     stays: Vec<bool>,
     /// Whether this peer has sent something since it ended a round.
     has_spoken: bool,
@@ -38,7 +38,7 @@ impl Rounds {
     fn is_end_due(&self) -> bool {
         let Some(me) = self.me else { return false };
         let most = self.ended.iter().copied().max().unwrap_or(0);
-        // A member ends a round only when the one before is over: it is a barrier.
+        // A member ends a round only when the round before is over. That makes it a barrier.
         self.ended[me] == self.round && (self.has_spoken || most > self.ended[me])
     }
 }
@@ -79,8 +79,8 @@ impl Rule for Rounds {
     fn is_due(&self, owner: usize, _item: &[u8], turn: Turn) -> bool {
         let over = self.ended.iter().copied().min().unwrap_or(0);
         // At the end of an epoch no further round ends arrive. In the round after the last complete one, a member's
-        // messages depend on nothing that is lost. In later rounds a member that is gone may have seen messages that
-        // no survivor has. A survivor has not seen such messages.
+        // messages depend on nothing that is lost. In later rounds a lost member may have seen messages that no
+        // survivor has. A survivor has not seen such messages, so its messages are due in these rounds, too.
         let is_last = turn.is_ending && (self.round == over || self.stays[owner]);
         (over > self.round || is_last) && self.passed[owner] <= self.round
     }

@@ -4,7 +4,7 @@
 //! message carries its sender's clock, as the growth since the sender's last message (all members get a stream in
 //! order, so one encoding serves all). Message M of S with the stamp T is delivered at R when
 //!
-//! 1. `T[S] = C[S] + 1`: it is S's next one; its place in S's stream says so;
+//! 1. `T[S] = C[S] + 1`: M is S's next message, as its place in S's stream shows;
 //! 2. `T[j] <= C[j]` for each other j: the messages that S had delivered before it sent M have been delivered here.
 //!
 //! When nothing is missing both hold on arrival, so this order adds no delay to the network's.
@@ -14,7 +14,7 @@ use samovar_wire::{CloseCode, DecodeError, PeerId, Reader, increments};
 use crate::group::{Group, Rule, Turn};
 use crate::order::{Delivery, Event, Order, SendError, Transmit, View, check_size, order_by_inner};
 
-/// The clocks for the two rules.
+/// The clocks that the two rules compare.
 #[derive(Clone, Debug, Default)]
 struct Clocks {
     members: Vec<PeerId>,

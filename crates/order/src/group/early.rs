@@ -19,7 +19,8 @@ impl Early {
             return Ok(());
         }
         let frames = self.0.entry(from).or_default();
-        // A sender in a later epoch knows that this peer goes on in that one, if in any, and skips those in between.
+        // A sender in a later epoch knows that this peer will join that epoch, if any, and skip those in between. So
+        // the sender's frames of earlier epochs are dropped.
         if frames.last().is_some_and(|&(of, _)| of < epoch) {
             frames.clear();
         }

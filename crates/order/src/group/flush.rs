@@ -84,7 +84,7 @@ impl Group<dyn Rule> {
         awaited
     }
 
-    /// The members of the newest view that may have something; newcomers have nothing. If `is_silent`, only those
+    /// The members of the newest view that may have items to report; newcomers have none. If `is_silent`, only those
     /// that have not reported.
     fn expected(&self, told: &View, is_silent: bool) -> Vec<PeerId> {
         let has_spoken = |peer| self.flush.reports.get(&peer).is_some_and(|report| report.view == told.id);
@@ -92,7 +92,8 @@ impl Group<dyn Rule> {
         members.filter(|peer| self.known.contains(peer) && !(is_silent && has_spoken(*peer))).collect()
     }
 
-    /// Lets the host end the epoch if it can, and otherwise do what is missing for that.
+    /// At the host: ends the epoch if it can. Otherwise asks for what is missing, or brings other members to this
+    /// epoch.
     pub(super) fn evaluate(&mut self) {
         let is_open = !self.is_frozen();
         let Some(told) = self.told.as_ref().filter(|told| told.host == self.me && !is_open).cloned() else {
@@ -106,8 +107,8 @@ impl Group<dyn Rule> {
             |group: &Self, peer: PeerId| group.flush.reports.get(&peer).map_or(0, |report| report.epoch);
         let top = expected.iter().map(|&peer| epoch_of(self, peer)).max().unwrap_or(0);
         if top > self.epoch.number {
-            // This peer goes on by one epoch at a time: a member behind the others needs what this peer learns of
-            // each.
+            // This peer advances by one epoch at a time: members behind the others need what this peer learns of each
+            // epoch.
             let ahead = expected.iter().map(|&peer| (epoch_of(self, peer), peer));
             let ahead = ahead.filter(|&(epoch, _)| epoch > self.epoch.number && epoch + 1 >= top).min();
             if let Some((_, holder)) = ahead.filter(|_| self.flush.asked_up.is_none()) {
@@ -131,9 +132,10 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Lets in newcomers of this epoch that a former host, now lost, has not let in. All members have kept for them
-    /// everything that they sent in it. Newcomers report again when they are in. They are let in even by a host that
-    /// only ends the epoch for others, because the items were sent to them. Returns whether there were any.
+    /// Lets in newcomers of this epoch that a former host, now lost, has not let in. All members have kept for these
+    /// newcomers everything that they sent in this epoch. Newcomers report again when they are in. They are let in
+    /// even by a host that only ends the epoch for others, because the items were sent to them. Returns whether there
+    /// were any.
     fn let_in(&mut self, expected: &[PeerId]) -> bool {
         let is_new = |peer: &&PeerId| self.flush.reports.get(*peer).is_some_and(|report| report.epoch == 0);
         let is_begun = self.epoch.number > 0;
@@ -216,9 +218,9 @@ impl Group<dyn Rule> {
         self.ending = Some(install);
     }
 
-    /// Notes that a member is in the present epoch. When all members of the former one are, newcomers may come, too.
-    /// If they came earlier, and all members that know how the former epoch ended were lost, no peer could tell the
-    /// rest.
+    /// Notes that a member is in the present epoch. When all members of the former epoch are in it, the newcomers are
+    /// let in as well. If they were let in earlier, and all members that know how the former epoch ended were lost,
+    /// no peer could tell the rest.
     pub(super) fn confirm(&mut self, peer: PeerId) {
         self.admission.awaited.remove(&peer);
         self.admit();
@@ -233,7 +235,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Tells a member of the present epoch, and how the former one ended if it was in that.
+    /// Tells a member of the present epoch, and how the former epoch ended if the member was in it.
     fn install_at(&mut self, peer: PeerId, asked: u64, cut: Option<Vec<u64>>) {
         let Epoch { number: epoch, view, host: Some(host), ref members, .. } = self.epoch else { return };
         let install = Install { epoch, view, host, members: members.clone(), asked, cut };
@@ -274,8 +276,8 @@ impl Group<dyn Rule> {
         self.install_at(peer, report.epoch, cut);
     }
 
-    /// Takes over the others' epoch at a host that was in none, or was left behind. It only ends that epoch for them,
-    /// and for this holds the items that they may lack.
+    /// Takes over the others' epoch, at a host that was in none or was left behind. The host only ends that epoch for
+    /// the others, and for this it holds the items that they may lack.
     pub(super) fn adopt_shell(&mut self, install: Install) {
         if self.epoch.number > 0 && !self.epoch.is_shell {
             self.events.push_back(Event::Behind);
@@ -293,7 +295,7 @@ impl Group<dyn Rule> {
     }
 
     /// The streams of an epoch that this peer was not in, from the first item that some member lacks. A member that
-    /// has yet to come to that epoch lacks everything, so everything is still kept.
+    /// has yet to come to that epoch lacks all items. Then the streams begin with the first one.
     fn shell_streams(&self, install: &Install, owners: usize) -> Vec<Stream> {
         let reports = &self.flush.reports;
         let comes = |peer, report: &Report| {
@@ -357,7 +359,7 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// The members that stay known because this peer has heard of a view after this one.
+    /// The members that stay known because this peer has heard of a newer view than this one.
     fn known_beyond(&self, view: ViewId) -> Vec<PeerId> {
         let is_last = self.told.as_ref().is_some_and(|told| told.id == view);
         if is_last { Vec::new() } else { self.known.iter().copied().collect() }

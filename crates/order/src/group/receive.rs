@@ -8,7 +8,8 @@ use super::stream::Arrival;
 use super::{Group, Rule};
 use crate::order::UNSTABLE_MAX;
 
-/// The most items of a stream that one member can have and another can lack: the owner waits for all.
+/// The most items of a stream that one member can have and another can lack: the stream's owner waits until all have
+/// its items.
 const AHEAD_MAX: u64 = 4 * UNSTABLE_MAX as u64;
 
 /// The close code for a peer that sends bytes that do not decode.
@@ -212,7 +213,8 @@ impl Group<dyn Rule> {
             let Want { owner, epoch, first, last } = want;
             let is_there = self.fill(from, epoch, owner, (first, last));
             if !is_there {
-                // The owner may have announced that all have these items. The host must not wait for them here.
+                // The owner may have announced that all have these items, so that this peer dropped them. The empty
+                // answer tells the host not to wait for them here.
                 self.push(from, &Frame::Fill(owner, Run { epoch, first, encoded: &[] }));
             }
         }

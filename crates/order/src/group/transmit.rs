@@ -9,7 +9,7 @@ use crate::order::Transmit;
 /// After this many items of others, or this many bytes, a peer without messages of its own sends an ack.
 const UNSAID_MAX: usize = 32;
 const UNSAID_BYTES_MAX: usize = 64 * 1_024;
-/// An owner announces what all members have, when that has grown by this many items or this many bytes.
+/// An owner announces how many of its items all members have, each time this has grown by so many items or bytes.
 const STABLE_STEP: u64 = 64;
 const STABLE_BYTES_STEP: usize = 64 * 1_024;
 

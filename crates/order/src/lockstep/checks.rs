@@ -13,7 +13,7 @@ const SPREAD: u64 = 0xbf58_476d_1ce4_e5b9;
 pub(super) struct Checks {
     /// The last frame that the game has stepped.
     last: u64,
-    /// The chain up to it.
+    /// The chain up to that frame.
     chain: u64,
     /// Checksum and chain of the newest frames, up to the last.
     known: VecDeque<(u64, u64)>,
@@ -53,7 +53,7 @@ impl Checks {
         self.get(frame).map(|(checksum, _)| checksum)
     }
 
-    /// Bits 32 to 47 of the chain behind a frame.
+    /// Bits 32 to 47 of the chain after a frame.
     pub(super) fn check(&self, frame: u64) -> Option<u16> {
         let chain =
             if frame == self.last { Some(self.chain) } else { self.get(frame).map(|(_, chain)| chain) };
@@ -73,7 +73,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn one_wrong_checksum_is_seen_in_every_later_frame() {
+    fn one_wrong_checksum_shows_in_nearly_every_later_frame() {
         let (mut a, mut b) = (Checks::default(), Checks::default());
         let mut missed = 0;
         for frame in 1..=5_000 {

@@ -14,7 +14,8 @@ pub struct LockstepConfig {
 }
 
 impl LockstepConfig {
-    /// A game of 60 frames a second, with inputs of 1 to 64 bytes. Another size is taken for the nearest of these.
+    /// A game of 60 frames a second, with inputs of 1 to 64 bytes. A size outside these bounds becomes the nearest
+    /// one.
     #[must_use]
     pub fn new(input_size: usize) -> Self {
         Self {
@@ -66,7 +67,7 @@ pub struct Player {
     pub peer: PeerId,
     /// The seat, by which the game knows the player whichever peer sits there.
     pub seat: SeatId,
-    /// Whether it has inputs; otherwise it watches.
+    /// Whether this member plays, and so has inputs; otherwise it only watches.
     pub plays: bool,
 }
 
@@ -75,7 +76,7 @@ pub struct Player {
 pub struct LockstepView<'a> {
     /// The term.
     pub term: Term,
-    /// Its host.
+    /// The host of this term.
     pub host: PeerId,
     /// All members, this peer among them, without those that are away.
     pub members: &'a [Player],
@@ -84,7 +85,7 @@ pub struct LockstepView<'a> {
 /// One step of the game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its number; the first has 1.
+    /// The frame's number; the first frame has 1.
     pub number: u64,
     /// The input of each player.
     pub inputs: Players,
@@ -137,8 +138,8 @@ pub enum Event {
         /// The first such frame.
         frame: u64,
     },
-    /// At the host and at the member: the member's game state differs from the host's, with the same inputs. It will
-    /// load the host's.
+    /// At the host and at the member: the member's game state differs from the host's, with the same inputs. The
+    /// member will load the host's state.
     Desync {
         /// The member.
         peer: PeerId,
@@ -147,8 +148,8 @@ pub enum Event {
         /// The first field whose hash differs; `None` when one of the games no longer has that state.
         field: Option<String>,
     },
-    /// At the host: no member that it hears has a state of the game. It goes on when a member with a state comes
-    /// back, or when the game begins anew by [`super::Lockstep::begin_anew`].
+    /// At the host: no member that it hears has a state of the game. The host goes on when a member with a state
+    /// comes back, or when the game begins anew by [`super::Lockstep::begin_anew`].
     NoState,
     /// At the host: a member has other frames than this host, or none, and loads a state.
     Loads {
@@ -200,7 +201,7 @@ impl core::error::Error for WrongSize {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StateError {
-    /// It has more than `LOCKSTEP_STATE_MAX` bytes, so the member that needs it cannot join.
+    /// The state has more than `LOCKSTEP_STATE_MAX` bytes, so the member that needs it cannot join.
     TooLarge,
     /// The game has been given a frame that it has not stepped.
     NotStepped,

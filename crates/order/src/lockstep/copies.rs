@@ -4,13 +4,13 @@
 /// row are rare. On one that loses one in twenty, four are.
 const COPIES: usize = 2;
 const COPIES_IF_LOSSY: usize = 4;
-/// When this many more frames are unacked than the least of recent acks, some are taken for lost.
+/// When the unacked frames exceed the recent minimum by more than this, some are taken for lost.
 const LATE: u64 = 2;
-/// Packets from one with all unacked frames to the next.
+/// While acks are late, one packet in this many holds all unacked frames.
 const AGAIN: u32 = 3;
-/// The least is taken over up to this many acks, and as many before.
+/// The recent minimum is taken over a window of this many acks and over the one before.
 const WINDOW: u32 = 90;
-/// Older frames are sent along when they need no more bytes than this: most frames change little.
+/// Older frames are added while the packet's frames take no more bytes than this together. Most frames change little.
 pub(super) const CHEAP: usize = 6;
 
 /// The frames that were sent in packets to one peer.
@@ -51,7 +51,7 @@ impl Copies {
         self.seen += 1;
     }
 
-    /// The first frame of the next packet, which ends with `last`; all up to `known` are acked.
+    /// Chooses the first frame of the next packet, which ends with `last`. All frames up to `known` are acked.
     pub(super) fn first(&mut self, known: u64, last: u64) -> u64 {
         let least = self.least[0].min(self.least[1]);
         let is_late = last.saturating_sub(known) > least.saturating_add(LATE);
@@ -79,7 +79,7 @@ mod tests {
         copies.set_lossy(false);
         assert_eq!(copies.first(4, 10), 5, "before anything was acked");
         copies.on_ack(6);
-        // An ack takes six frames.
+        // An ack comes six frames after its frame.
         let firsts: Vec<_> = (11..16).map(|last| copies.first(last - 6, last)).collect();
         assert_eq!(firsts, [6, 11, 12, 13, 14]);
         // No ack comes any more.

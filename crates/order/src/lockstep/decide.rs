@@ -10,7 +10,7 @@ use super::{Event, Lockstep, Request, Role, Transmit};
 
 /// The most bytes of frames in a packet.
 const RUN_BYTES: usize = 1_000;
-/// A player on time regains one part in this many of the passing time as patience.
+/// While a player is on time, it regains patience: the passing time divided by this.
 const REGAINED: u64 = 8;
 
 impl Lockstep {
@@ -104,7 +104,7 @@ impl Lockstep {
                 None => Some(own.clone()),
                 Some(follower) => {
                     let input = follower.inputs.pop_front();
-                    // A member that has nothing to step yet does not begin to play.
+                    // A member that is not in step yet does not begin to play.
                     let is_ready = matches!(follower.standing, Standing::InStep { .. });
                     if !is_ready && !players.contains_key(&player.seat) {
                         continue;

@@ -21,15 +21,15 @@ pub(super) const STATE_AGAIN: Duration = Duration::from_millis(5_000);
 /// A host's knowledge of a member's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It has sent nothing under this term.
+    /// The member has sent nothing under this term.
     Silent,
-    /// It reports the frames up to this one, with this digest.
+    /// The member reports that it has the frames up to this one, with this digest.
     Told { last: u64, digest: u64 },
-    /// It has no frames, or others than this host.
+    /// The member has no frames, or other frames than this host.
     NeedsState,
-    /// It was sent a state.
+    /// The member was sent a state.
     Loading,
-    /// It has the same frames as this host, at least up to this one.
+    /// The member has the same frames as this host, at least up to this one.
     InStep { known: u64 },
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Standing {
 pub(super) enum Comparison {
     /// The member was sent the host's checksums.
     Asked,
-    /// It has answered with its fields in this frame; the host's game is asked for its own.
+    /// The member has answered with its fields in this frame; the host's game is asked for its own.
     Answered { frame: u64, fields: Vec<FieldHash> },
 }
 
@@ -48,26 +48,27 @@ pub(super) struct Follower {
     pub(super) seat: SeatId,
     pub(super) plays: bool,
     pub(super) standing: Standing,
-    /// The newest frame that it has given an input for; identifies its newest packet.
+    /// The newest frame for which this member has given an input. It tells which of the member's packets is the
+    /// newest.
     pub(super) newest: u64,
-    /// The newest frame whose input is here.
+    /// The newest frame for which this member's input arrived.
     pub(super) heard: u64,
     /// Inputs of the frames that are not decided yet.
     pub(super) inputs: VecDeque<Vec<u8>>,
     /// Inputs after a gap.
     pub(super) early: SortedMap<u64, Vec<u8>>,
-    /// The frames in the last packets to it.
+    /// The frames in the last packets to this member.
     pub(super) copies: Copies,
-    /// Whether its inputs come too late, so that no frame waits for them.
+    /// Whether this member's inputs come too late, so that no frame waits for them.
     pub(super) is_late: bool,
-    /// Whether the present frame waits for it.
+    /// Whether the present frame waits for this member's input.
     pub(super) is_holding: bool,
-    /// How long frames may still wait for it.
+    /// How long frames may still wait for this member's inputs.
     pub(super) credit: Duration,
-    /// The last frame after which its state was the same as the host's.
+    /// The last frame after which this member's state was the same as the host's.
     pub(super) agreed: u64,
     pub(super) comparison: Option<Comparison>,
-    /// When it may be given a state.
+    /// When this member may be given a state.
     pub(super) state_at: Time,
 }
 
@@ -130,16 +131,16 @@ impl Follower {
 /// The host's phase.
 #[derive(Clone, Debug)]
 pub(super) enum Phase {
-    /// It collects the members' frames.
+    /// The host collects the members' frames.
     Collecting {
-        /// Members that have not told theirs.
+        /// Members that have not told their frames.
         awaited: SortedSet<PeerId>,
-        /// When it goes on without them.
+        /// When the host goes on without them.
         until: Time,
         /// The member that was asked for a state, since this host has none.
         asked: Option<PeerId>,
     },
-    /// It decides frames.
+    /// The host decides frames.
     Deciding,
 }
 
@@ -150,7 +151,7 @@ pub(super) struct Hosting {
     pub(super) followers: SortedMap<PeerId, Follower>,
     /// When the next frame is to be decided.
     pub(super) due: Time,
-    /// Since when that frame has waited.
+    /// Since when that frame has waited for inputs; `None` when it does not wait.
     pub(super) held_since: Option<Time>,
     /// Whether something was decided that has not been sent.
     pub(super) has_news: bool,
@@ -222,7 +223,7 @@ impl Hosting {
         }
     }
 
-    /// When something is due, after the frame `last`.
+    /// When the host has something to do next. `last` is the last decided frame.
     pub(super) fn timeout(&self, config: &LockstepConfig, last: u64) -> Time {
         if let Phase::Collecting { until, .. } = &self.phase {
             return *until;
@@ -243,7 +244,7 @@ impl Hosting {
     /// When the next packets go.
     pub(super) fn send_at(&self, config: &LockstepConfig) -> Time {
         if self.has_news {
-            // Frames follow the clock of `due`; this only joins frames that are decided together.
+            // `due` sets the pace of the frames. This delay only joins frames that are decided together.
             return self.sent_at + config.tick().half();
         }
         let ticks = if self.held_since.is_some() { SILENT_MAX } else { SILENT_MAX + 1 };

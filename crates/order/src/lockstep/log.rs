@@ -126,7 +126,7 @@ impl Log {
     }
 
     /// The frames to send after `known`: from `needed` to `last`, as many as there is room for, and earlier ones if
-    /// that is cheap. Returns the last of them as well.
+    /// that is cheap. Returns also the last frame in the run.
     pub(super) fn run(
         &self,
         (known, needed, last): (u64, u64, u64),
@@ -152,7 +152,7 @@ impl Log {
     }
 
     /// The frames from `first` to `last` by all their inputs, if that takes less than `most` bytes and no player has
-    /// joined or left since the frame after `known`.
+    /// joined or left after the frame `known`.
     fn full(&self, (known, first, last): (u64, u64, u64), most: usize) -> Option<Run> {
         let count = usize::try_from((last + 1).checked_sub(first)?).ok()?;
         let size: usize = self.players.values().map(Vec::len).sum();

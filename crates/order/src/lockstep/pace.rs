@@ -16,7 +16,7 @@ use super::copies::{CHEAP, Copies};
 
 /// The most frames by which inputs are ahead of the last decided frame: one datagram can hold all of them.
 const AHEAD_MAX: u64 = LOCKSTEP_RUN_MAX as u64 - 3;
-/// How many frames inputs are ahead before the host has reported: a round trip of 50 ms at 60 Hz.
+/// How many frames inputs are ahead before the host has reported: enough for a round trip of 50 ms at 60 Hz.
 const AHEAD_FIRST: u64 = 4;
 /// The least lead wanted at the host: one packet may be lost.
 const LEAD: i32 = 1;
@@ -34,7 +34,7 @@ pub(super) struct Pace {
     inputs: VecDeque<Vec<u8>>,
     /// The newest frame of which the host of this term has this player's input.
     heard: u64,
-    /// Frames to be given besides one at the next tick, or ticks to be skipped.
+    /// Frames to be given an input at the next tick besides the usual one; and ticks to be skipped.
     more: u32,
     skip: u32,
     /// The recent least lead, and the number of packets over which it was taken.
@@ -47,7 +47,7 @@ pub(super) struct Pace {
     has_begun: bool,
     /// Whether the host of this term was sent some inputs.
     is_told: bool,
-    /// The frames in the last packets to it.
+    /// The frames in the last packets to the host.
     pub(super) copies: Copies,
 }
 
@@ -69,8 +69,8 @@ impl Pace {
         }
     }
 
-    /// Gives the inputs for frames after `last` anew, as far ahead as usual, because a new host has none yet. No
-    /// input that piled up meanwhile is lost, but each counts for fewer frames.
+    /// Gives the inputs for frames after `last` anew, as far ahead as usual, because a new host has none yet. If more
+    /// inputs piled up meanwhile, repeats of an input are dropped. No change of the input is lost.
     pub(super) fn begin_anew(&mut self, last: u64) {
         let usual = if self.has_begun { self.usual } else { AHEAD_FIRST };
         let mut inputs = core::mem::take(&mut self.inputs);
@@ -94,8 +94,8 @@ impl Pace {
             Self { newest, inputs, more, settled, usual, has_begun: self.has_begun, copies, ..Self::new() };
     }
 
-    /// Goes on when the host does so after `last`, or when a state was loaded. An input that was sent for a frame is
-    /// not sent again for another one: the first packet may still be in flight, and would be taken for newer.
+    /// Goes on when the host does so after `last`, or when a state was loaded. Inputs that were sent keep their
+    /// frames. Otherwise the host could take an old packet in flight for one with the newer numbering.
     pub(super) fn resume(&mut self, last: u64) {
         if self.is_told {
             self.heard = 0;
@@ -105,7 +105,7 @@ impl Pace {
         }
     }
 
-    /// How many frames the input is ahead of the last one that is known.
+    /// How many frames this player's newest input is ahead of `last`, the last known frame.
     pub(super) const fn delay(&self, last: u64) -> u64 {
         self.newest.saturating_sub(last)
     }
@@ -134,8 +134,7 @@ impl Pace {
         self.forget(last);
     }
 
-    /// A host's own input for the next frame, if it gave one before it became the host. As the host it gives none
-    /// ahead.
+    /// A host's own input for the next frame, if it gave one before it became the host. A host gives no inputs ahead.
     pub(super) fn take(&mut self, frame: u64) -> Option<Vec<u8>> {
         while self.inputs.len() as u64 > (self.newest + 1).saturating_sub(frame) {
             self.inputs.pop_front();
@@ -173,14 +172,14 @@ impl Pace {
         (self.least, self.seen) = (i32::MAX, 0);
     }
 
-    /// The inputs of a seat that the host may not have. Returns also the newest frame among them that has room.
+    /// The inputs of a seat that the host may not have. Returns also the newest frame whose input has room.
     pub(super) fn run(&mut self, seat: SeatId) -> (Run, u64) {
         self.is_told = true;
         let mut run = Run::new();
         let behind = self.newest - self.inputs.len() as u64;
         let needed = self.copies.first(behind, self.newest) - behind - 1;
         let mut skipped = (needed as usize).min(self.inputs.len());
-        // The first is always stated, so that the receiver need not know the frame before.
+        // The first input is always stated, so that the receiver need not know the frame before.
         let size = self.inputs.front().map_or(0, |input| 1 + input.len());
         let changes =
             |at: usize| self.inputs.get(at).is_some() && self.inputs.get(at) != self.inputs.get(at - 1);
@@ -210,8 +209,8 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    /// Simulates a host that decides a frame per tick and is `way` ticks away. Returns the delay at the end, and the
-    /// least lead after the first 300 ticks.
+    /// Simulates a host that decides a frame per tick, with a one-way delay of `way` ticks. Returns the delay at the
+    /// end, and the least lead after the first 300 ticks.
     fn steer(ticks: u64, way: impl Fn(u64) -> u64) -> (u64, i32) {
         let mut pace = Pace::new();
         let (mut to_host, mut to_player) = (Vec::new(), Vec::new());

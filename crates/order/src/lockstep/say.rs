@@ -98,7 +98,7 @@ impl Lockstep {
             follower.heard = own;
             let has_told = matches!(follower.standing, Standing::Told { .. });
             if has_told && players.contains_key(&follower.seat) {
-                // Its inputs are in flight: a change of host makes no player late.
+                // The player's inputs are in flight: a change of host makes no player late.
                 (follower.is_late, follower.credit) = (false, patience);
             }
         }
@@ -126,7 +126,7 @@ impl Lockstep {
         if frame != self.checks.last() {
             return Err(StateError::NotStepped);
         }
-        // Given frames are in the log, unless the game was slower than the log is long.
+        // The frames that the game was given are in the log, unless the game is further behind than the log reaches.
         let Some(digest) = self.log.digest_at(frame) else { return Err(StateError::NotStepped) };
         let players = self.given_players.iter().map(|(&seat, input)| (seat, input.clone())).collect();
         let chain = self.checks.chain();
@@ -146,7 +146,7 @@ impl Lockstep {
         Ok(())
     }
 
-    /// The members that need the state from the game; none of them is given another one soon.
+    /// Takes the members that need the game's state. None of them is given another one within `STATE_AGAIN`.
     fn take_receivers(&mut self, now: Time) -> Vec<PeerId> {
         let is_wanted = core::mem::take(&mut self.is_wanted);
         let Role::Host(Hosting { followers, is_saving, .. }) = &mut self.role else {
@@ -197,7 +197,7 @@ impl Lockstep {
     }
 }
 
-/// Appends the frames that a member has and this host lacks, if they follow.
+/// Appends the frames that a member has and this host lacks, if they follow this host's own.
 fn adopt(log: &mut Log, (last, digest): (u64, u64), frames: Vec<samovar_wire::lockstep::FrameChanges>) {
     let own = log.last();
     let before = last.saturating_sub(frames.len() as u64);
@@ -210,7 +210,7 @@ fn adopt(log: &mut Log, (last, digest): (u64, u64), frames: Vec<samovar_wire::lo
             return;
         }
     }
-    // Otherwise the member followed another host, and has to load a state.
+    // If the digests differ, the member followed another host, and has to load a state.
     if longer.digest_at(last) == Some(digest) {
         *log = longer;
     }

@@ -9,31 +9,32 @@ use samovar_wire::{Duration, PeerId, SortedSet, Time};
 use super::promises::Promises;
 use super::promising::Promising;
 
-/// Another member, or one that was.
+/// Another member, or a former one that is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Peer {
-    /// When it came, by this peer's session time: no member is late from the beginning.
+    /// When this member came, by this peer's session time. Its patience counts from then, so no member is late from
+    /// the beginning.
     since: Time,
-    /// Its promises on the present link.
+    /// This member's promises on the present link.
     pub(super) promises: Promises,
-    /// How this peer promises to it on the present link.
+    /// The state of this peer's promises to this member on the present link.
     pub(super) promising: Promising,
-    /// The highest number of its messages that came.
+    /// The highest number among this member's messages that arrived.
     pub(super) newest: u64,
-    /// Whether it has told where its messages to this peer begin. Before that, none of its messages are taken from
-    /// other peers, which have older ones, too.
+    /// Whether this member has told where its messages to this peer begin. Before that, none of its messages are
+    /// taken from other peers, because these have older ones, too.
     pub(super) has_begun: bool,
     /// The number of this peer's last message before the member came.
     pub(super) begins_behind: u64,
-    /// How many messages it was sent on the present link.
+    /// How many messages this peer sent to this member on the present link.
     pub(super) sent: u64,
-    /// Its latest messages, which others might miss if it goes.
+    /// This member's latest messages. Other members may lack them when it is gone.
     pub(super) recent: VecDeque<Timed>,
-    /// Its messages that others told before this peer knew that it is gone.
+    /// This member's messages that others passed on before this peer knew that the member is gone.
     pub(super) passed: Vec<Timed>,
-    /// Survivors that have told all its messages that they know.
+    /// Survivors that have passed on all messages of this member that they know.
     pub(super) told: SortedSet<PeerId>,
-    /// When it is gone: the survivors that have not told everything yet.
+    /// Once this member is gone: the survivors that have not passed on all its messages yet.
     pub(super) awaited: Option<SortedSet<PeerId>>,
     pub(super) was_late: bool,
 }
@@ -60,7 +61,7 @@ impl Peer {
         self.awaited.is_some()
     }
 
-    /// The time from which on it delays no message, if nothing more is heard of it.
+    /// The time at which this member becomes late if it promises nothing more. From then on no message waits for it.
     pub(super) fn late_at(&self, patience: Duration) -> Time {
         self.promises.bound.max(self.since) + patience
     }

@@ -16,21 +16,23 @@ pub(crate) struct Promises {
     pub(crate) bound: Time,
     /// Promises that wait for missing messages.
     waiting: VecDeque<Promise>,
-    /// The number of the member's messages that arrived.
+    /// How many of the member's messages arrived on this link.
     received: u64,
-    /// The most messages that a promise counted.
+    /// The highest `sent` of the member's promises on this link: how many of its messages it had sent before that
+    /// promise. `None` before the first promise.
     counted: Option<u64>,
 }
 
 impl Promises {
-    /// Begins to count messages anew, on a new link. Promises that count already stand.
+    /// Begins to count messages anew, on a new link. Promises that count already stay valid.
     pub(crate) fn begin_anew(&mut self) {
         self.waiting.clear();
         self.received = 0;
         self.counted = None;
     }
 
-    /// How many messages the member's promises count by now; `None` before the first.
+    /// The highest `sent` of the member's promises on this link: how many of its messages it had sent before that
+    /// promise. `None` before the first promise.
     pub(crate) const fn counted(&self) -> Option<u64> {
         self.counted
     }

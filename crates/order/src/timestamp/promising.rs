@@ -67,7 +67,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn promise_is_stated_until_it_arrives_or_an_update_implies_it() {
+    fn promise_is_stated_until_it_arrived_and_an_update_implies_it() {
         let at = |ms: u64| Time::from_micros(ms * 1_000);
         let mut promising = Promising::default();
         for packet in 0..3 {

@@ -1,4 +1,4 @@
-//! The `webrtc` crate's side of a connection: its configuration, its two channels, its signs of life.
+//! The `webrtc` crate's side of a connection: its configuration, its two channels, its signals.
 
 use std::any::Any;
 use std::future::Future;
@@ -98,7 +98,7 @@ impl Stack {
         self.connection.set_remote_description(RTCSessionDescription::answer(answer)?).await
     }
 
-    /// Ends when the other side has acknowledged everything or the channels are gone.
+    /// Waits until the other side has acknowledged everything or the channels are gone.
     pub(super) async fn drained(&self) {
         for channel in [&self.reliable, &self.unreliable] {
             while channel.outstanding_bytes().await.is_ok_and(|bytes| bytes > 0) {
@@ -144,7 +144,7 @@ fn servers(config: &NativeConfig) -> Vec<RTCIceServer> {
 
 fn settings() -> SettingEngine {
     SettingEngineBuilder::new()
-        // Without mDNS, a robot does not announce itself to other machines on this network.
+        // Without mDNS, a native peer does not announce itself to other machines on this network.
         .with_multicast_dns_mode(MulticastDnsMode::Disabled)
         // The answerer is the DTLS server: it waits for the handshake instead of starting one, which saves a round
         // trip.

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_error_that_may_pass_by_itself_is_tried_again() {
+    fn errors_that_may_pass_by_themselves_are_not_final() {
         for (status, is_final) in
             [(302, true), (403, true), (404, true), (429, false), (502, false), (503, false)]
         {

@@ -83,7 +83,7 @@ async fn both_channels_carry_messages_both_ways() {
 
 /// An empty unreliable message is a complaint (PROTOCOL §2.1).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_empty_unreliable_message_arrives_and_blocks_nothing() {
+async fn an_empty_unreliable_message_and_the_next_one_arrive() {
     let (mut offerer, mut answerer) = open_pair(1).await;
     for _ in 0..3 {
         for bytes in [&b""[..], b"behind it"] {
@@ -96,7 +96,7 @@ async fn an_empty_unreliable_message_arrives_and_blocks_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_sent_at_the_first_moment_arrives() {
+async fn a_message_sent_as_soon_as_a_connection_opens_arrives() {
     for attempt in 0..20 {
         let (mut offerer, mut answerer) = pair(attempt).await;
         assert_eq!(answerer.next().await, Some(ConnectionEvent::Opened));

@@ -57,7 +57,7 @@ fn code() -> GameCode {
     GameCode::parse("TEA-1").expect("a valid code")
 }
 
-/// Asks the peer until the answer is yes.
+/// Asks the peer again and again until `holds` returns `true`. Panics if that takes too long.
 async fn until(
     peer: &NativePeer<Diary>,
     what: &str,
@@ -95,7 +95,7 @@ async fn two(relay: &Relay, paths: PathPolicy) -> (NativePeer<Diary>, NativePeer
 async fn peer_without_direct_paths_takes_the_websocket() {
     let relay = Relay::start().await;
     let (founder, guest) = two(&relay, PathPolicy::Auto).await;
-    // Longer than a first attempt at a direct path takes to begin.
+    // Waits longer than a first attempt at a direct path takes to begin.
     sleep(Duration::from_millis(1_500)).await;
     for peer in [&founder, &guest] {
         until(peer, "relayed", |now, peer, _| all_paths(now, peer, Path::Relayed)).await;

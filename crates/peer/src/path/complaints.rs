@@ -2,7 +2,7 @@
 
 use samovar_wire::{Duration, Time};
 
-/// The least time between two complaints, and half the time that one counts for.
+/// The least time between two complaints. A complaint counts for twice this time.
 pub const COMPLAIN_EVERY: Duration = Duration::from_millis(200);
 
 /// The complaints about one connection, or those over the WebSocket.

@@ -9,7 +9,7 @@ use super::{ANSWER_WITHIN, CROSSING, OPEN_WITHIN, PROVE_WITHIN};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum AttemptEnd {
-    /// Both channels are open. The path reports the connection's further life.
+    /// Both channels are open. The reported path tells what becomes of the connection later.
     Opened,
     /// The other end did not answer the offer in time.
     Unanswered,
@@ -35,7 +35,8 @@ pub(super) struct Attempt {
     /// The other end's number of the attempt, if this end answers.
     pub(super) answers: Option<u32>,
     pub(super) awaits_answer: bool,
-    /// Whether an offer of the other end has arrived since. If the other end already had this offer, it would answer.
+    /// Whether an offer of the other end has arrived since. An end that already had this offer would have answered
+    /// it.
     pub(super) is_crossed: bool,
     pub(super) open: Option<Time>,
 }
@@ -51,7 +52,8 @@ impl Attempt {
         }
     }
 
-    /// Whether an offer that arrives now may cross this one: the other end may have made it before it had this one.
+    /// Whether an offer that arrives now may cross this one: the other end may have made its offer before it had this
+    /// one.
     pub(super) fn crosses(&self, now: Time) -> bool {
         self.awaits_answer && !self.is_crossed && self.described.is_some_and(|at| at + CROSSING > now)
     }
@@ -64,9 +66,9 @@ pub(super) struct Open {
     pub(super) opened: Time,
     /// The arrivals; silence counts from the last.
     rhythm: Rhythm,
-    /// When something was last heard; `None` before the first.
+    /// When something was last heard; `None` before the first arrival.
     pub(super) proven: Option<Time>,
-    /// Whether the other end owes this one a packet; otherwise silence does not count.
+    /// Whether the other end owes this end a packet; otherwise silence does not count.
     pub(super) expects: bool,
     /// Whether the other end sends only when it is asked.
     is_asked: bool,
@@ -79,7 +81,7 @@ impl Open {
 
     pub(super) fn on_heard(&mut self, now: Time) {
         match self.proven {
-            // The time until the first arrival is not a gap between arrivals, unless this one answers a request.
+            // The time until the first arrival is not a gap between arrivals, unless that arrival answers a request.
             None if !self.is_asked => self.rhythm.restart(now),
             _ => self.rhythm.on_heard(now),
         }
@@ -107,7 +109,7 @@ impl Open {
         if self.expects { self.rhythm.silence(now) } else { Duration::ZERO }
     }
 
-    /// When its silence will have lasted for `patience`.
+    /// When the connection's silence will have lasted for `patience`.
     pub(super) fn silent_at(&self, patience: Duration) -> Time {
         if self.expects { self.rhythm.silent_at(patience) } else { Time::FAR }
     }

@@ -6,7 +6,7 @@ use super::Patience;
 use super::complaints::Complaints;
 use super::rhythm::Rhythm;
 
-/// After a longer silence this end stops complaining: then more has failed than one path to the other end.
+/// After a longer silence this end stops complaining, since more than one path to the other end must have failed.
 const HOPELESS: Duration = Patience::PAIR.renew;
 
 /// The usual gap between arrivals from the other end, and the complaints about a longer one. More than one path may
@@ -17,7 +17,7 @@ pub(super) struct Presence {
     rhythm: Option<Rhythm>,
     /// The complaints over the WebSocket.
     pub(super) complaints: Complaints,
-    /// Whether this end has just complained. Then its next packet goes over the WebSocket, too.
+    /// Whether this end has just complained. Then this end's next packet goes over the WebSocket, too.
     pub(super) owes: bool,
 }
 

@@ -6,7 +6,7 @@ use samovar_wire::{Duration, Time};
 const SHORTEST: Duration = Duration::from_millis(60);
 /// The slack on top of the usual gap and four of its usual deviations (as in TCP's retransmission timer, RFC 6298).
 const SLACK: Duration = Duration::from_millis(20);
-/// A new gap counts for one part in this many of the averages.
+/// The weight of a new gap in the averages is one divided by this.
 const WEIGHT: u64 = 16;
 
 /// The gaps between arrivals on one connection, or on several paths together.
@@ -58,7 +58,7 @@ impl Rhythm {
         self.silent_at(self.unusual(most))
     }
 
-    /// How long an unusual silence is: `most` at the longest.
+    /// The length from which on a silence is unusual: `most` at the longest.
     pub(crate) fn unusual(&self, most: Duration) -> Duration {
         let usual = self.usual.map_or(most, |(mean, deviation)| mean + deviation.times(4) + SLACK);
         usual.max(SHORTEST).min(most)

@@ -4,7 +4,8 @@ use samovar_wire::{Duration, Time};
 
 use super::Patience;
 
-/// After its first fall a path must be heard for this long before it is trusted again; each further fall doubles that.
+/// After its first fall a path must be heard for this long before it is trusted again. Each further fall doubles the
+/// time.
 pub const TRUST_MIN: Duration = Duration::from_millis(1_000);
 /// The longest time that a path has to be heard before it is trusted again.
 pub const TRUST_MAX: Duration = Duration::from_millis(16_000);

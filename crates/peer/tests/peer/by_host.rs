@@ -1,5 +1,5 @@
-//! The tests of a mesh where the host and its backups carry for the others: the same tests over other paths (see
-//! `world`), and some of its own.
+//! Tests of client-server games, in which the host and its backups carry packets for the others. The tests of `chaos`
+//! and `peers` run here once more, over these paths (see `world`), and `carried` has further ones.
 
 mod carried;
 #[path = "chaos.rs"]

@@ -10,7 +10,7 @@ use samovar_wire::{Blame, Entropy, GameCode};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const MEMBERS_MAX: u64 = 6;
-/// Few enough for every build; 250 take two minutes.
+/// Few enough for every build. 250 seeds take two minutes.
 const SEEDS: u8 = 10;
 
 struct Chaos {
@@ -152,7 +152,7 @@ impl Chaos {
 }
 
 #[test]
-fn survivors_of_any_chaos_agree_in_the_end() {
+fn members_agree_after_random_faults_end() {
     for seed in 0..SEEDS {
         let mut chaos = Chaos::new(seed);
         for _ in 0..14 {

@@ -8,7 +8,7 @@ use samovar_wire::{Lane, PeerId, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Two members, right after the second was admitted.
+/// A host and a guest, two seconds after the guest began to join.
 fn pair(world: &mut World) -> [Process; 2] {
     let host = world.create("TEA");
     world.run(300);
@@ -33,7 +33,8 @@ fn told(world: &World, process: Process) -> Vec<u8> {
     world.events[&process].iter().filter_map(number).collect()
 }
 
-/// Lets both send a number every 20 ms while `at` changes the world. Returns the longest silence in milliseconds.
+/// Lets both members of a pair send a number every 20 ms while `at` changes the world. Returns the longest silence in
+/// milliseconds.
 fn talk(world: &mut World, pair: [Process; 2], mut at: impl FnMut(&mut World, u64)) -> u64 {
     let mut longest = 0;
     for number in 0..200u8 {
@@ -122,8 +123,8 @@ fn a_direct_path_cut_one_way_causes_no_long_silence() {
     }
 }
 
-/// The longest silence in six worlds, in ms, when the direct path is cut in the directions of `deaf` 1.5 s after the
-/// numbers began. A trip takes 15 to 20 ms, one over the relay twice that.
+/// The longest silence in six worlds, in ms, when the direct path is cut in the directions of `deaf`. The cut comes
+/// 1.5 s after the pair began to send numbers. A trip takes 15 to 20 ms, one over the relay twice that.
 fn hole(world: impl Fn(u8) -> World, deaf: &[[usize; 2]]) -> u64 {
     let of_seed = |seed| {
         let mut world = world(seed);

@@ -99,7 +99,7 @@ fn a_full_driver_buffer_holds_back_messages() {
 }
 
 #[test]
-fn a_path_policy_is_kept() {
+fn packets_take_only_the_paths_of_the_policy() {
     for (policy, path) in [(PathPolicy::Direct, Path::Direct), (PathPolicy::Relayed, Path::Relayed)] {
         let mut world = World::new(3);
         let code = GameCode::parse("TEA").unwrap();
@@ -135,7 +135,7 @@ fn a_dead_direct_path_is_relayed_and_later_reopened() {
 }
 
 #[test]
-fn the_host_dies_and_the_duel_goes_on_under_one_new_host() {
+fn a_game_goes_on_under_one_new_host_when_the_host_dies() {
     for seed in 0..5 {
         let (mut world, processes) = game(World::new(seed), 4);
         world.loss_percent = 5;
@@ -217,7 +217,7 @@ fn a_stopping_relay_makes_relayed_peers_offer_direct_paths() {
     let mut processes = vec![world.create("TEA")];
     world.run(300);
     processes.push(world.join("TEA"));
-    // Attempt after attempt fails, so the pauses are long by now.
+    // Attempt after attempt fails in this time, so that the pauses get long.
     world.run(60_000);
     world.udp = true;
     let now = world.now;
@@ -235,7 +235,7 @@ fn a_stopping_relay_makes_relayed_peers_offer_direct_paths() {
 }
 
 #[test]
-fn only_a_host_without_direct_paths_yields_to_a_draining_relay() {
+fn a_draining_relay_makes_only_a_relayed_host_hand_over() {
     for (paths, hands_over) in [(PathPolicy::Relayed, true), (PathPolicy::Auto, false)] {
         let mut world = World::new(11);
         let founder = world.start(Purpose::Create(GameCode::parse("TEA")), paths, None);
@@ -279,7 +279,7 @@ fn refusals_give_their_reason() {
     assert!(world.events[&taken].contains(&PeerEvent::Refused(Refusal::CodeTaken)));
 }
 
-/// Whether a peer answers an offer that comes from `from`, as the relay says.
+/// Whether a process answers an offer of which the relay says that it comes from `from`.
 fn answers(world: &mut World, process: Process, from: PeerId) -> bool {
     let signal = FromRelay::Signal(from, Signal::Offer(1, "an offer".to_owned()));
     world.hear_from_relay(process, &signal);

@@ -44,7 +44,7 @@ fn change_network(world: &mut World, process: Process) {
     world.peers.get_mut(&process).unwrap().handle_network_changed(now);
 }
 
-/// Whether two reach each other directly.
+/// Whether two members reach each other directly.
 fn is_direct(world: &World, [one, other]: [Process; 2]) -> bool {
     let is_so = |from: Process, to: Process| {
         world.peers[&from].path(world.now, world.session(to).me()) == Path::Direct
@@ -123,14 +123,15 @@ fn a_direct_pair_without_a_relay_survives_sleep_and_outages() {
     }
 }
 
-/// The offer of the lower id is lost with the socket of the other peer. That peer has a new network and offers as well.
+/// The offer of the peer with the lower id is lost with the socket of the other peer. The other peer has a new
+/// network and offers as well.
 #[test]
 fn a_peer_whose_offer_was_lost_soon_answers_an_offer() {
     let mut tried = 0;
     for seed in 60..70 {
         let (mut world, [low, high]) = pair(seed, PathPolicy::Auto);
         let ids = [low, high].map(|process| world.session(process).me());
-        // A host that is away for so long is succeeded. So the guest is away, and only pairs in which it has the
+        // A host that is away for so long would be replaced. So the guest is away, and only pairs in which it has the
         // higher id are tested.
         if ids[0] > ids[1] {
             continue;
@@ -145,7 +146,7 @@ fn a_peer_whose_offer_was_lost_soon_answers_an_offer() {
         world.udp = true;
         world.cut_channels();
         change_network(&mut world, high);
-        // For one second of that, the new connection is not trusted yet.
+        // For one of these seconds the new connection is not trusted yet.
         takes(&mut world, 3_000, |world| is_direct(world, [low, high]));
         assert!(!is_ended(&world, high), "seed {seed}");
     }
@@ -263,7 +264,7 @@ fn pairs_are_soon_direct_again_after_both_networks_change() {
         change_network(&mut world, host);
         world.run(apart);
         change_network(&mut world, guest);
-        // Until then the peer reports the old connection.
+        // For up to 800 ms the peer may still report the old connection.
         world.run(800);
         let mut ms = 800;
         while world.peers[&host].path(world.now, id) != Path::Direct && ms < 60_000 {
@@ -303,7 +304,7 @@ fn direct_only_members_connect_despite_slow_gathering() {
     );
 }
 
-/// Whether all have kept the same host, in the same term.
+/// Whether all members have kept the same host, in the same term.
 fn keeps_host(world: &World, all: &[Process], before: (samovar_wire::Term, samovar_wire::PeerId)) -> bool {
     let is_kept = |&process: &Process| {
         let session = world.session(process);
@@ -335,7 +336,7 @@ fn a_host_that_members_hear_survives_the_loss_of_its_socket() {
         let (mut world, all) = game(World::new(seed), 4);
         let before = (world.session(all[0]).term(), world.session(all[0]).host());
         world.break_sockets(&all[..1]);
-        // Then its packets come late, as in a busy page.
+        // Then the host's packets come late, as from a busy page.
         world.run(200);
         world.stall(all[0], 100);
         world.run(3_000);

@@ -1,5 +1,5 @@
-//! A cache of signatures and verifications, for tests that make millions of them. Both are functions of bytes, so the
-//! cache changes nothing but the time.
+//! A cache of signatures and verifications, for tests that make millions of them. Each result depends on its input
+//! bytes alone, so the cache changes only the time that the tests take.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

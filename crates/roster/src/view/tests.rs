@@ -51,7 +51,7 @@ fn ticket_takes_its_seat_back_once_and_replaces_the_old_peer() {
 }
 
 #[test]
-fn spectators_and_players_take_no_place_of_each_other() {
+fn spectators_and_players_have_separate_places() {
     let mut view = View::founding(30);
     let watch = |view: &mut View, peer| {
         let hello = Hello { attributes: SPECTATOR, ..hello(peer, None) };
@@ -164,7 +164,7 @@ fn member_whose_game_stands_still_is_last_in_succession() {
 }
 
 #[test]
-fn the_electorate_changes_by_one_known_member_at_a_time() {
+fn electorate_changes_by_one_peer_if_a_majority_knows_it() {
     let (mut view, _) = view(3);
     view.begin_electorate(|_| true);
     admit(&mut view, 9, None).unwrap();
@@ -214,10 +214,10 @@ fn only_the_relays_own_peers_have_the_relays_name() {
     }
     let names = |view: &View| view.seats().map(|seat| seat.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&view), ["Ann", name::RELAY, NOT_RELAY]);
-    // A peer that comes by the ticket of such a seat is not the relay either.
+    // A peer that takes the relay's seat by its ticket does not get the relay's name.
     admit(&mut view, 3, Some(ticket(own))).unwrap();
     assert_eq!(names(&view), ["Ann", NOT_RELAY, NOT_RELAY]);
-    // A host that lies is not believed.
+    // Members replace the relay's name even where the host wrote it.
     for record in view.seats.iter_mut().flatten() {
         name::RELAY.clone_into(&mut record.name);
     }

@@ -37,10 +37,10 @@ fn host_with_a_silent_relay_is_suspended_after_its_lease() {
     assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority), "the lease ends with the patience");
 }
 
-/// The connection is silent for a while before it is lost; the loss tells when the silence was noticed, not when it
-/// began.
+/// A connection is silent for a while before it counts as lost. So the lease runs from the unanswered claim, and not
+/// from the loss.
 #[test]
-fn lost_relay_that_owed_an_answer_counts_as_away_since_asked() {
+fn lost_relay_counts_as_away_from_the_unanswered_claim() {
     let mut host = roster(1);
     look(&mut host, 0, &[2, 3]);
     host.set_relay(at(900), false);
@@ -114,7 +114,7 @@ fn a_host_without_majority_renews_its_term_once_a_second() {
 }
 
 #[test]
-fn a_host_that_slept_asks_before_it_acts() {
+fn host_that_slept_waits_for_the_relay_or_a_majority() {
     let mut host = roster(1);
     host.handle_wake(at(0));
     assert_eq!(host.suspension(at(0)), Some(Suspension::Slept));
@@ -130,7 +130,7 @@ fn a_host_that_slept_asks_before_it_acts() {
 }
 
 #[test]
-fn host_that_slept_does_not_act_on_an_older_grant() {
+fn host_that_slept_does_not_act_on_an_older_warrant() {
     let mut host = roster(1);
     assert_eq!(claims(&look(&mut host, 0, &[2, 3])), [(512, 1)]);
     host.handle_wake(at(5_000));
@@ -146,7 +146,7 @@ fn host_that_slept_does_not_act_on_an_older_grant() {
 }
 
 #[test]
-fn member_made_host_while_asleep_asks_before_it_acts() {
+fn sleeper_made_host_asks_the_relay_before_it_acts() {
     let mut heir = roster(2);
     heir.handle_wake(at(0));
     assert_eq!(heir.suspension(at(0)), None, "a member decides nothing");

@@ -28,7 +28,7 @@ fn view() -> View {
     view_of(4)
 }
 
-/// Members from 1 on; 1 hosts, 2 is its backup.
+/// Members 1 to `count`; 1 hosts, 2 is its backup.
 fn view_of(count: u32) -> View {
     let mut view = View::founding(8);
     for n in 1..=count {
@@ -45,12 +45,12 @@ fn at(ms: u64) -> Time {
     Time::from_micros(ms * 1_000)
 }
 
-/// Lets a peer watch at a time, with these peers gone; returns its acts.
+/// Lets a peer watch at `ms`, while it misses the peers in `gone`. Returns its acts.
 fn look(roster: &mut Roster, ms: u64, gone: &[u32]) -> Vec<Act> {
     look_in(&view(), roster, ms, gone)
 }
 
-/// The same in another view.
+/// Like [`look`], in another view.
 fn look_in(view: &View, roster: &mut Roster, ms: u64, gone: &[u32]) -> Vec<Act> {
     let missed: SortedSet<_> = gone.iter().copied().map(PeerId).collect();
     roster.watch(at(ms), view, Lives { missed: &missed, doubted: &missed });
@@ -67,7 +67,7 @@ fn lives_under(term: Term, host: u32) -> Opinion {
     Opinion::content(term, PeerId(host))
 }
 
-/// The same opinion with a vote for another host.
+/// This opinion with a vote for `candidate`.
 fn votes_for(opinion: Opinion, term: Term, candidate: u32) -> Opinion {
     let vote = Some(Vote { term, candidate: PeerId(candidate), electorate: 1 });
     Opinion { vote, ..opinion }
@@ -81,7 +81,8 @@ fn claims(acts: &[Act]) -> Vec<(u64, u32)> {
     acts.iter().filter_map(claim).collect()
 }
 
-/// The living members among 1 to 4 miss the host and exchange opinions until there is no news.
+/// The living members among 1 to 4 miss the host and hear each other's opinions for 20 ms. Returns the term and the
+/// host of each.
 fn elect(living: &[u32], gone: &[u32]) -> Vec<(u64, u32)> {
     let mut rosters: Vec<_> = living.iter().map(|&n| roster(n)).collect();
     rosters.iter_mut().for_each(|roster| roster.set_relay(at(0), false));

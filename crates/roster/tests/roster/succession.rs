@@ -36,7 +36,7 @@ fn claims_are_repeated_while_the_host_is_missed() {
 }
 
 #[test]
-fn a_host_that_goes_names_its_heir() {
+fn host_that_hands_over_tells_its_heir_first() {
     let mut host = roster(1);
     host.resign(at(0), PeerId(3));
     let opinion = Opinion { heir: Some(PeerId(3)), ..lives_under(Term::FIRST, 1) };
@@ -144,7 +144,7 @@ fn excluded_member_without_links_claims_the_next_term() {
     assert!(told.handle_gone(at(500), PeerId(3)), "the relay does not report the state of others");
     assert_eq!(claims(&look(&mut told.clone(), 500, &all)), [(768, 2)]);
     assert!(told.handle_gone(at(501), PeerId(9)));
-    // A member without links asks nevertheless: the relay knows whether 9 lives.
+    // A member without links claims nevertheless, since the relay knows whether 9 lives.
     for member in [roster(2), back] {
         let mut member = excluded(member);
         assert_eq!(claims(&look(&mut member, 500, &all)), [(768, 2)]);
@@ -170,7 +170,7 @@ fn excluded_member_waits_for_the_relay_and_then_asks_it() {
             assert!(!acts.contains(&Act::Yield), "without the relay its ticket is of no use");
         }
     }
-    // The host that removed them may still be on its way back to the relay, as they were.
+    // The host that removed these members may come back to the relay later than they do.
     member.set_relay(at(30_100), true);
     for (ms, asks) in [(30_100, false), (36_099, false), (36_100, true), (45_099, true)] {
         let acts = look(&mut member, ms, &[1, 4, 9]);
@@ -214,7 +214,7 @@ fn a_warrant_in_reserve_begins_when_the_host_is_missed() {
     assert!(claims(&look(&mut roster, 100, &[1])).is_empty());
     assert_eq!((roster.term(), roster.host()), (Term(2 << 8), PeerId(3)));
     assert_eq!(roster.warrant(), &warrant(2, 3));
-    // The host of that warrant is missed, too: it was the last warrant given.
+    // The host of that warrant is missed, too, and no other warrant is in reserve.
     assert_eq!(claims(&look(&mut roster, 200, &[1, 3])), [(3 << 8, 2)]);
 }
 

@@ -18,7 +18,7 @@ fn a_majority_elects_without_the_relay_and_a_minority_does_not() {
 }
 
 #[test]
-fn member_does_not_vote_while_a_live_one_reaches_the_relay() {
+fn no_member_votes_while_a_living_one_reaches_the_relay() {
     let mut roster = roster(2);
     roster.set_relay(at(0), false);
     for (peer, relay) in [(3, false), (4, true)] {
@@ -29,7 +29,7 @@ fn member_does_not_vote_while_a_live_one_reaches_the_relay() {
 }
 
 #[test]
-fn a_member_that_misses_the_host_votes_only_with_a_majority() {
+fn member_votes_only_if_a_majority_misses_the_host() {
     let mut roster = roster(2);
     roster.set_relay(at(0), false);
     roster.handle_opinion(PeerId(3), misses(Term::FIRST, 1));
@@ -189,7 +189,7 @@ fn voting_side_yields_when_the_relay_knows_a_live_host() {
     assert_eq!((voter.term(), voter.host()), (VOTED, PeerId(2)));
     voter.set_relay(at(0), true);
     assert_eq!(claims(&look(&mut voter, 0, &[])), [(512, 2)]);
-    // That host may still learn of the election, and hand over.
+    // The host that the relay knows may still learn of the election, and give way.
     voter.handle_denial(at(10), Term(512), Denial::HostIsAlive);
     assert_eq!(voter.poll_act(), None);
     let mut followed = voter.clone();
@@ -226,7 +226,7 @@ fn voter_without_a_result_yields_to_the_relays_denial() {
 }
 
 #[test]
-fn a_denial_of_its_heir_does_not_remove_a_former_host() {
+fn former_host_stays_when_its_candidate_is_denied() {
     for (me, is_removed) in [(1, false), (3, true)] {
         let mut roster = roster(me);
         roster.set_relay(at(0), false);

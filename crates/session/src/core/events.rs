@@ -17,7 +17,8 @@ const STEADY_BYTES_MAX: usize = 1_024 * 1_024;
 /// How many unreliable and sequenced messages of one peer may wait. Beyond that, the oldest one of that peer is
 /// dropped.
 const LOSSY_MAX: usize = 256;
-/// How many events may wait that time or the game itself caused, and no peer. Beyond that, the oldest one is dropped.
+/// How many events may wait that no peer caused, but time or the game itself. Beyond that, the oldest of them is
+/// dropped.
 const OWN_MAX: usize = 4_096;
 
 /// See the module's documentation.

@@ -53,7 +53,8 @@ impl Core {
         self.view().members().map(|member| member.peer).filter(is_unlinked).collect()
     }
 
-    /// Whether a member that closed its link speaks again: it has read the view by now.
+    /// Whether a peer without a link that speaks now is a member that closed its link before. Such a member has read
+    /// the view by now.
     pub(crate) fn is_member_come_back(&self, now: Time, peer: PeerId) -> bool {
         self.phase == Phase::Member
             && self.view().has(peer)

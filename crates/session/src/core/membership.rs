@@ -19,7 +19,7 @@ pub(crate) struct Early {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The view, and what came with it.
+/// What this peer knows of the session's members, and of its own membership.
 #[derive(Debug)]
 pub(crate) struct Membership {
     pub(crate) view: View,
@@ -31,7 +31,7 @@ pub(crate) struct Membership {
     pub(crate) heard: Time,
     /// The members that the game knows of.
     pub(crate) members: SortedMap<PeerId, MemberInfo>,
-    /// The seats of the previous view, taken or not. They tell a member that comes back from a new one.
+    /// The seats of the previous view, taken or not. They show whether a member that joins is new or comes back.
     pub(crate) seats: Vec<SeatId>,
     pub(crate) backup: Option<PeerId>,
     pub(crate) tickets: Tickets,

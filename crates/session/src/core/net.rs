@@ -11,7 +11,7 @@ use crate::SendError;
 const CLOSED_MAX: usize = 128;
 /// How many peers' generations are remembered: more than a peer can have links to.
 const REMEMBERED_MAX: usize = 256;
-/// The least time between two links to a peer that the peer itself asks for. Each new link sends that peer everything
+/// If a peer asks for a new link, the least time since its last link began. Each new link sends that peer everything
 /// anew.
 const RESTART_INTERVAL: Duration = Duration::from_millis(500);
 /// The least time between two packets that tell a stranger that it is no member.
@@ -121,7 +121,7 @@ impl Net {
         generation
     }
 
-    /// Whether a peer that asks for another link may have one already.
+    /// Whether a peer's last link began long enough ago that the peer may have a new one.
     pub(crate) fn may_restart(&self, now: Time, peer: PeerId) -> bool {
         self.associations.get(&peer).is_none_or(|&(_, began)| began + RESTART_INTERVAL <= now)
     }

@@ -23,8 +23,8 @@ pub(crate) struct PeerLink {
     pub(crate) opened: Time,
     /// When this peer learned that a connection of the other peer had closed.
     pub(crate) hint: Option<Time>,
-    /// The time from which the other peer's silence counts. It lies ahead if this peer heard the other through the
-    /// relay and has lost its own connection to the relay.
+    /// The time from which the other peer's silence counts. It is in the future while that silence is excused: this
+    /// peer heard the other through the relay, and has lost its own connection to the relay.
     pub(crate) judged_from: Time,
     /// The member that carries the packets between the two peers, if any, and the time of the last change.
     pub(crate) carrier: (Option<PeerId>, Time),
@@ -102,7 +102,7 @@ impl PeerLink {
         self.ahead = ahead.map(|reign| (reign, reached));
     }
 
-    /// Whether messages to the other count: it is a member, and has not left.
+    /// Whether it matters which messages reach the other peer: it is a member, and has not left.
     pub(crate) const fn is_lasting(&self) -> bool {
         self.admitted && !self.left
     }
@@ -117,8 +117,8 @@ impl PeerLink {
         }
     }
 
-    /// The same time for object states. It is earlier, since states that were lost or changed shortly before may
-    /// still wait to be sent.
+    /// The time up to which this peer's object states have reached the other. It is earlier than the time for
+    /// messages, since states that were lost or changed shortly before may still wait to be sent.
     pub(crate) fn shared(&self) -> Time {
         self.reached() - self.transport.round_trip().unwrap_or_default().times(2) - UPDATED_WITHIN
     }

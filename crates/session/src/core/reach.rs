@@ -8,7 +8,7 @@ use samovar_wire::{Duration, Time};
 /// A peer that has heard no member for this long is alone.
 const ALONE_AFTER: Duration = Duration::from_millis(1_000);
 
-/// Whether this peer hears others.
+/// Whether this peer hears any other member or the relay.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
     /// When this peer last heard any other member; zero before the first time.

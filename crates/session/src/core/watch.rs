@@ -10,17 +10,17 @@ use super::{Core, Phase};
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 /// The least time between two checks.
 const WATCH_PAUSE: Duration = Duration::from_millis(5);
-/// A peer is missed when the suspicion of its silence reaches this level. At this level one lost sign of life in a
-/// hundred raises a false alarm, which has no consequences by itself (PROTOCOL §4.10).
+/// A peer is missed when the suspicion of its silence reaches this level. A living peer is silent for that long once
+/// in a hundred silences. Such a false alarm has no consequences by itself (PROTOCOL §4.10).
 const MISSED: f64 = 2.0;
-/// A peer is missed after this silence at the latest, however bad its path was. A lone host keeps acting for just as
-/// long.
+/// A peer is missed after this silence at the latest, however bad its path was. So a host that has lost all other
+/// peers acts for at most this long and a lease more.
 const PATIENCE_MAX: Duration = Duration::from_millis(3_000);
 /// A member that was heard through the relay is not judged until this peer's own connection to the relay has been
 /// back for this long.
 const RELAY_SETTLES: Duration = Duration::from_millis(1_000);
-/// If this peer loses the relay within this time after it began to miss a member, both losses have the same cause: a
-/// fault that breaks one connection breaks others, one after another.
+/// If this peer loses the relay within this time after it began to miss a member, both losses count as having one
+/// cause. A fault that breaks one connection breaks others, one after another.
 const RELAY_BREAKS_WITHIN: Duration = Duration::from_millis(100);
 /// If the connection to the relay does not come back, a member that was heard through the relay is judged after this
 /// time.
@@ -34,14 +34,14 @@ pub(crate) const AWAY: Duration = Duration::from_millis(100);
 /// When the members are checked.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// When they were checked last; `None` to check at once.
+    /// When the members were checked last; `None` to check at once.
     watched: Option<Time>,
     no_watch_before: Time,
     /// The time from which silence counts: shortly after this peer was last away.
     judges_from: Time,
     /// When the host was last heard before this peer doubted it.
     pub(crate) doubted: Time,
-    /// Whether the last word of this peer to all members was that it misses its host.
+    /// Whether this peer last told all members that it misses its host.
     pub(crate) says_missed: bool,
     pub(crate) reach: Reach,
 }
@@ -105,8 +105,8 @@ impl Core {
     /// When a peer begins to be missed, if it stays silent.
     fn missed_at(&self, peer: PeerId, link: &PeerLink) -> Time {
         let transport = &link.transport;
-        // A stream sends lost data again after more than a round trip, and holds back all data behind it. A new link
-        // does not know its round trip yet.
+        // On a lossless path, lost data is sent again after more than a round trip, and all later data waits for it.
+        // So such a path, or a new link with an unknown round trip, gets more time.
         let again = match transport.round_trip() {
             None => FIRST_TRIP,
             Some(trip) if transport.is_lossless() => trip.times(2),
@@ -114,21 +114,20 @@ impl Core {
         };
         let silent = transport.suspect_at(MISSED).max(transport.heard_at() + again);
         let silent = silent.min(transport.heard_at() + PATIENCE_MAX);
-        // A connection of the peer has closed as well, so a silence of one and a half intervals between signs of life
-        // is enough.
+        // If a connection of the peer closed, one and a half intervals of silence are enough.
         let hinted = transport.heard_at() + self.pace_of(peer).times(3).half();
         let missed_at = if link.is_hinted() { silent.min(hinted) } else { silent };
         let missed_at = self.missed_beyond_carrier(missed_at, link);
         let missed_at =
             if link.is_relayed { self.missed_beyond_relay(missed_at, peer, link) } else { missed_at };
-        // A host excuses no silence: its lease lasts by the members that it hears, whatever keeps it from hearing the
-        // others.
+        // A host excuses no silence: its lease depends on the members that it hears, whatever the reason for a
+        // silence.
         if self.is_host() { missed_at } else { missed_at.max(link.judged_from) }
     }
 
     /// While a carrier is silent, the silence of the members that it carries for says nothing, so they are not missed
-    /// before it. When the carrier is heard again, or another carries for a member, that member has its whole span of
-    /// silence again.
+    /// before the carrier. When the carrier is heard again, or another carries for a member, that member has its
+    /// whole span of silence again.
     fn missed_beyond_carrier(&self, missed_at: Time, link: &PeerLink) -> Time {
         let (carrier, since) = link.carrier;
         let span = missed_at.since(link.transport.heard_at());
@@ -145,8 +144,8 @@ impl Core {
     }
 
     /// A member that is heard through the relay is missed a little later if the relay has brought nothing from any
-    /// member since that one fell silent. The fault may have broken this peer's own connection to the relay, and the
-    /// driver may be about to report it.
+    /// member since that member fell silent. The fault may have broken this peer's own connection to the relay, and
+    /// the driver may be about to report it.
     fn missed_beyond_relay(&self, missed_at: Time, peer: PeerId, link: &PeerLink) -> Time {
         let others = self.net.links().filter(|&(other, link)| other != peer && link.is_relayed);
         let brought = others.map(|(_, link)| link.transport.heard_at()).max().unwrap_or_default();
@@ -165,7 +164,7 @@ impl Core {
         let (mut missed, mut doubted) = (SortedSet::new(), SortedSet::new());
         for member in self.view().members().map(|member| member.peer).filter(|&peer| peer != self.me()) {
             let link = self.net.link(member);
-            // A member without a link counts as missed: one of the two broke the rules.
+            // A member without a link counts as missed, since this peer cannot hear it.
             let is_missed =
                 link.is_none_or(|link| link.left || judges && self.missed_at(member, link) <= now);
             if is_missed {
@@ -175,15 +174,15 @@ impl Core {
                 doubted.insert(member);
             }
         }
-        // A host that was removed, or that this peer never met, cannot be followed (PROTOCOL §4.10).
+        // A host that is not in the view cannot be followed, so it counts as missed (PROTOCOL §4.10).
         if !self.view().has(self.host()) {
             missed.insert(self.host());
         }
         (missed, doubted)
     }
 
-    /// Asks the relay about a silent host before it is missed, so that the host's answer, or its lack, is known by
-    /// then.
+    /// Asks the relay about a silent host before it is missed. So by then it is known whether the host has answered
+    /// the relay.
     pub(crate) fn doubt_host(&mut self, now: Time) {
         let Some(host) = self.net.link(self.host()) else { return };
         let heard = host.transport.heard_at();
@@ -192,7 +191,7 @@ impl Core {
         }
     }
 
-    /// Notes that this peer tells the others whether it misses its host.
+    /// Notes that this peer tells all members whether it misses its host.
     pub(crate) fn note_missed_host(&mut self, missed: bool) {
         let said = core::mem::replace(&mut self.watch.says_missed, missed);
         let Some(host) = self.net.link(self.host()) else { return };

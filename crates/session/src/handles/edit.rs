@@ -32,8 +32,8 @@ impl Edit<'_> {
         self.objects.create(time, traits, fields)
     }
 
-    /// Creates an object with this value that this peer owns. It is of the type's kind, whatever kind `traits` name.
-    /// The session's schemas must include the schema of the type: `Schemas::new().with(T::schema())`.
+    /// Creates an object with this value that this peer owns. The object is of the type's kind, whatever kind
+    /// `traits` name. The session's schemas must include the schema of the type: `Schemas::new().with(T::schema())`.
     ///
     /// # Errors
     /// See [`CreateError`].

@@ -43,8 +43,8 @@ impl Interest<'_> {
         self.state.focus()
     }
 
-    /// Sets the edge of the grid cells in which this peer looks up the objects that others want to see, in the unit of
-    /// the objects' places; 16 unless set. An edge of about the radius of the members' foci is best.
+    /// Sets the edge of the grid cells in which this peer looks up the objects that other members want to see; 16
+    /// unless set. Its unit is that of the objects' places. An edge of about the radius of the members' foci is best.
     pub fn set_cell(&mut self, edge: f32) {
         self.core.stir();
         self.objects.set_cell(edge);

@@ -22,8 +22,8 @@ impl Session {
 
 impl Ownership<'_> {
     /// Asks the host for an object. From now on this peer may change the object as if it were its own; until it owns
-    /// the object, no other peer sees the changes. [`crate::Event::Ownership`] tells the outcome. Asking for an own
-    /// object does nothing.
+    /// the object, no other peer sees the changes. [`crate::Event::Ownership`] tells the outcome. Asking for an
+    /// object that this peer owns does nothing.
     ///
     /// Unless the host's game decides, [`samovar_wire::object::Access`] says which members may ask, and when.
     ///
@@ -57,8 +57,8 @@ impl Ownership<'_> {
     }
 
     /// Asks as [`Ownership::request`] does, for an object that this peer touches. Of all members that touch it at
-    /// about the same time, the first by session time gets it, and the object does not move again at once. A game may
-    /// call this for as long as the touch lasts.
+    /// about the same time, the first by session time gets it. For a moment the object does not change owners again.
+    /// A game may call this for as long as the touch lasts.
     ///
     /// # Errors
     /// See [`WishError`].

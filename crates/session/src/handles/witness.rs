@@ -53,8 +53,8 @@ impl Witness<'_> {
     /// Takes the relay's word that a peer's connection to the relay closed. This hints that the peer is gone, and the
     /// relay cannot make that peer the host.
     pub fn handle_gone(&mut self, peer: PeerId) {
-        // When this peer has just come back to the relay, the news may be old: one fault may have closed both
-        // connections.
+        // Right after this peer has come back to the relay, the news may be old, since one fault may have closed both
+        // connections. Only fresh news is a hint.
         if self.session.core.roster.handle_gone(self.now, peer) {
             self.session.path(self.now, peer).handle_closed();
         }

@@ -90,7 +90,7 @@ impl Inputs {
     #[expect(clippy::too_many_arguments, reason = "what it is told of, to whom, and where that is written")]
     fn feed(&mut self, core: &mut Core, objects: &Objects, now: Time, to: PeerId, scratch: &mut Vec<u8>) {
         if !self.feeds.contains_key(&to) {
-            // A newcomer that does not have the view yet is no member, and does not know whose inputs these are.
+            // A newcomer that does not have the view yet cannot know whose inputs these are, so the inputs wait.
             if core.roster.is_host() && !core.holds_view(objects, to) {
                 return;
             }

@@ -10,7 +10,7 @@ use samovar_wire::limits::{INPUTS_BYTES_MAX, INPUTS_MAX};
 pub(super) struct OwnInput {
     pub(super) number: u64,
     pub(super) bytes: Vec<u8>,
-    /// When it was accepted.
+    /// When the input was accepted.
     accepted: Option<Time>,
 }
 

@@ -117,7 +117,8 @@ mod tests {
         let first = say(&mut speaker);
         first.iter().for_each(|body| early.on_message(OTHER, body).unwrap());
         early.on_promise(OTHER, speaker.promise(at(120), ME).unwrap());
-        // These messages are so old that no member may wait for them any more. So they are not sent again.
+        // The messages of the first link are so old that no member may wait for them any more. So they are not sent
+        // again.
         early.on_link(OTHER);
         speaker.handle_linked(at(2_000), ME);
         speaker.send(at(2_000), at(2_000), b"by the next link").unwrap();
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn early_promise_is_counted_by_later_updates() {
+    fn update_uses_the_message_count_of_an_early_promise() {
         let (mut early, mut speaker) = (Early::default(), order_of(OTHER));
         let before = speaker.promise(at(50), ME).unwrap();
         speaker.send(at(100), at(100), b"it is slow").unwrap();

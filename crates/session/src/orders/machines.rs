@@ -33,8 +33,8 @@ pub enum Delivery {
     /// As [`Delivery::Total`], but not before the host and all backups hold it. So no single failure undoes a message
     /// that a member has seen. Its event names [`Delivery::Total`].
     Stable,
-    /// In the order of session time at which the events in the messages happen, so a nearer sender does not come first.
-    /// The sender gets it as well.
+    /// In the order of the session times at which the events in the messages happened. So a nearer sender does not
+    /// come first. The sender gets it as well.
     Timestamp(Time),
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Machines {
     looked: Time,
     /// A buffer for what goes beside an update to a member, reused to save allocations.
     pub(super) piggyback: Vec<u8>,
-    /// Whether an order got anything since the orders were last asked what they have to send.
+    /// Whether an order was given anything since the messages of all orders were last collected.
     pub(super) is_touched: bool,
 }
 
@@ -207,8 +207,8 @@ impl Machines {
         }
     }
 
-    /// Takes the time that a member's update states: the member sends nothing older afterwards. Returns whether this
-    /// was a promise.
+    /// Takes the time that a member's update states: the member sends nothing older afterwards. Returns whether that
+    /// counted as a promise.
     pub(crate) fn handle_update(&mut self, time: Time, from: PeerId, body: &[u8]) -> bool {
         let Some(timed) = &mut self.timed else { return false };
         time_of(body).is_some_and(|stated| timed.handle_update(time, from, stated))
@@ -343,13 +343,14 @@ impl Machines {
         })
     }
 
-    /// The members that have held up the others for longer than `patience` allows. Only a host asks for them.
+    /// The members that have held up the others for longer than `patience` allows. Only a host calls this.
     pub(super) fn stalling(&mut self, now: Time, patience: impl Fn(PeerId) -> Duration) -> Vec<PeerId> {
         let causal = self.causal.as_mut().map(|causal| causal.order().awaited());
         let total = self.total.as_ref().map(|total| total.awaited());
         let mut before = core::mem::take(&mut self.awaited);
         if core::mem::replace(&mut self.looked, now) + LOOKS_WITHIN <= now {
-            // While this peer slept, was suspended, or did not host, no member held up the others.
+            // After a longer gap, this peer has slept, been suspended, or not hosted. Members held up no others
+            // during that time, so all waits begin anew.
             before.clear();
         }
         let mut stalling = Vec::new();

@@ -1,7 +1,7 @@
 //! The arbiter, the host's side of ownership: it grants and denies ownership requests, or puts them to the host's game.
 //!
-//! The arbiter's state ends with the host's reign, except for the frozen objects and the seats that they wait for:
-//! each member sees these for itself. Members with open requests ask a new host again.
+//! The arbiter's state ends with the host's reign. Only the frozen objects, and the seats that they wait for, outlast
+//! it: each member keeps track of these by itself. Members with open requests ask a new host again.
 
 use samovar_objects::{Focus, Object, ObjectError, ObjectEvent, Objects};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
@@ -21,7 +21,7 @@ const WISHES_PER_SECOND: u64 = 32;
 const TOUCH_WINDOW: Duration = Duration::from_millis(100);
 /// In microseconds: a touch counts as at most this old, whatever its sender says.
 const TOUCH_AGE_MAX: i64 = 250_000;
-/// An object that moved does not move again within this time.
+/// A shared or balanced object that was given to a new owner is not given away again within this time.
 const HELD_FOR: Duration = Duration::from_millis(500);
 /// If the host learns within this time that the former owner of an object has ended, the object came to the host by
 /// that end, and not by a release.
@@ -77,7 +77,7 @@ pub(super) struct Arbiter {
     pub(super) queue: Vec<OwnershipRequest>,
     asked: SortedMap<(PeerId, ObjectId), Request>,
     contests: SortedMap<ObjectId, Contest>,
-    /// When an object moved last, for a while.
+    /// When each object was last given to a new owner, remembered for [`HELD_FOR`].
     pub(super) moved: SortedMap<ObjectId, Time>,
     /// Grants that the new owner has not taken up, and until when it may.
     promised: SortedMap<ObjectId, (PeerId, Time)>,
@@ -87,7 +87,7 @@ pub(super) struct Arbiter {
     pub(super) frozen: SortedMap<ObjectId, SeatId>,
     /// Objects that came to the host, from which owner and when. News of that owner's end may come later.
     inherited: SortedMap<ObjectId, (PeerId, Time)>,
-    /// Objects that the host keeps for itself although they may be balanced.
+    /// Objects that the host keeps for itself although their traits allow balancing.
     pub(super) kept: SortedSet<ObjectId>,
 }
 
@@ -138,7 +138,7 @@ impl OwnershipState {
         let mut reader = Reader::new(body);
         let request = Request::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
         reader.end().map_err(|_| CloseCode::Malformed)?;
-        // A member that asks a former host will ask its successor.
+        // A member that asked a former host asks that host's successor again.
         if ctx.core.is_host() && ctx.core.view().has(from) {
             if self.arbiter.allows(ctx.now, from) {
                 return Ok(self.decide(ctx, from, &request));
@@ -289,8 +289,8 @@ impl OwnershipState {
         if to != ctx.core.me() {
             self.arbiter.promised.insert(id, (to, ctx.now + TAKEN_WITHIN));
         }
-        // A member that was granted the object before may not know of that grant. This peer tells it that it lost the
-        // object.
+        // The member named by an earlier grant may not know of that grant. This peer tells that member that it lost
+        // the object.
         for wish in [Wish::Request, Wish::Touch] {
             if let Some(former) = former {
                 let answer = Answer { id, wish: wish.number(), denial: Denial::LostTo(to) };
@@ -300,7 +300,7 @@ impl OwnershipState {
         Ok(News::OBJECTS)
     }
 
-    /// Notes that the host's game, or the arbiter, granted an object.
+    /// Notes that the host's game or the arbiter has granted an object.
     pub(crate) fn note_grant(&mut self, core: &Core, id: ObjectId, to: PeerId) {
         self.arbiter.frozen.remove(&id);
         self.arbiter.promised.remove(&id);

@@ -1,9 +1,9 @@
 //! Load balancing: the host spreads free objects, so that each member manages about as many.
 //!
-//! An object is free if its traits say *balanced* and the host owns it without having asked for it, or if balancing has
-//! moved it. One object moves at a time, from the member with the most to the member with the fewest, and only if the
-//! one has at least two more than the other. Each move brings the numbers closer together, so moves come to an end and
-//! none is ever taken back.
+//! An object is free if its traits say *balanced* and the host owns it without having asked for it, or if balancing
+//! has moved it. One object moves at a time, from the member with the most to the member with the fewest. It moves
+//! only if the one has at least two more than the other. Each move brings the numbers closer together, so moves come
+//! to an end and none is ever taken back.
 
 use samovar_objects::Object;
 use samovar_wire::{Duration, ObjectId, PeerId, SortedMap, SortedSet, Time};

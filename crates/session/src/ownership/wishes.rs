@@ -131,7 +131,7 @@ impl OwnershipState {
         Ok(News::NONE)
     }
 
-    /// Ends a request of this peer that was in vain.
+    /// Ends a request of this peer that failed.
     pub(crate) fn deny_wish(&mut self, ctx: &mut Context<'_>, id: ObjectId, denial: Denial) {
         let outcome = match denial {
             Denial::LostTo(peer) => Outcome::LostTo(peer),

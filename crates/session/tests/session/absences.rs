@@ -1,5 +1,5 @@
-//! Peers that were away for a moment, or slept, and then get other news before the packets of other peers. Such a
-//! peer judges no member by a silence that its own absence caused (PROTOCOL §4.10).
+//! Peers that were away for a moment, or slept. When such a peer is back, something else reaches it before the
+//! packets that others sent meanwhile. It judges no member by a silence that its own absence caused (PROTOCOL §4.10).
 
 use crate::world::{World, part, world_of};
 use samovar_session::{EndReason, Event, Rules};

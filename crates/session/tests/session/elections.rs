@@ -276,7 +276,7 @@ fn newcomer_that_cannot_count_votes_keeps_a_bounded_backlog() {
 }
 
 #[test]
-fn removed_peer_that_is_made_host_takes_no_member_with_it() {
+fn removed_peer_that_is_made_host_ends_no_members_session() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(160 + seed, u64::from(seed), 4);
         let pot = world.create(host, TEAPOT, &[b"score 7"]);
@@ -437,7 +437,7 @@ fn lone_host_on_bad_paths_stops_after_four_seconds() {
     let mine: Vec<_> = others.iter().map(|&other| world.create(other, TEAPOT, &[b"a", b"0"])).collect();
     relay_goes(&mut world);
     for n in 0..18_000u32 {
-        // The host hears nothing of the others for half a second, and then hears them for as long.
+        // The host hears nothing of the others for 450 ms, and then hears them for 450 ms.
         match n % 900 {
             0 => world.cuts.extend(others.iter().map(|&other| (other, host))),
             450 => world.cuts.clear(),
@@ -484,7 +484,7 @@ fn lost_host_without_migration_ends_the_session_for_all() {
 }
 
 #[test]
-fn host_that_is_heard_again_is_doubted_to_end_the_claim() {
+fn doubt_is_sent_when_a_missed_host_is_heard_again() {
     let (mut world, host, others) = world_of(7, 0, 3);
     let member = others[0];
     world.cuts.push((host, member));
@@ -528,9 +528,9 @@ fn silent_host_is_doubted_once_before_it_is_missed() {
     drop(fallen_silent);
 }
 
-/// The heir's CLOSE crosses the votes for it.
+/// The heir's CLOSE is under way at the same time as the votes for the heir.
 #[test]
-fn heir_that_leaves_during_its_vote_takes_no_member_with_it() {
+fn heir_that_leaves_during_the_vote_ends_no_other_session() {
     for delay in (0..600).step_by(10) {
         let (mut world, host, others) = world_of(180, 5, 4);
         relay_goes(&mut world);

@@ -43,12 +43,12 @@ fn false_owner_is_not_believed() {
         world.edit(honest).set(cup, 0, b"2").unwrap();
         world.run(300);
         assert_eq!(world.peers[&other].object(cup).unwrap().field(0), b"2", "{more} above");
-        // The host knows its own grants, and removes a member that lies to it.
+        // The host knows its own grants, and removes a member that forges one.
         liar.tell(&mut world, host, &lie);
         world.run(300);
         assert!(!world.peers[&host].view().has(liar.me));
         world.assert_converged();
-        // The others forget the lie with the liar.
+        // The other members forget the forged announcement when they drop the liar.
         world.kill(host);
         world.run(3_000);
         assert_eq!(owner(&world, other, cup), Some(honest), "{more} above");
@@ -71,7 +71,7 @@ fn object_end_from_a_false_owner_is_ignored() {
 }
 
 /// The host grants an object to a member. A third member hears everything from the new owner, but nothing from the
-/// host. `backup` is the next host's place among giver, taker and third.
+/// host. `backup` is the index of the next host among the giver, the taker and the third member.
 fn granted_unheard(traits: Traits, changes: &[u8], backup: usize) -> (World, [PeerId; 4], ObjectId) {
     let (mut world, host, mut others) = world_of(7, 0, 4);
     let first = world.peers[&host].view().backup().unwrap();

@@ -1,4 +1,4 @@
-//! Floods: a peer that sends too much costs no event of another peer, however seldom the game polls events.
+//! Floods: when one peer sends too much, no event of another peer is lost, however seldom the game polls events.
 
 use crate::world::{CUBE, World, world_of};
 use samovar_session::{Delivery, Event, SendError, Target};

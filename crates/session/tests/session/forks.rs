@@ -41,7 +41,7 @@ fn forking(seed: u8, members: usize) -> (World, PeerId, Vec<PeerId>) {
 }
 
 #[test]
-fn survivor_of_two_hosts_without_the_relay_only_with_forks() {
+fn lone_survivor_hosts_without_the_relay_only_with_forks() {
     for forks in [true, false] {
         let (mut world, host, others) = if forks { forking(91, 2) } else { world_of(91, 0, 2) };
         relay_goes(&mut world);

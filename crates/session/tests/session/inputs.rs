@@ -216,7 +216,7 @@ impl Life {
         }
     }
 
-    /// Kills a peer. Half of the time, not even its closed connection is a hint.
+    /// Kills a peer. Half of the time, no other peer is told that its connection closed.
     fn kill(&mut self, peer: PeerId) {
         if self.roll(2) == 0 {
             self.world.kill(peer);
@@ -284,7 +284,7 @@ fn live(seed: u64, backups: u8) {
             life.world.join(ticket);
         }
         life.settle();
-        // A host that was cut off while its backups died was replaced, and the inputs that it alone held are lost.
+        // If a host was cut off and replaced while all its backups died, the inputs that it alone held are lost.
         let is_cut_off = life.host() != host && !victims.contains(&host);
         if is_cut_off && backups.iter().all(|backup| victims.contains(backup)) {
             life.excused.extend(life.accepted.values().flatten());
@@ -303,7 +303,7 @@ fn accepted_inputs_with_two_backups_survive_two_deaths() {
     (0..20).for_each(|seed| live(1_000 + seed, 2));
 }
 
-/// Peers 100, which hosts, to 100 + `count` - 1, settled; no game does anything.
+/// Peers 100 to 100 + `count` - 1, settled. Peer 100 hosts, and no game does anything.
 fn world_of(seed: u8, count: usize) -> (World, Vec<PeerId>) {
     let mut world = World::new(seed, 0);
     for _ in 1..count {
@@ -479,7 +479,7 @@ fn new_host_passes_collected_inputs_to_its_backup() {
     world.run(2_500);
     assert_eq!(given(&world, heir), [(SeatId(1), b"last will".to_vec())]);
     assert_eq!(world.peers[&heir].role(world.now), Role::ActiveBackedUp);
-    // Two peers may be lost at once.
+    // With two backups, two peers may be lost at once.
     world.kill(first);
     world.kill(heir);
     world.grant(term.next_witnessed(), third);

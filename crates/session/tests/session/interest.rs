@@ -52,7 +52,7 @@ fn far_object_stays_as_it_was_until_it_comes_near() {
         assert!((40.0..=70.0).contains(&seen), "{seen}");
         assert!(!world.peers[&a].object(craft).unwrap().is_current());
         assert_eq!(x(&world, b, craft), 200.0, "b wants to see everything");
-        // The craft has moved out of sight. Then `a` looks there.
+        // The craft has moved out of the focus of `a`. Then `a` moves its focus there.
         world.run(500);
         world.peer(a).interest().set_focus(at(190.0, 50.0));
         world.run(1_000);

@@ -16,7 +16,7 @@ struct Game {
     state: u64,
     /// The state after each frame that it stepped.
     past: BTreeMap<u64, u64>,
-    /// The longest time between two steps, since it began, in milliseconds.
+    /// The longest time between two steps in milliseconds, since [`Steps::forget_standstills`].
     standstill: u64,
     stepped_at: u64,
 }

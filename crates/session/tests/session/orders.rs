@@ -170,7 +170,8 @@ impl Talk {
         }
         let (all, members): (Vec<_>, _) = (self.world.events.keys().copied().collect(), self.members());
         for order in [Order::Total, Order::Timestamp] {
-            // The last messages that a lost member got may have another place at those that went on.
+            // A lost member may have got its last messages in another total order than the members that went on. So
+            // only the present members are compared.
             let peers = if order == Order::Total { &members } else { &all };
             for (&a, &b) in peers.iter().flat_map(|a| peers.iter().map(move |b| (a, b))) {
                 let (of_a, of_b) = (self.diary(a, order), self.diary(b, order));
@@ -188,7 +189,8 @@ impl Talk {
         for said in entries.iter().rev() {
             known.insert(*said);
             let Some(before) = self.before.get(said) else { continue };
-            // No message that was delivered after this one here came before it at its sender.
+            // `known` holds this message and all that followed it at this peer. Its sender had sent or got none of
+            // these before it.
             let late: Vec<_> = before.intersection(&known).collect();
             assert!(late.is_empty(), "{}: at {peer} {said:?} comes before {late:?}", self.name);
         }
@@ -263,7 +265,8 @@ fn suspended_host_removes_no_member_that_could_not_answer() {
 
 #[test]
 fn far_member_has_twenty_round_trips_to_answer_views() {
-    // The delay one way, besides the world's own 33 ms at most; and how long the member stays.
+    // For each case: the delay in each direction, besides the world's own 33 ms at most; and how long the member
+    // stays, in milliseconds.
     for (way, most) in [(20, 5_000), (300, 13_300), (700, 20_000)] {
         let mut world = World::with_rules(22, 0, rules());
         let (host, far) = (PeerId(100), world.join(None));
@@ -286,7 +289,8 @@ fn far_member_has_twenty_round_trips_to_answer_views() {
         if way == 20 {
             assert_eq!(stayed, 30_240, "its answers come sooner than the next view");
         } else {
-            // The member stays until the next view, which waits a second for its ack, since it is the backup.
+            // The member stays until the next view, which waits a second for the member's ack, since the member is
+            // the backup.
             assert!((most - 700..most + 2_500).contains(&stayed), "{way}: {stayed} ms");
         }
     }
@@ -385,8 +389,8 @@ fn link_to_a_member_that_takes_no_messages_is_closed() {
     panic!("everything is kept");
 }
 
-/// A newcomer that has waited for longer than the session is old gets messages before it is a member, and sends one as
-/// soon as it is.
+/// A newcomer that has waited for longer than the session is old gets messages before it is a member. It sends one as
+/// soon as it is a member.
 #[test]
 fn newcomer_that_waited_for_long_is_not_late_when_it_joins() {
     for waits in [1, 3_000, 8_000] {
@@ -412,7 +416,8 @@ fn newcomer_that_waited_for_long_is_not_late_when_it_joins() {
     }
 }
 
-/// Disturbs the members by hand-overs, one-way silences, and partitions that are too short to remove a member.
+/// Disturbs the members by hand-overs, silences in one direction, and partitions that are too short to remove a
+/// member.
 #[test]
 fn orders_hold_through_hand_overs_and_short_partitions() {
     for seed in 0..if cfg!(target_arch = "wasm32") { 2 } else { 12 } {

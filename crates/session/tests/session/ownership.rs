@@ -180,7 +180,7 @@ fn touched_object_goes_to_the_first_by_session_time() {
     let (mut world, host, a, b) = three(6, 0);
     let ball = world.create(host, SHARED, &[b"ball"]);
     world.run(500);
-    // The touch of b arrives first, though a touched the object earlier.
+    // The touch of `b` arrives first, though `a` touched the object earlier.
     world.delays.insert((a, host), Duration::from_millis(60));
     let now = world.now;
     world.peer(a).ownership(now).touch(ball).unwrap();

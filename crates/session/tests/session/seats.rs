@@ -214,8 +214,8 @@ fn member_whose_ticket_was_lost_asks_on_the_next_link() {
     came.world.assert_converged();
 }
 
-/// Seed 13001286 of `chaos`: the former host still hosted when the newcomer turned to the next host. Afterwards the
-/// former host never took the newcomer for a member, and saw nothing of its objects.
+/// The former host still hosts when the newcomer turns to the next host. Afterwards the former host must take the
+/// newcomer for a member, and see its objects (seed 13001286 of `chaos`).
 #[test]
 fn newcomer_that_turned_to_the_next_host_is_linked_to_both() {
     let mut world = World::new(6, 0);

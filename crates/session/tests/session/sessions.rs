@@ -295,7 +295,7 @@ fn message_that_overtakes_an_admission_waits_for_it() {
 }
 
 #[test]
-fn wrong_parameters_and_a_full_session_are_refused() {
+fn wrong_parameters_or_a_full_session_refuse_a_newcomer() {
     let mut world = World::new(10, 0);
     let mut config = world.config(Vec::new());
     config.params = 2;
@@ -444,7 +444,7 @@ fn newcomer_at_a_dying_host_joins_or_learns_it_is_removed() {
     assert!(joined > 40, "only {joined} of 60");
 }
 
-/// Whether an event says that a link or a membership ended or began.
+/// Whether an event says that the link to this peer closed, or that this peer joined or left.
 fn is_about(event: &Event, about: PeerId) -> bool {
     match event {
         Event::LinkClosed { peer, .. } => *peer == about,
@@ -467,8 +467,8 @@ fn member_that_the_next_host_did_not_know_is_linked_again() {
         let late = PeerId(103);
         world.cuts = vec![(host, backup), (host, late)];
         assert_eq!(world.join(None), late);
-        // Before its first ack, a peer repeats only its first message. So no packet is lost until the newcomer is
-        // admitted.
+        // Before its first ack, a peer repeats only its first message. So this test loses no packet until the
+        // newcomer is admitted.
         let loss = core::mem::replace(&mut world.loss_percent, 0);
         while !world.peers[&other].view().has(late) {
             world.step();
@@ -518,7 +518,7 @@ fn link_lost_at_one_end_begins_anew_and_games_are_told() {
             if n == 50 {
                 // This is sent once, on a link that the other end no longer has.
                 world.peer(b).edit(now).set(z, 0, b"under way").unwrap();
-                // The link has ended for a, while b goes on with all its numbers.
+                // The link has ended at `a`, while `b` goes on with its packet numbers.
                 let farewell = samovar_link::close_packet(CloseCode::NotAMember);
                 world.peer(a).handle_packet(now, b, Mode::Unreliable, &farewell);
                 assert!(world.peers[&a].link(b).is_none());
@@ -533,7 +533,7 @@ fn link_lost_at_one_end_begins_anew_and_games_are_told() {
         world.assert_converged();
         for ((peer, other), before) in [(a, b), (b, a)].into_iter().zip(before) {
             let events = &world.events[&peer][before..];
-            // Messages under way are lost, and both games are told so.
+            // Messages under way are lost. So each game is told that the other peer left and is back.
             let about: Vec<_> = events.iter().filter(|e| is_about(e, other)).collect();
             match about[..] {
                 [Event::MemberLeft { .. }, Event::MemberJoined { resumed: true, .. }] => {}

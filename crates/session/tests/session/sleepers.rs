@@ -1,4 +1,5 @@
-//! Peers that slept: the grant that made one of them host may be older than its waking.
+//! Peers that slept. After waking, a peer does not act as the host before it knows that no other peer has replaced
+//! it.
 
 use crate::world::{hosts, world_of};
 use samovar_session::{EndReason, Event, Role, Suspension};
@@ -51,7 +52,7 @@ fn member_made_host_in_its_sleep_does_not_act_at_once() {
     assert!(world.peers[&next].is_host());
     world.peers.insert(heir, sleeper);
     let now = world.now;
-    // Two warrants waited for the sleeper; they come in their order.
+    // The older warrant reaches the sleeper first. The sleeper has not heard of the newer one yet.
     world.peer(heir).witness(now).handle_warrant(&stale);
     world.peer(heir).handle_timeout(now);
     assert_eq!(world.peers[&heir].role(now), Role::Suspended(Suspension::Slept));

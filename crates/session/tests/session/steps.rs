@@ -136,7 +136,7 @@ fn hidden_host_hands_over_to_the_first_visible_member() {
 }
 
 #[test]
-fn hidden_host_keeps_its_office_from_still_members() {
+fn hidden_host_does_not_hand_over_to_members_that_stand_still() {
     let (mut world, host, others) = table(65, 2);
     play(&mut world, &[host], 2_000);
     let now = world.now;

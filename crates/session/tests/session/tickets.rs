@@ -47,7 +47,7 @@ fn host_whose_seat_is_asked_for_hands_over_and_ends() {
 }
 
 #[test]
-fn lone_host_gives_up_its_seat_and_then_its_office() {
+fn lone_host_frees_its_seat_for_a_newcomer_with_its_ticket() {
     for migrates in [true, false] {
         let mut world = World::with_rules(43, 0, Rules { migrates, ..Rules::default() });
         let host = *world.peers.keys().next().unwrap();

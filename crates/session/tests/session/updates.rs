@@ -33,8 +33,8 @@ impl Play {
         Self { world, peers: [host, member], breadth, free, wire: Vec::new(), dice: Entropy::new([3; 32]) }
     }
 
-    /// Lets time pass until the next moment at which something is due, and hands over the packets that arrived by then.
-    /// At one moment the session's timers come before frames, as they may in a browser.
+    /// Advances to the next moment at which something is due, and hands over the packets that arrived by then. At the
+    /// same moment, timers of the session come before frames, as they may in a browser.
     fn pass(&mut self, frame: Time) {
         let due = self.peers.map(|peer| self.world.peer(peer).poll_timeout().unwrap_or(Time::FAR));
         let arrival = self.wire.iter().map(|packet| packet.0).min().unwrap_or(Time::FAR);

@@ -11,9 +11,9 @@ use crate::promise::{Broken, Promise};
 /// How far apart two members' session times may be: half of the greatest difference between the delays of the two
 /// directions of a round trip.
 const APART_MAX: Duration = Duration::from_millis(100);
-/// The same limit when packets travel by streams alone, where one loss delays everything behind it. Even the shortest
-/// of eight round trips may take 0.7 to 1.9 s there (`chaos` seeds 34005659, 34005735, 34008841), and an estimate of
-/// session time errs by up to half a round trip.
+/// How far apart two members' session times may be when packets travel by streams alone. There, one loss delays
+/// everything behind it, so even the shortest of eight round trips may take 0.7 to 1.9 s (`chaos` seeds 34005659,
+/// 34005735, 34008841). An estimate of session time errs by up to half a round trip.
 const APART_MAX_OVER_STREAMS: Duration = Duration::from_millis(500);
 
 /// The last session time of each process.

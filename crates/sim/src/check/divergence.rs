@@ -16,15 +16,15 @@ use crate::promise::{Broken, Promise};
 #[derive(Debug)]
 struct Life {
     member: (SessionId, PeerId),
-    /// Its last host.
+    /// The process's last host.
     host: PeerId,
     /// The processes that were members under the same host at the same time.
     met: BTreeSet<ProcessId>,
-    /// The objects that it has: the time since which it has each, and whether it owns it.
+    /// The objects that the process has: the time since which it has each object, and whether it owns the object.
     has: BTreeMap<ObjectId, (Time, bool)>,
-    /// The objects that it owned when they ended, with the times of their ends.
+    /// The objects that the process owned when they ended, with the times of their ends.
     went: BTreeMap<ObjectId, Time>,
-    /// The objects whose changes its session reported as not seen by others.
+    /// The objects whose changes the process's session reported as not seen by others.
     told: BTreeSet<ObjectId>,
 }
 
@@ -114,14 +114,14 @@ impl Divergence {
         }
     }
 
-    /// Notes that a session reported to its process which changes others did not see.
+    /// Notes the objects whose changes a process's session reported as not seen by others.
     pub(crate) fn tell(&mut self, process: ProcessId, objects: &[ObjectId]) {
         if let Some(life) = self.lives.get_mut(&process) {
             life.told.extend(objects);
         }
     }
 
-    /// Checks the report to a process that was removed because others went on under another host.
+    /// Checks the divergence report to a process that others removed because they went on under another host.
     pub(crate) fn judge(
         &mut self,
         now: Time,
@@ -132,8 +132,8 @@ impl Divergence {
         let Some(mut life) = self.lives.remove(&process) else { return Ok(()) };
         others.iter().for_each(|(other, session)| self.look(now, *other, session));
         let (id, me) = life.member;
-        // Other processes went on if one of them hosts this session. A host that began the session anew continues
-        // nothing, and a host of a lower term was itself replaced.
+        // The others went on if a process that this one met now hosts the same session. A host that began the session
+        // anew does not count. A host of a lower term does not count either, because it was itself replaced.
         let went_on = |(process, other): &&(ProcessId, &Session)| {
             let is_host = other.is_host() && other.host() != life.host && other.term() >= session.term();
             other.warrant().session == id && is_host && life.met.contains(process)

@@ -18,7 +18,8 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    /// Checks a process. It is idle if it hosts, its game stands still, and another member could host.
+    /// Checks a process. `is_idle` says that the process hosts, that its game stands still, and that another member
+    /// could host.
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, is_idle: bool) -> Result<(), Broken> {
         if !is_idle {
             self.since.remove(&process);

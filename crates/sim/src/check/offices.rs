@@ -30,7 +30,7 @@ pub(crate) struct Offices {
     newest: BTreeMap<SessionId, (Term, PeerId)>,
     /// The newest term that the relay granted in each session.
     given: BTreeMap<SessionId, Term>,
-    /// For each acting host that is alone, the time since which it is.
+    /// For each acting host that is alone, the time since which it has been alone.
     alone: BTreeMap<ProcessId, Time>,
     /// Processes that slept and have acted as host at each check since, each with the newest term and host of each
     /// session at the time when it woke.
@@ -38,8 +38,9 @@ pub(crate) struct Offices {
 }
 
 impl Offices {
-    /// Checks a process each time that its driver has run. It is alone if neither the relay nor a majority reaches
-    /// it, or if the relay reaches it and knows a later host. This counts only while it acts as the host.
+    /// Checks a process each time that its driver has run. `is_alone` says that neither the relay nor a majority
+    /// reaches the process, or that the relay reaches it and knows a later host. This counts only while the process
+    /// acts as the host.
     pub(crate) fn look(
         &mut self,
         now: Time,
@@ -89,8 +90,8 @@ impl Offices {
         self.given.get(&session).is_some_and(|&given| given > term)
     }
 
-    /// Notes that a process runs again after a time in which it did not. `knows` says whether it can know how long
-    /// that was.
+    /// Notes that a process runs again after a pause. `knows` says whether the process can know how long the pause
+    /// was.
     pub(crate) fn wake(&mut self, process: ProcessId, knows: bool) {
         self.alone.remove(&process);
         if knows {

@@ -20,8 +20,8 @@ pub(crate) struct Owners {
     newest: BTreeMap<(ProcessId, SessionId, PeerId, ObjectId), Stamp>,
     /// The objects that each process showed last. An object that has not changed is not checked again.
     last: BTreeMap<ProcessId, Vec<Sight>>,
-    /// Ownerships that liars forged and no host granted. No member may believe one under the term in which it was
-    /// forged.
+    /// Ownerships that lying members ([`Fault::Lie`](crate::Fault::Lie)) forged and no host granted. No member may
+    /// believe one under the term in which it was forged.
     pub(crate) forged: BTreeSet<(SessionId, ObjectId, Stamp)>,
 }
 

@@ -13,7 +13,7 @@ use crate::game::ProcessId;
 /// The progress of one survivor's recovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Survivor {
-    /// Whether it has seen the beacon under an owner that is not lost.
+    /// Whether this survivor has seen the beacon under an owner that is not lost.
     is_taken: bool,
     /// Whether the beacon has moved since then.
     is_moving: bool,
@@ -30,7 +30,7 @@ impl Survivor {
     }
 }
 
-/// The time after a host is lost, until all survivors go on.
+/// The time from the loss of a host until the beacon moves again at all survivors.
 #[derive(Debug)]
 pub(crate) struct Crisis {
     /// When the old host sent its last packet.
@@ -87,7 +87,7 @@ impl Recoveries {
         }
         let survivors = survivors.into_iter().map(|process| (process, Survivor::default())).collect();
         self.crisis = Some(Crisis { since: now, lost, survivors, is_clean, watched_until: None });
-        // A host that no member follows yet leaves no survivors to wait for.
+        // If no member followed the host yet, there is no survivor to wait for, and the crisis ends at once.
         self.conclude(now);
     }
 

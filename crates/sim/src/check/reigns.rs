@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_whose_term_shrinks_is_found() {
+    fn peer_that_goes_back_to_an_older_term_is_found() {
         let mut reigns = Reigns::default();
         assert_eq!(reigns.hear(0, saying(1, 512, 2)), Ok(News::Begun(None)));
         assert_eq!(reigns.hear(0, saying(1, 256, 1)).unwrap_err().promise, Promise::OneHost);

@@ -41,7 +41,8 @@ impl StaleHosts {
         if known.is_some_and(|known| term < known.term) {
             return false;
         }
-        // A newcomer that begins the session anew has no entry. It shows the view that its page kept.
+        // A newcomer that begins the session anew has no entry in `members`. For a newcomer, the view that its page
+        // kept counts.
         let own = self.members.remove(&process).filter(|own| own.0 == id).map_or(number, |own| own.1);
         let is_stale = known.is_some_and(|known| {
             term > known.term && own < known.number && !known.backups.contains(&session.me())

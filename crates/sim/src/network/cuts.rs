@@ -60,7 +60,7 @@ pub(crate) struct Cuts {
 }
 
 impl Cuts {
-    /// Cuts the ways from all places of `from` to all places of `to`.
+    /// Cuts the paths from all places of `from` to all places of `to`.
     pub(crate) fn cut(&mut self, from: Side, to: Side) {
         for (a, b) in pairs(from, to) {
             *self.counts.entry((a, b)).or_default() += 1;

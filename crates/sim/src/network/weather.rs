@@ -47,10 +47,10 @@ impl Loss {
     }
 }
 
-/// The conditions of a path, one way.
+/// The conditions of one direction of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weather {
-    /// The shortest time that a packet is on its way.
+    /// The shortest time from the sending of a packet to its arrival.
     pub latency: Duration,
     /// The mean of a random delay that is added to the latency. It is the sum of two random spans below this value,
     /// so it is at most twice this value.

@@ -61,7 +61,8 @@ fn cut(mut plan: Plan, direction: Direction) -> Plan {
     plan
 }
 
-/// The time of the fault. Each seed strikes at another phase of frames and timers.
+/// The time of the fault. It varies with the seed, so that the fault falls at all points between two frames and
+/// timers.
 const fn at(seed: u64) -> Duration {
     Duration::from_millis(3_000 + seed * 7 % 500)
 }

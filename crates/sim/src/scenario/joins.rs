@@ -67,7 +67,7 @@ pub(super) fn hand_over(seed: u64) -> Plan {
     plan.is_single = true;
     if dice.chance(0.3) {
         plan.is_single = false;
-        // The relay crashes, or the host crashes before its hand-over is complete.
+        // The relay or the host crashes, perhaps while a hand-over is under way.
         let lasts = seconds(2);
         let fault = if dice.chance(0.5) {
             Fault::RelayCrash { lasts }

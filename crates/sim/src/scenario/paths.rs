@@ -12,9 +12,9 @@ use crate::plan::Plan;
 /// second, and after 120 ms at 20. Then its complaint and the answer go through the relay, 60 ms each, and a frame
 /// passes.
 const HOLE_MAX: Duration = Duration::from_millis(350);
-/// The same just after a path opened, when the path's usual silence is not known yet. A member then counts silence as
-/// unusual after 250 ms on a path to another member, and after 300 ms on a path to the relay. If both directions fail
-/// at once, the complaint of one end waits for the complaint of the other.
+/// The longest usual silence of a running member just after a path opened, when the path's usual silence is not known
+/// yet. A member then counts silence as unusual after 250 ms on a path to another member, and after 300 ms on a path
+/// to the relay. If both directions fail at once, the complaint of one end waits for the complaint of the other.
 const FRESH_HOLE_MAX: Duration = Duration::from_millis(500);
 /// The longest usual silence of a member whose address changed.
 const MOVED_MAX: Duration = Duration::from_millis(4_000);

@@ -50,7 +50,7 @@ pub(super) fn weather(seed: u64) -> Plan {
     plan
 }
 
-/// The same with streams as the only paths, where each loss is a silence of a quarter of a second.
+/// The scenario `weather` with streams as the only paths, where each loss is a silence of a quarter of a second.
 pub(super) fn weather_by_stream(seed: u64) -> Plan {
     Plan { has_direct: false, has_endpoint: false, ..weather(seed) }
 }
@@ -60,7 +60,8 @@ fn plan(seed: u64, players: usize, fault: Fault) -> Plan {
     (plan.frame_rate, plan.update_rate) = (60, 60);
     plan.direct = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.05);
     plan.relay = plan.direct;
-    // Each seed strikes at another phase of frames and timers. By this time the electorate has grown.
+    // The time varies with the seed, so that the fault falls at all points between two frames and timers. By this
+    // time the electorate has grown.
     plan.strike(3_000 + seed * 7 % 500, fault);
     plan.lasts = seconds(6);
     plan.is_single = true;

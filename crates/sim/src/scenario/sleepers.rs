@@ -66,7 +66,7 @@ pub(super) fn game_stands_still(seed: u64) -> Plan {
     }
     plan.strike(at, Fault::StandStill { who: Who::Host, lasts });
     match dice.below(5) {
-        // The host crashes before its hand-over, during it, or when another member hosts already.
+        // The member that hosts by then crashes: before the hand-over, during it or after it.
         0 => plan.strike(at + dice.below(4_000), Fault::Crash { who: Who::Host, back: Some(seconds(1)) }),
         1 => plan.strike(
             at + dice.below(3_000),

@@ -19,8 +19,8 @@ const TRAITS: Traits = Traits { with_host: true, ..Traits::of(TALLY) };
 const SUBMIT_EVERY: Duration = Duration::from_millis(400);
 /// How often a host destroys the tallies of members that are gone.
 const SWEEP_EVERY: Duration = Duration::from_millis(1_000);
-/// How long a member must be gone before its tally is destroyed. It may come back as the same peer, if its admission
-/// was lost with a host.
+/// How long a member must be gone before its tally is destroyed. The member may come back as the same peer, if its
+/// admission was lost with a host.
 const GONE_AFTER: Duration = Duration::from_millis(15_000);
 
 /// The content of a tally.
@@ -29,10 +29,10 @@ struct Tally {
     member: u32,
     /// The session's number of the last input that took effect.
     number: u64,
-    /// The member's own count of it.
+    /// The member's own count of that input.
     count: u32,
-    /// Which of the 32 inputs before it took effect. Bit 0 stands for the input just before, bit 1 for the one before
-    /// that, and so on.
+    /// Which of the 32 inputs before that one took effect. Bit 0 stands for the input just before, bit 1 for the one
+    /// before that, and so on.
     before: u32,
 }
 
@@ -103,9 +103,9 @@ struct Part {
     submit_at: Time,
     sweep_at: Time,
     count: u32,
-    /// Members that have a tally and are not in the view, with the time since which they are not.
+    /// Members that have a tally and are not in the view, each with the time at which its absence was noticed.
     gone: BTreeMap<u32, Time>,
-    /// The submitted inputs: the session's number of each, and the member's own count of it.
+    /// The submitted inputs: the session's number of each, and the member's own count of each.
     submitted: BTreeMap<u64, u32>,
     waiting: VecDeque<Input>,
 }
@@ -116,8 +116,8 @@ pub(super) struct Inputs {
     /// Whether more than one thing may fail at a time, so that accepted inputs may be lost.
     pub(super) may_lose: bool,
     parts: BTreeMap<ProcessId, Part>,
-    /// For each member, the inputs that its session reported as accepted, by the session's numbers. Inputs that
-    /// others may lack, by a later report, are taken out.
+    /// For each member, the inputs that its session reported as accepted, by the session's numbers. When the session
+    /// reports that others may lack inputs from some number on, those are taken out.
     accepted: BTreeMap<PeerId, BTreeMap<u64, u32>>,
     /// The terms that began because a host was lost or left.
     lost: BTreeSet<Term>,
@@ -240,7 +240,8 @@ impl Inputs {
 
     /// Checks that every accepted input took effect, also those of members that are gone.
     pub(super) fn look_settled(&self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
-        // Bad weather alone may cost a host its office. The loss of another host is then a second failure.
+        // If more than one host was lost, bad weather alone may have cost one its office. That counts as a second
+        // failure.
         let may_lose = self.may_lose || self.lost.len() > 1;
         let Some((_, session)) = members.first().filter(|_| !may_lose) else { return Ok(()) };
         for (submitter, accepted) in self.accepted.iter().filter(|(peer, _)| !self.swept.contains(&peer.0)) {

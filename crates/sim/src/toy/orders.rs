@@ -43,18 +43,18 @@ struct Diary {
     said: u32,
     /// The last message of each sender that was delivered here. In causal order this includes the member's own.
     clock: Clock,
-    /// For each sender, the last message that precedes a message delivered here. Neither it nor an earlier one may
-    /// still be delivered.
+    /// For each sender, the last message that precedes a message delivered here. Neither that message nor an earlier
+    /// one may still be delivered.
     before: Clock,
     /// The position of each message among all that were delivered here.
     places: BTreeMap<(PeerId, u32), u32>,
-    /// For each other member, the position there of the last message that was delivered at both.
+    /// For each other member, the position at that member of the last message that was delivered at both.
     shared: BTreeMap<PeerId, u32>,
     /// The time stamp and the sender of the last delivered message.
     last: Option<(Time, PeerId)>,
     /// All messages of each sender that were delivered here, and those that were reported as late.
     heard: BTreeMap<PeerId, BTreeSet<u32>>,
-    /// For each other member, the first message of this member that must reach it.
+    /// For each other member, the first message of this member that must reach the other.
     owes: Clock,
 }
 
@@ -136,7 +136,7 @@ impl Orders {
         }
     }
 
-    /// Notes that the others went on without a member. Messages to it and from it may be lost.
+    /// Notes that the others went on without a member. Messages to and from that member may be lost.
     fn forgive(&mut self, order: Order, member: PeerId) {
         for ((_, from), diary) in self.diaries.iter_mut().filter(|((of, _), _)| *of == order) {
             let next = diary.said + 1;
@@ -189,8 +189,8 @@ impl Orders {
         if order == Order::Causal {
             return Ok(());
         }
-        // The message was delivered at this member and at another. At both it must come after all that were delivered
-        // at both before.
+        // Each of `others` was delivered the message, too. At both members it must come after all messages that both
+        // were delivered before.
         for (other, there) in others {
             let shared = diary.shared.insert(other, there);
             if let Some(shared) = shared.filter(|shared| *shared > there) {
@@ -209,7 +209,7 @@ impl Orders {
         self.complaint.take().map_or(Ok(()), Err)
     }
 
-    /// Checks that every member was delivered all messages that must reach it.
+    /// Checks that all messages that must reach a member were delivered there.
     pub(super) fn look_settled(&self, members: &[PeerId]) -> Result<(), Broken> {
         // The order is judged only among present members. A member that is gone may have delivered its last messages
         // in another order.

@@ -17,12 +17,12 @@ const PADDING_MAX: u64 = 40;
 /// The receiver of a remark that is for all members.
 const ALL: PeerId = PeerId(0);
 
-/// The remarks that one member has heard from another by one lane.
+/// The remarks that one member has heard from another on one lane.
 #[derive(Clone, Copy, Debug, Default)]
 struct Heard {
     newest: u64,
-    /// Which of the 64 remarks before the newest it has heard. Bit 0 stands for the remark just before, bit 1 for the
-    /// one before that, and so on.
+    /// Which of the 64 remarks before the newest the member has heard. Bit 0 stands for the remark just before, bit 1
+    /// for the one before that, and so on.
     before: u64,
 }
 
@@ -47,7 +47,7 @@ impl Heard {
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
     say_at: SortedMap<ProcessId, Time>,
-    /// The number of remarks that each member has made by each lane, in all and before changes stopped.
+    /// The number of remarks that each member has made on each lane, in all and before changes stopped.
     made: BTreeMap<(PeerId, Lane), u64>,
     made_before_rest: BTreeMap<(PeerId, Lane), u64>,
     /// The remarks that were heard, by the member that made them, the member that heard them, and the lane.

@@ -80,7 +80,7 @@ impl Steps {
             }
         }
         while let Some(event) = lockstep.poll_event() {
-            // All members that had a state are gone, so the game goes on from the host's state.
+            // If the host hears no member that has a state, the game begins anew.
             if event == samovar_session::lockstep::Event::NoState {
                 lockstep.begin_anew();
             }

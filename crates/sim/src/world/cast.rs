@@ -19,21 +19,22 @@ pub(super) struct Player {
     pub(super) old_ticket: Option<Ticket>,
     /// Whether the player left for good.
     pub(super) is_gone: bool,
-    /// Whether it is a stranger. The world drops its peer's messages to other peers, so it never becomes a member.
+    /// Whether the player is a stranger. The world drops the messages of a stranger's peer to other peers, so it
+    /// never becomes a member.
     pub(super) is_stranger: bool,
     /// Whether the start of a process is queued.
     pub(super) is_starting: bool,
     /// Whether the next process founds the game, because the relay knows no game under this code.
     pub(super) founds: bool,
-    /// The state that its page kept for a reload. `seat` is the seat that it had then.
+    /// The state that the player's page kept for a reload. `seat` is the seat that the player had then.
     pub(super) kept: Option<(PeerPass, Kept)>,
     pub(super) seat: Option<SeatId>,
-    /// The seat that it has had since the beginning, which its tickets must keep. `None` if a process ended before
-    /// its ticket was confirmed.
+    /// The seat that the player has had since the beginning, which its tickets must keep. `None` if a process ended
+    /// before its ticket was confirmed.
     pub(super) first_seat: Option<SeatId>,
-    /// When it was evicted; `None` once it is a member again.
+    /// When the player was evicted; `None` once it is a member again.
     pub(super) removed_at: Option<Time>,
-    /// The time until which it lies.
+    /// The time until which the player lies ([`Fault::Lie`](crate::Fault::Lie)).
     pub(super) lies_until: Time,
 }
 
@@ -80,7 +81,7 @@ impl Cast {
         newest.and_then(|(_, session)| session.view().backup())
     }
 
-    /// The process as which this one goes on; this one itself if it did not get a new peer id.
+    /// The process that took this one's place when its peer got a new peer id, or this process itself if none did.
     pub(super) fn heir_of(&self, mut id: ProcessId) -> ProcessId {
         while let Some(heir) = self.processes[id].heir {
             id = heir;

@@ -95,8 +95,8 @@ impl<G: Game> World<G> {
         voters.iter().filter(is_heard).count() * 2 <= voters.len()
     }
 
-    /// Whether a host should know that it was replaced: the relay has given its office to another member, and reaches
-    /// it.
+    /// Whether a host should know that it was replaced: the relay has granted a later term, and the relay and this
+    /// host reach each other.
     fn should_know(&self, id: ProcessId, session: &Session) -> bool {
         let here = Place::Player(self.cast.processes[id].player);
         self.judges.checks.offices.is_superseded(session)
@@ -229,7 +229,8 @@ impl<G: Game> World<G> {
         let Some(session) = peer.session().filter(|session| session.is_member()) else { return };
         let Some(seat) = session.seat() else { return };
         let Some(forbidden) = self.cast.processes[id].forbidden_seat.take() else { return };
-        // A process that found no member left began the session anew, with new views and seats.
+        // A lower number of the view means that the process found no member left. It began the session anew, with new
+        // views and seats.
         let is_anew = session.view().number() < forbidden.view;
         // If all processes that knew of the ticket's use are gone, no member can know of it.
         let is_known = forbidden.knowing.iter().any(|&knowing| self.cast.processes[knowing].is_awake());
@@ -396,7 +397,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn misbehaviour_is_blamed_and_bad_luck_is_not() {
+    fn only_events_of_misbehaviour_blame_a_peer() {
         let closed = |code| Event::LinkClosed { peer: PeerId(1), code };
         assert!(blames(&closed(CloseCode::NotYours)));
         assert!(!blames(&closed(CloseCode::NotAMember)) && !blames(&closed(CloseCode::Silent)));

@@ -19,7 +19,7 @@ use crate::fault::Fault;
 use crate::game::{Game, ProcessId};
 use forger::Forger;
 
-/// The most lies that a liar sends in one frame.
+/// The most harmful messages that a liar sends in one frame.
 const AT_ONCE: u64 = 6;
 /// The most bytes of a packet of random bytes.
 const NOISE_MAX: u64 = 1_200;
@@ -36,7 +36,7 @@ const KEPT_MAX: usize = 16;
 #[derive(Debug)]
 pub(super) struct Liar {
     dice: Dice,
-    /// Packets that it has sent.
+    /// Packets that the liar has sent.
     kept: Vec<Vec<u8>>,
     forger: Forger,
 }
@@ -64,7 +64,7 @@ impl Liar {
         }
     }
 
-    /// Makes a packet for a member that the member's link does not expect.
+    /// Makes a packet that the receiving member's link does not expect.
     fn packet(&mut self) -> Vec<u8> {
         let dice = &mut self.dice;
         match dice.below(4) {
@@ -83,7 +83,7 @@ impl Liar {
         }
     }
 
-    /// Makes a message for the relay, which the relay must withstand.
+    /// Makes a harmful message for the relay, which the relay must withstand.
     fn word(&mut self, session: &Session) -> ToRelay {
         let mut members: Vec<_> = session.view().members().map(|member| member.peer).collect();
         if members.is_empty() {
@@ -126,7 +126,7 @@ fn flood(dice: &mut Dice, session: &mut Session) {
 }
 
 impl<G: Game> World<G> {
-    /// Lets a liar send its lies, while its driver runs.
+    /// Lets a liar send harmful messages, while its driver runs.
     pub(super) fn lie(&mut self, id: ProcessId, session: &mut Session) {
         let process = &mut self.cast.processes[id];
         let lies = self.now < self.cast.players[process.player].lies_until;
@@ -140,7 +140,7 @@ impl<G: Game> World<G> {
             forger: Forger::default(),
         });
         // The protocol cannot keep a carrier from forging the packets that it carries (PROTOCOL §2.6). So a liar that
-        // carries packets lies to the relay alone.
+        // carries packets sends harmful messages to the relay alone.
         let carries =
             self.plan.paths == PathPolicy::ByHost && session.view().backups().contains(&session.me());
         if carries {
@@ -183,7 +183,7 @@ impl<G: Game> World<G> {
         true
     }
 
-    /// Adds a stranger that lies.
+    /// Adds a stranger that sends harmful messages.
     pub(super) fn add_stranger(&mut self, lasts: Duration) -> bool {
         let (player, lies_until) = (self.cast.players.len(), self.now + lasts);
         self.cast.players.push(Player { is_stranger: true, lies_until, ..Default::default() });
@@ -192,7 +192,7 @@ impl<G: Game> World<G> {
     }
 
     /// Whether a process may send this. The peer of a stranger may send to the relay only, because its messages to
-    /// other peers would make it a member. Lies are sent without this check.
+    /// other peers would make it a member. Harmful messages are sent without this check.
     pub(super) fn may_send(&self, id: ProcessId, transmit: &Transmit) -> bool {
         let is_for_relay = match transmit {
             Transmit::Direct { peer, .. } => *peer == PeerId::RELAY,

@@ -62,11 +62,11 @@ pub(super) struct Process {
     pub(super) peer: Option<Box<Peer>>,
     pub(super) clock: LocalClock,
     pub(super) state: State,
-    /// The number of faults that hide it now.
+    /// The number of faults that hide the process's tab now.
     pub(super) hidden: u32,
-    /// The number of faults by which its game stands still now.
+    /// The number of faults by which the process's game stands still now.
     pub(super) still: u32,
-    /// Its connections to the relay; two while it moves from one network to another.
+    /// The process's connections to the relay; two while it moves from one network to another.
     pub(super) sockets: SortedMap<SocketId, ConnId>,
     pub(super) channels: SortedMap<u32, Channel>,
     pub(super) inbox: VecDeque<Arrival>,
@@ -75,11 +75,11 @@ pub(super) struct Process {
     next_timer: Time,
     /// World time of the earliest wake-up that is queued.
     wake: Time,
-    /// The last time at which a fault struck it or ended.
+    /// The last time at which a fault struck the process or ended.
     pub(super) disturbed: Time,
-    /// The time at which it last sent a packet.
+    /// The time at which the process last sent a packet.
     pub(super) last_sent: Time,
-    /// The time since which it has been leaving.
+    /// The time since which the process has been leaving.
     pub(super) leaving: Option<Time>,
     told_backlog: bool,
     is_tuned: bool,
@@ -260,7 +260,7 @@ impl<G: Game> World<G> {
         self.turn(id);
     }
 
-    /// Runs a process's driver once: lets time pass, lets the game play, and drains the peer.
+    /// Runs a process's driver once: handles due timers, runs a frame of the game if one is due, and drains the peer.
     pub(super) fn turn(&mut self, id: ProcessId) {
         let Some(mut peer) = self.cast.processes[id].peer.take() else { return };
         self.judges.figures.turns += 1;
@@ -482,7 +482,7 @@ impl<G: Game> World<G> {
             PeerEvent::Rejoining { .. } => self.cast.processes[id].is_reborn = true,
             PeerEvent::Refused(refusal) => {
                 let player = self.cast.processes[id].player;
-                // The relay knows no such game any more, so the player founds it anew next time.
+                // If the relay knows no such game any more, the player founds it anew next time.
                 self.cast.players[player].founds = *refusal == Refusal::UnknownGame;
             }
             PeerEvent::NoSession(error) => {
@@ -569,7 +569,7 @@ impl<G: Game> World<G> {
     }
 }
 
-/// The name that a process has for a connection to the relay; `None` if it has closed it.
+/// The name that a process has for a connection to the relay; `None` if the process has closed the connection.
 pub(super) fn socket_of(sockets: &SortedMap<SocketId, ConnId>, conn: ConnId) -> Option<SocketId> {
     sockets.iter().find(|(_, known)| **known == conn).map(|(&socket, _)| socket)
 }

@@ -18,13 +18,13 @@ pub(super) struct Relay {
     pub(super) delay: Duration,
     /// The time at which the disk finishes all requested writes.
     busy_until: Time,
-    /// The number of its starts. Writes that it requested before the last start are lost.
+    /// The number of the relay's starts. Writes that it requested before the last start are lost.
     life: u64,
     secret: [u8; 32],
     wake: Time,
-    /// The last time at which a fault struck it or ended.
+    /// The last time at which a fault struck the relay or ended.
     pub(super) disturbed: Time,
-    /// The events that wait while it does not run; `None` while it runs.
+    /// The events that wait while the relay does not run; `None` while it runs.
     pub(super) inbox: Option<Vec<Event>>,
 }
 
@@ -60,7 +60,7 @@ impl Relay {
     }
 
     /// Keeps an event for a relay that does not run, until it runs again. Datagrams are kept only while there is
-    /// room. Returns an event that need not wait.
+    /// room. Returns the event if it need not wait.
     pub(super) fn put_off(&mut self, event: Event) -> Option<Event> {
         let Some(inbox) = &mut self.inbox else { return Some(event) };
         match event {
@@ -199,7 +199,7 @@ impl<G: Game> World<G> {
         match write {
             Write::Keep(record) => {
                 let (session, term) = (record.session, record.term);
-                // A liar that hosts may shut others out. The session then ends for them.
+                // If the new host is a liar, it may shut others out. The session then ends for them.
                 self.judges.is_orphaned |= self.cast.liars.contains(&record.host);
                 self.relay.disk.insert(session, record);
                 if let Some(directory) = &mut self.relay.directory {

@@ -1,5 +1,5 @@
 //! The relay's end of data channels (PROTOCOL §5.7). The relay sends a packet by the receiver's channels if it heard
-//! the receiver there lately, otherwise by its socket.
+//! the receiver there lately, otherwise by the receiver's socket.
 
 use samovar_directory::{ConnId, Directory, RelayOffer};
 use samovar_wire::relay::{Addressed, RelayFrame};
@@ -24,10 +24,11 @@ const DOUBT_COUNTS_FOR: Duration = Duration::from_millis(400);
 pub(super) struct RelayPath {
     pub(super) process: ProcessId,
     pub(super) attempt: u32,
-    /// When the relay last heard the member here. `None` if it never did; until it does, it sends nothing here.
+    /// When the relay last heard the member here; `None` if it never did. Until then the relay sends nothing here.
     heard: Option<Time>,
     is_open: bool,
-    /// The time until which the member's complaint counts that it hears nothing here.
+    /// The time until which the member's last complaint counts. The complaint says that the member hears nothing
+    /// here.
     doubted: Time,
     /// Whether the address of the member's end has changed.
     pub(super) is_dead: bool,

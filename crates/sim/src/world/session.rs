@@ -14,13 +14,14 @@ use crate::promise::{Broken, Promise};
 const JOIN_WITHIN: Duration = Duration::from_millis(20_000);
 /// How long it may take, once everything has healed, until all members have one host and one view.
 const HEAL_WITHIN: Duration = Duration::from_millis(60_000);
-/// The same if the relay restarted. The relay keeps the code of a session without members for 60 s, and newcomers ask
-/// for that session again and again.
+/// How long it may take, if the relay restarted, until all members have one host and one view. The relay keeps the
+/// code of a session without members for 60 s, and newcomers ask for that session again and again.
 const HEAL_WITHIN_AFTER_START: Duration = Duration::from_millis(80_000);
 /// How long it may take, once changes stop, until all members agree in everything.
 const AGREE_WITHIN: Duration = Duration::from_millis(20_000);
-/// How long it may take, once all members agree, until all pairs are on the best path. It is the sum of an attempt
-/// that had just begun in vain, the longest pause, and the longest probation.
+/// How long it may take, once all members agree, until all pairs are on the best path. It is the sum of three times:
+/// an attempt that had just begun in vain, the longest pause between attempts, and the longest time until a fallen
+/// path is trusted again.
 const CLIMB_WITHIN: Duration = Duration::from_millis(50_000);
 /// How often members are compared.
 const COMPARE_EVERY: Duration = Duration::from_millis(250);
@@ -107,8 +108,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// docs/recovery.md, promise 10. Some member runs at all times, so the session at the end must be the one that
-    /// was founded. If the game forbids a new host, the session ends with its host.
+    /// docs/recovery.md, promise 10. If some member ran at all times, the session at the end must be the one that was
+    /// founded. This is not checked if the game forbids a new host, because the session then ends with its host.
     fn judge_survival(&mut self) {
         let session = self.cast.members().first().map(|(_, session)| session.warrant().session);
         let goes_on = self.plan.rules.migrates && !self.judges.is_orphaned;

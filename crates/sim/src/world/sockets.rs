@@ -23,11 +23,11 @@ pub(super) struct Socket {
     pub(super) process: ProcessId,
     pub(super) up: Stream<Vec<u8>>,
     down: Stream<Vec<u8>>,
-    /// Whether the relay has accepted it.
+    /// Whether the relay has accepted the socket.
     is_accepted: bool,
     /// Whether the process must still be told that the socket is lost.
     is_broken: bool,
-    /// Whether its process closed it.
+    /// Whether the process closed the socket.
     is_closing: bool,
     /// Whether the address of the process has changed, so that no byte gets through any more.
     is_reset: bool,

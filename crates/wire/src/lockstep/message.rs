@@ -1,4 +1,4 @@
-//! The reliable messages: a member's position, the state for a late joiner, and the field that differs.
+//! The reliable messages of lockstep: a member's position, the state for a late joiner, and the field that differs.
 
 use super::run;
 use super::{FrameChanges, Run};
@@ -23,7 +23,7 @@ pub struct Told {
     pub term: Term,
     /// Whether the member has a state at all. Without one the rest is zero.
     pub has_state: bool,
-    /// The last frame that the member has.
+    /// The number of the last frame that the member has.
     pub last: u64,
     /// The digest of all frames up to that one.
     pub digest: u64,

@@ -5,7 +5,7 @@ use crate::{DecodeError, Reader, SeatId, Writer};
 
 /// The lower four bits of a change's first byte are its seat; 0 means that the seat follows.
 const SEAT: u8 = 0x0f;
-/// The three bits above them count the frames since the change before; 7 means that more follow.
+/// The three bits above them count the frames since the previous change; 7 means that the rest of the count follows.
 const GAP_SHIFT: u32 = 4;
 const GAP_MORE: u64 = 7;
 /// The highest bit marks a change that is no input.
@@ -42,7 +42,7 @@ pub type FrameChanges = Vec<SeatChange>;
 pub struct Run {
     bytes: Vec<u8>,
     frames: usize,
-    /// Frames since the one with the last change.
+    /// The number of frames since the frame with the last change.
     gap: u64,
     is_full: bool,
 }

@@ -1,5 +1,5 @@
-//! A crate as the guide tells a newcomer to write it: with the dependencies and the program of the first chapter, outside
-//! the workspace.
+//! A crate as the guide tells a newcomer to write it: outside the workspace, with the dependencies and the program of
+//! the first chapter.
 
 use std::fs;
 use std::process::Command;
@@ -13,7 +13,7 @@ const FAULTS: &str = "crates/samovar/guide/faults.md";
 /// The path to the library in the documents: a clone beside the newcomer's crate.
 const BESIDE: &str = "../samovar/crates/samovar";
 
-/// Writes and checks that crate.
+/// Writes the crate of the guide, and checks that it builds.
 ///
 /// # Errors
 /// A document lacks its snippet, the documents differ, or the crate does not build.
@@ -35,7 +35,7 @@ pub(super) fn check(repo: &Repo) -> Result<()> {
     fs::create_dir_all(&source).explain(source.display())?;
     fs::write(folder.join("Cargo.toml"), manifest).explain(folder.display())?;
     fs::write(source.join("main.rs"), program).explain(source.display())?;
-    // The same versions as here, which are on this machine already.
+    // Takes the locked versions of the workspace, which are on this machine already: the build is offline.
     fs::copy(repo.root.join("Cargo.lock"), folder.join("Cargo.lock")).explain(folder.display())?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(&folder).args(["check", "--offline", "--all-targets", "--quiet"]);

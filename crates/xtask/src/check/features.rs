@@ -6,7 +6,7 @@ use crate::process::{self, Failure, Result};
 /// Features of the session. All other checks build the session with all of them.
 const FEATURES: [&str; 4] = ["orders", "lockstep", "ownership", "extras"];
 
-/// Checks the session, built in each way.
+/// Checks the session with each feature alone, and without any.
 ///
 /// # Errors
 /// One of these sessions does not build, fails a test, or sends other messages.

@@ -6,7 +6,7 @@ use crate::repo::{Package, Repo};
 /// One crate's place in the layers.
 struct Room {
     name: &'static str,
-    /// A crate may depend on crates of lower floors only, so neighbours never see each other.
+    /// A crate may depend on crates of lower floors only, so crates of one floor never see each other.
     floor: u8,
     /// Whether the crate must do no input or output of its own.
     sans_io: bool,
@@ -49,8 +49,8 @@ const HOUSE: [Room; 20] = [
     driver("samovar-whiteboard", 8),
 ];
 
-/// Crates that may depend on these crates only. The directory needs the roster's rules of warrants, and no other
-/// crate of that floor.
+/// Crates with a stricter rule: each may depend on the listed crates of the workspace only. The directory needs the
+/// roster's rules of warrants, and no other crate of that floor.
 const ONLY: [(&str, &[&str]); 1] = [("samovar-directory", &["samovar-wire", "samovar-roster"])];
 
 /// Crates that a sans-I/O crate must not reach by any chain of dependencies.

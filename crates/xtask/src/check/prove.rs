@@ -55,11 +55,11 @@ fn fresh() -> u64 {
     RandomState::new().build_hasher().finish() >> 24
 }
 
-/// From this many minutes on, a release build of the simulator pays: it is twice as fast, and takes three minutes to
-/// compile.
+/// From this many minutes on, a release build of the simulator is worth while: it is twice as fast, and takes three
+/// minutes to compile.
 const RELEASE_PAYS_FROM: f64 = 30.0;
 
-/// The simulator, as a release build when that pays for the given minutes.
+/// The simulator, as a release build when that is worth while for the given minutes.
 fn simulator(context: &Context<'_>) -> Result<Command> {
     if context.minutes < RELEASE_PAYS_FROM {
         return Ok(Command::new(program::as_tested(context.repo, "samovar-sim", "program")?));

@@ -129,7 +129,7 @@ fn native(context: &Context<'_>) -> Result<Outcome> {
         test.args(["--test", name]);
     }
     let mut binaries = Binary::build(&mut test)?;
-    // The parts of the page without a browser, its meshes and its reading of addresses, are tested natively.
+    // The parts of the page that need no browser (its meshes, its reading of addresses) are tested natively.
     let mut page = context.repo.cargo("test");
     binaries.extend(Binary::build(page.args(["--locked", "--package", "samovar-web", "--bins"]))?);
     let jobs = binaries.into_iter().map(|each| Job { command: each.command(), name: each.name });

@@ -38,7 +38,7 @@ pub(super) enum Promise {
     OneOwner,
     /// An update from a peer that is not the owner, or under an older stamp, changes nothing.
     OwnerSpeaks,
-    /// One host per warrant; after a partition heals, one host.
+    /// A warrant has one host. After a partition heals, the session has one host.
     OneHost,
     /// A lane keeps its guarantee: reliable messages arrive exactly once and in order, sequenced ones never after a
     /// newer one.
@@ -68,7 +68,7 @@ pub(super) enum Promise {
 pub(super) enum Finder {
     /// The simulator in this scenario, within the first thousand seeds.
     Sim(&'static str),
-    /// A model: a test that runs the real machines through all or many histories or orders of events.
+    /// A model: a test that runs the real state machines through all orders of events within bounds, or through many.
     Model(&'static [&'static str]),
     /// A test: the arguments of `cargo test`, the name of the test last.
     Test(&'static [&'static str]),

@@ -60,7 +60,7 @@ fn fit(source: &[(Range<usize>, &str)], start: usize, pattern: &[(Range<usize>, 
             at += 1;
             continue;
         }
-        // A receiver is the whole chain, so that one place fits once.
+        // A receiver is the whole chain of names, so that a place matches only once.
         let is_inside = at > 0 && source[at - 1].1 == ".";
         let length = chain(&source[at..], &pattern[index + 1..])?;
         (!is_inside && length > 0).then_some(())?;

@@ -54,7 +54,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// Copies the files that have changed since the last time. With `is_release` the simulator is built for release,
-    /// which pays for long runs.
+    /// which is worth while for long runs.
     pub(super) fn copy(repo: &Repo, is_release: bool) -> Result<Self> {
         let directory = repo.target.join("mutants");
         let root = directory.join("tree");

@@ -51,7 +51,7 @@ pub(super) async fn measure(options: &Options) -> Option<Forwarded> {
     for _ in 0..options.games(PathWord::WebRtc) * options.members {
         let Client { socket, peer } = timeout(STARTS_WITHIN, Client::allocate(address)).await.ok()?;
         let [client, peer] = [socket, peer].map(|socket| socket.into_std().expect("a socket"));
-        // For coturn, all others are the same peer.
+        // With coturn, the client's one peer stands for all receivers.
         let others = vec![PeerId::RELAY; options.members - 1];
         crowd.enter(Player::new(crate::client::Client::Turn(Turn { client, peer }), others));
     }
@@ -106,7 +106,7 @@ impl Client {
         loop {
             self.socket.send(&request).await.ok();
             let answer = timeout(Duration::from_millis(200), self.socket.recv(&mut buffer)).await;
-            // The class of a successful response (RFC 8489 §5).
+            // The bit 0x0100 marks the response to a successful request (RFC 8489 §5).
             if matches!(answer, Ok(Ok(20..))) && buffer[..2] == (kind | 0x0100).to_be_bytes() {
                 return;
             }

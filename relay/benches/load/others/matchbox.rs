@@ -1,5 +1,5 @@
-//! Measures `matchbox_server`, which introduces the peers of a room to each other. A join is a WebSocket and the
-//! answer with the peer's id.
+//! Measures `matchbox_server`, which introduces the peers of a room to each other. A join opens a WebSocket, and ends
+//! when the server has told the peer its id.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -26,7 +26,8 @@ pub(super) struct Joined {
     idle_bytes: usize,
 }
 
-/// Measures as many joins as at the relay, in rooms as large as its games; `None` if the server is not installed.
+/// Measures as many joins as the bench makes at the relay, in rooms as large as its games; `None` if the server is
+/// not installed.
 pub(super) async fn measure(options: &Options) -> Option<Joined> {
     let address = format!("127.0.0.1:{}", free_port());
     let server = Other::start(Command::new("matchbox_server").arg(&address))?;
@@ -57,7 +58,7 @@ pub(super) async fn measure(options: &Options) -> Option<Joined> {
     })
 }
 
-/// Joins a room, and waits for the server's message with the own id.
+/// Joins a room, and waits for the server's message with the client's own id.
 async fn join(url: &str) -> Socket {
     let (mut socket, _) = connect_async(url).await.expect("it lets everybody in");
     let named = async { while !matches!(socket.next().await, Some(Ok(Message::Text(_)))) {} };

@@ -1,5 +1,5 @@
-//! The sugar bowl: the first player gets it, not the one with the fastest connection. A change of host neither loses
-//! nor repeats points.
+//! The sugar bowl: the first player to touch it gets it, not the one with the fastest connection. A change of host
+//! neither loses nor repeats points.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ fn first_told(delivery: impl Fn(Time) -> Delivery) -> Vec<char> {
 }
 
 #[test]
-fn total_order_gives_the_bowl_to_the_nearer_connection() {
+fn total_order_gives_the_bowl_to_the_faster_connection() {
     assert_eq!(first_told(|_| Delivery::Total), ['C', 'C'], "both agree, and both are wrong");
 }
 
@@ -66,12 +66,12 @@ fn causal_order_shows_the_later_touch_first() {
 }
 
 #[test]
-fn time_stamp_order_gives_the_bowl_to_the_first() {
+fn time_stamp_order_gives_the_bowl_to_the_first_touch() {
     assert_eq!(first_told(Delivery::Timestamp), ['B', 'B']);
 }
 
 #[test]
-fn the_first_driver_gets_the_bowl_on_every_screen() {
+fn the_first_player_at_a_bowl_gets_it_on_every_screen() {
     let mut by_far = 0;
     for (seed, loss) in [(81, 0), (82, 5)] {
         let mut world = World::with_stakes(seed, loss, 2, BOWLS);
@@ -174,7 +174,7 @@ fn a_missing_or_distant_bowl_cannot_be_taken() {
         assert_eq!(bowls_of(&world, peer), []);
         assert_eq!(world.players[&peer].duel.score(player), Some(0));
     }
-    // Nor can a member claim a touch for another player.
+    // A member cannot claim a touch for another player, either.
     let other = world.key(b);
     let now = world.now;
     let session = &mut world.peer(a).session;

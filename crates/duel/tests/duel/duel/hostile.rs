@@ -1,4 +1,4 @@
-//! Members that lie, and meaningless bytes.
+//! Members that make false claims, and random bytes.
 
 use samovar_duel::cube::{COOLDOWN, Launch};
 use samovar_duel::game::{CUBE, SCOREBOARD, TEAPOT, kinematics, schemas};
@@ -59,7 +59,7 @@ fn forged(numbers: &[i32], identity: &[u8], phase: &[u8]) -> State {
 }
 
 #[test]
-fn random_bytes_in_objects_change_nothing() {
+fn random_bytes_in_objects_leave_all_members_in_the_session() {
     let mut rng = Rng::new(60);
     for seed in 60..64 {
         let mut world = World::new(seed, 3, 1);
@@ -83,7 +83,7 @@ fn random_bytes_in_objects_change_nothing() {
             let (numbers, [identity, phase]) = random_teapot(&mut rng);
             create_state(&mut world, a, &forged(&numbers, &identity, &phase)).unwrap();
             world.run(16);
-            // Fields that were good turn bad as well.
+            // Random bytes also replace fields that were readable.
             let now = world.now;
             let own = world.peer(a).session.objects().filter(|object| object.owner() == a);
             let ids: Vec<_> = own.map(samovar_session::Object::id).collect();
@@ -169,7 +169,7 @@ fn a_teapot_beyond_the_rim_or_too_fast_stays_where_it_was() {
     let (a, b) = (world.join(), world.join());
     world.run(2_500);
     let liar = world.key(b);
-    // The liar's page steps no more, so only the lies below are sent about its teapot.
+    // The page of `liar` steps no more, so only the forged states below are sent for its teapot.
     world.peer(b).frame = Duration::from_millis(1_000_000);
     world.run(100);
     let place = world.players[&a].teapot(world.now, liar).unwrap().motion;
@@ -193,7 +193,7 @@ fn a_teapot_beyond_the_rim_or_too_fast_stays_where_it_was() {
     assert!(distance(shown.position, [1.0, 5.0]) < 0.1, "the truth is believed again: {shown:?}");
 }
 
-/// The schema of a liar's teapots: wider ranges of numbers and longer texts than agreed.
+/// The schemas of a cheating member: for teapots, wider ranges of numbers and longer texts than agreed.
 fn forged_schemas() -> Schemas {
     let agreed = schemas();
     let mut fields = SchemaBuilder::default();
@@ -216,12 +216,12 @@ fn forged_schemas() -> Schemas {
 #[test]
 fn a_state_beyond_the_schema_closes_only_its_senders_link() {
     for (seed, lie) in (72..).zip(["far", "turned", "long name", "long phase", "moved", "renamed"]) {
-        // No teapot moves, since the liar would misread its updates and leave.
+        // No teapot moves, since `liar` would misread the updates and leave.
         let mut world = World::new(seed, 0, 0);
         let a = world.join();
         world.run(2_500);
         let liar = world.enter_with(forged_schemas(), None, 0);
-        // The liar's page steps no more, so the liar sends only the lies below.
+        // The page of `liar` steps no more, so `liar` sends only the forged states below.
         world.peer(liar).frame = Duration::from_millis(1_000_000);
         world.run_until("a liar", 3_000, |world| world.players[&liar].session.is_member());
         let name = identity(world.key(liar)).encode();
@@ -266,7 +266,7 @@ fn a_state_beyond_the_schema_closes_only_its_senders_link() {
 }
 
 #[test]
-fn members_survive_a_hosts_broken_scoreboard() {
+fn scores_outlast_a_hosts_broken_scoreboard() {
     let mut world = World::new(65, 0, 2);
     let a = world.join();
     world.run(2_000);
@@ -297,8 +297,8 @@ fn a_members_objects_in_the_names_of_others_do_not_count() {
     let victim = world.key(b);
     let place = world.host().teapot(world.now, victim).unwrap().motion;
     let before = world.host().duel.scene(world.now, &world.host().session).teapots.len();
-    // The liar makes teapots for the victim, for a robot that exists, for one that does not and for a seat that does
-    // not. It also makes cubes in the names of others.
+    // Member A makes teapots for the victim, for a robot, for a robot that does not exist, and for a seat that does
+    // not exist. It also makes cubes in the names of others.
     let elsewhere = Motion { position: [0.0, 5.0], ..Motion::default() };
     for driver in [victim, PlayerKey::Robot(0), PlayerKey::Robot(7), PlayerKey::Seat(99)] {
         create_teapot(&mut world, a, driver, elsewhere).unwrap();
@@ -313,7 +313,7 @@ fn a_members_objects_in_the_names_of_others_do_not_count() {
     assert!(scene.cubes.iter().all(|cube| matches!(cube.shooter, PlayerKey::Robot(_))), "{:?}", scene.cubes);
     let shown = scene.teapots.iter().find(|teapot| teapot.player == victim).unwrap();
     assert!(distance(shown.motion.position, place.position) < 0.5, "{shown:?} {place:?}");
-    // When the liar is gone, its objects are cleared away, and all others have one teapot each.
+    // When member A is gone, its objects are removed, and each other player has one teapot.
     world.kill(a);
     world.run(9_000);
     world.assert_agreed();

@@ -17,8 +17,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::duel::world::{Hands, SMOOTH, World, total};
 
-/// Kills the host and waits until its robots move under the next one on every screen. Returns after how many
-/// milliseconds there was a new host.
+/// Kills the host and waits until its robots move under the next one on every screen. Returns how long it took until
+/// there was a new host, in milliseconds.
 pub(crate) fn depose(world: &mut World) -> u64 {
     let host = world.warrant.host;
     world.kill(host);
@@ -90,8 +90,9 @@ fn the_duel_survives_the_loss_of_three_hosts() {
     assert_eq!(world.host().duel.robots().len(), 2);
 }
 
-/// Two members and a host that only watches; one member fires one cube at the other. Returns the world at the moment
-/// of the launch, the shooter and the struck member. The shooter or the struck member is the next host.
+/// Two members and an idle host; one member fires one cube at the other. Returns the world at the moment of the
+/// launch, the shooter and the struck member. If `is_shooter_next`, the shooter is the next host; otherwise the
+/// struck member is.
 fn one_shot(loss: u64, is_shooter_next: bool) -> (World, PeerId, PeerId) {
     let mut world = World::new(30, loss, 0);
     let (one, other) = (world.join(), world.join());
@@ -134,10 +135,10 @@ fn a_cube_in_flight_scores_exactly_once_whenever_the_host_dies() {
 fn a_cube_scored_by_the_former_host_does_not_score_again() {
     let (mut world, a, b) = one_shot(0, false);
     let (shooter, struck) = (world.key(a), world.key(b));
-    // The shooter's page sleeps. Otherwise it would destroy the cube at the news of the hit.
+    // The shooter's page sleeps, so it does not destroy the cube, and the next host still sees it.
     world.peer(a).frame = Duration::from_millis(1_000_000);
     world.run(60);
-    // The host decides differently from what all others will see: the cube has hit the host's own teapot.
+    // The host decides that the cube has hit the host's own teapot. All others will see it hit another teapot.
     let now = world.now;
     let host = world.warrant.host;
     let player = world.peer(host);
@@ -179,8 +180,9 @@ fn no_cube_scores_twice_across_changes_of_host_in_heavy_fire() {
     }
 }
 
-/// Plays on for `ms` milliseconds. Returns the longest time that a moving teapot stood still on a screen, in
-/// milliseconds, and the largest distance by which one moved farther in a frame than its top speed allows.
+/// Plays on for `ms` milliseconds. Returns two numbers. The first is the longest time that a moving teapot stood
+/// still on a screen, in milliseconds. The second is the largest distance by which a teapot moved farther in a frame
+/// than its top speed allows.
 fn stutter(world: &mut World, ms: u64) -> (f64, f32) {
     let mut shown: BTreeMap<(PeerId, PlayerKey), (Time, Vec2)> = BTreeMap::new();
     let (mut longest, mut farthest) = (Duration::ZERO, 0.0_f32);
@@ -285,7 +287,7 @@ fn robots_move_on_when_the_hosts_game_stands_still() {
 }
 
 #[test]
-fn survivor_plays_on_without_the_relay() {
+fn the_last_member_hosts_and_plays_on_without_the_relay() {
     let mut world = World::new(71, 0, 2);
     let survivor = world.join();
     world.run(3_000);

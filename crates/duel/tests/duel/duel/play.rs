@@ -54,7 +54,7 @@ fn robots_fight_by_themselves() {
 }
 
 #[test]
-fn players_at_mixed_frame_rates_play_together() {
+fn players_at_mixed_frame_rates_agree_on_all_scores() {
     let mut world = World::new(5, 2, 1);
     let (slow, fast) = (world.join(), world.join());
     let hidden = world.join();
@@ -89,7 +89,7 @@ fn a_host_that_steps_once_a_second_still_decides() {
 }
 
 #[test]
-fn all_members_see_a_teapot_where_its_driver_has_it() {
+fn other_members_see_a_teapot_within_a_unit_of_its_place() {
     let mut world = World::new(7, 3, 0);
     let (a, b) = (world.join(), world.join());
     world.run(2_000);
@@ -114,7 +114,7 @@ fn all_members_see_a_teapot_where_its_driver_has_it() {
 }
 
 #[test]
-fn a_late_joiner_sees_everything_and_no_old_news() {
+fn a_late_joiner_sees_all_players_and_no_old_news() {
     let mut world = World::new(8, 2, 2);
     world.join();
     world.run(2_000);

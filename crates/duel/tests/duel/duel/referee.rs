@@ -67,7 +67,7 @@ fn a_spectator_is_not_announced_and_its_teapot_does_not_count() {
     world.run(2_000);
     let seat = world.key(spectator);
     assert!(world.players[&spectator].session.is_member() && world.players[&spectator].drivers().len() == 1);
-    // With a teapot but no row, the spectator could fire at all others and never be hit.
+    // If this teapot counted, the spectator could fire at all others and never be hit, since it has no row.
     create_teapot(&mut world, spectator, seat, Motion::default()).unwrap();
     world.run(1_000);
     assert_eq!(world.players[&host].drivers().len(), 2);

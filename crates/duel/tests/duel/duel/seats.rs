@@ -217,7 +217,7 @@ fn every_member_ends_up_with_one_teapot_and_one_row() {
             let any = peers[rng.below(peers.len() as u32) as usize];
             match rng.below(5) {
                 0 if peers.len() < 6 => drop(world.join()),
-                // A session lives as long as it has a member.
+                // With fewer than two members none of them leaves, since a session ends with its last member.
                 _ if members < 2 => {}
                 1 => {
                     tickets.extend(world.players[&any].session.ticket());
@@ -239,7 +239,7 @@ fn every_member_ends_up_with_one_teapot_and_one_row() {
                 world.all_play();
             }
             world.run(u64::from(rng.below(4_000)));
-            // If an entrant's host died before the answer arrived, the entrant is out. Its page would say so.
+            // An entrant whose host died before the host answered is out of the session, so the test drops it here.
             world.players.retain(|_, player| player.ended.is_none());
         }
         world.run(8_000);

@@ -1,4 +1,4 @@
-//! A small world in virtual time: duels over sessions, paths that delay and lose, and a relay that signs.
+//! A small world in virtual time: duels over sessions, paths that delay and lose packets, and a relay that signs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ use samovar_wire::{
     CloseCode, Duration, Entropy, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant,
 };
 
-/// The driver of a player's controls.
+/// The source of a player's controls.
 pub(crate) enum Hands {
     Idle,
     Held(Controls),
@@ -196,7 +196,7 @@ impl World {
         self.players.values_mut().for_each(|player| player.session.path(self.now, peer).handle_closed());
     }
 
-    /// Closes a peer's page, which tells the others that it goes.
+    /// Closes a peer's page. The page tells the others that the peer goes.
     pub(crate) fn leave(&mut self, peer: PeerId) {
         self.peer(peer).session.go_away();
         self.step();
@@ -320,7 +320,7 @@ impl World {
             let mut single = drivers.clone();
             single.dedup();
             assert_eq!(drivers, single, "one teapot each at {id}");
-            // A player that left before its teapot was there has none.
+            // A player that left before it had a teapot has a row and no teapot.
             let is_unseen =
                 |key: &PlayerKey| away.iter().any(|line| line.player == *key) && !drivers.contains(key);
             let rows = player.duel.scoreboard().rows().map(|row| row.player);
@@ -426,7 +426,7 @@ impl Player {
         }
     }
 
-    /// The drivers of all teapot objects, sorted; a driver with two teapots appears twice.
+    /// The players of all teapot objects, sorted; a player with two teapots appears twice.
     pub(crate) fn drivers(&self) -> Vec<PlayerKey> {
         let teapots = self.session.objects().filter(|object| object.traits().kind == TEAPOT);
         let drivers = teapots.filter_map(|object| Identity::decode(object.field(IDENTITY)).ok());

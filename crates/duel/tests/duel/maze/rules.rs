@@ -84,7 +84,7 @@ fn walls_steam_and_bowls_keep_their_rules_whatever_players_do() {
 }
 
 #[test]
-fn a_score_grows_by_one_capture_at_the_end_of_a_round() {
+fn a_score_grows_only_by_captures_that_end_the_round() {
     for seed in 0..10 {
         let (mut maze, mut crowd) = (Maze::new(seed), Crowd::new(seed + 100));
         for _ in 0..6_000 {
@@ -132,7 +132,7 @@ fn a_bowl_is_taken_before_it_is_brought_home_and_by_one_teapot() {
 }
 
 #[test]
-fn robots_bring_bowls_home_within_a_bounded_time() {
+fn robots_bring_two_bowls_home_within_five_minutes() {
     let mut lasts = Vec::new();
     for seed in 0..8 {
         let mut maze = Maze::new(seed);
@@ -143,7 +143,7 @@ fn robots_bring_bowls_home_within_a_bounded_time() {
         }
         lasts.push(captures);
     }
-    // 9,000 frames are five minutes. A round without a winner is the exception.
+    // 9,000 frames are five minutes. Most rounds of robots end with a capture.
     assert!(lasts.iter().all(|&captures| captures >= 2), "{lasts:?}");
 }
 
@@ -179,7 +179,7 @@ fn a_loaded_state_continues_like_the_saved_one() {
 }
 
 #[test]
-fn the_first_field_that_differs_is_named() {
+fn fields_name_the_part_in_which_two_states_differ() {
     let (mut here, mut there) = (Maze::new(3), Maze::new(3));
     for _ in 0..120 {
         here.step(&[(SeatId(1), Hand::default())]);
@@ -219,7 +219,7 @@ fn hostile_states_are_refused_or_valid() {
 }
 
 #[test]
-fn a_match_ends_at_its_limit_and_the_next_has_its_own() {
+fn each_match_ends_at_its_own_time_limit() {
     let mut maze = Maze::new(5).with_limit(20);
     let frames = 20 * u64::from(RATE);
     let mut ends = Vec::new();

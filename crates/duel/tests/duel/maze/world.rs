@@ -1,4 +1,4 @@
-//! A small world in virtual time: mazes over sessions, paths that delay and lose, and a relay that signs.
+//! A small world in virtual time: mazes over sessions, paths that delay and lose packets, and a relay that signs.
 
 use std::collections::BTreeMap;
 
@@ -164,8 +164,8 @@ impl Player {
             self.hand = Hand::from_byte(dice.number() as u8);
         }
         self.game.step(now, &mut self.session, self.hand);
-        // One step adds fewer states than 20, except when a log is replayed. Then the other members have noted the
-        // older states.
+        // The newest 20 states are enough. One step adds fewer, except when a log is replayed, and then the other
+        // members have noted the older states.
         let newest: Vec<_> = self.game.checksums().collect();
         self.checksums.extend(newest.iter().rev().take(20).copied());
         self.news.extend(std::iter::from_fn(|| self.game.poll_event()));

@@ -29,7 +29,7 @@ fn a_narrow_path_is_used_and_not_filled() {
         pair.jitter_micros = jitter;
         pair.tells_backlog = tells;
         pair.bottleneck = Some(Bottleneck::new(20_000, 16 * 1_024));
-        // More than twice the capacity.
+        // The datagrams take more than twice the path's capacity.
         pair.compose = [800, 0];
         watch(&mut pair, 3_000, |_, _| {});
         let before = pair.bottleneck.as_ref().map(|narrow| (narrow.passed, narrow.dropped)).unwrap();
@@ -95,7 +95,7 @@ fn a_lossy_path_without_a_bottleneck_carries_more_on_demand() {
 }
 
 #[test]
-fn a_narrow_path_that_loses_as_well_still_flows() {
+fn a_narrow_lossy_path_is_well_used_and_delivers_all() {
     let mut pair = Pair::new(8, 5);
     pair.jitter_micros = 5_000;
     pair.bottleneck = Some(Bottleneck::new(30_000, 16 * 1_024));
@@ -147,7 +147,7 @@ fn a_queue_of_another_sender_does_not_starve_this_link() {
 }
 
 #[test]
-fn bulk_leaves_half_of_the_path_to_the_game() {
+fn a_bulk_transfer_leaves_room_for_game_datagrams() {
     let mut pair = Pair::new(5, 0);
     pair.jitter_micros = 0;
     pair.bottleneck = Some(Bottleneck::new(60_000, 32 * 1_024));

@@ -159,7 +159,7 @@ fn a_burst_of_64_lost_acks_loses_no_information() {
 }
 
 #[test]
-fn headers_at_60_hz_cost_at_most_eight_bytes() {
+fn overhead_at_60_hz_is_below_nine_bytes_a_packet() {
     let mut pair = Pair::new(7, 5);
     pair.compose = [100, 100];
     pair.run(1_000);
@@ -230,7 +230,7 @@ fn silence_is_suspected_on_time_unless_this_peer_slept() {
 }
 
 #[test]
-fn suspicion_rarely_rises_on_a_living_path_however_lossy() {
+fn a_living_peer_is_not_suspected_at_40_percent_loss() {
     for loss in [0, 5, 20, 40] {
         let mut pair = Pair::new(10 + loss as u8, loss);
         pair.compose = [0, 0];
@@ -247,7 +247,7 @@ fn suspicion_rarely_rises_on_a_living_path_however_lossy() {
 }
 
 #[test]
-fn random_bytes_are_refused_and_deliver_nothing() {
+fn random_bytes_deliver_no_message() {
     let mut dice = Entropy::new([9; 32]);
     let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     for n in 0..20_000u64 {

@@ -95,7 +95,7 @@ impl Restarts {
                 _ => 1,
             };
             for _ in 0..copies {
-                // Some arrive long after their link is gone.
+                // Some packets arrive long after their link is gone.
                 let late = if self.roll(20) == 0 { 400 } else { 40 };
                 let mut arrival = self.now + Duration::from_millis(20 + self.roll(late));
                 if mode == Mode::Reliable {

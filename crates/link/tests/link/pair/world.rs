@@ -11,7 +11,7 @@ pub(crate) struct Bottleneck {
     pub(crate) holds: usize,
     queue: VecDeque<(Mode, Vec<u8>)>,
     pub(crate) held: usize,
-    /// When it has passed on all that it holds.
+    /// When it begins to pass on the first packet of `queue`.
     free_at: Time,
     pub(crate) passed: u64,
     pub(crate) dropped: u64,

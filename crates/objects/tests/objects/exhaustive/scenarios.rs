@@ -147,7 +147,7 @@ fn grant_lost(was_heard: bool) -> Scenario {
     stage.ends(id, owned(HOST, 1, 2))
 }
 
-/// The host revokes a grant before it hears from the heir, B. C ends the object.
+/// The host revokes a grant before it hears from the grant's receiver, B. C ends the object.
 fn two_grants() -> Scenario {
     let mut stage = Stage::new(HOST);
     let id = stage.create(A);

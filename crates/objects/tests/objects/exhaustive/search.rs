@@ -38,7 +38,7 @@ impl fmt::Display for Failure {
 pub(crate) struct Found {
     /// Orders that ended, each counted once.
     pub(crate) orders: u128,
-    /// Distinct states on the way.
+    /// Distinct states of the search, from the start to the ends.
     pub(crate) states: usize,
     /// A shortest order with a wrong end.
     pub(crate) failure: Option<Failure>,
@@ -48,7 +48,7 @@ pub(crate) struct Found {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Node<H> {
     hearer: H,
-    /// Copies heard of each letter.
+    /// How many copies of each letter were heard.
     heard: Vec<u8>,
     expected: Expected,
 }

@@ -29,13 +29,14 @@ pub(crate) struct Letter {
     pub(crate) name: String,
     pub(crate) from: PeerId,
     pub(crate) content: Content,
-    /// The letter that must come first whatever the lanes promise: a warrant before the letters under it.
+    /// Another letter that must come before this one, whatever the lanes promise: a warrant comes before the letters
+    /// under it.
     pub(crate) after: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    /// A message of the reliable lane. An announcement has the state as its value.
+    /// A message of the reliable lane. In an announcement `value` is the state.
     Reliable { kind: MessageKind, stamp: Stamp, value: Vec<u8>, body: Vec<u8> },
     /// A datagram and the number of its packet.
     Update { packet: u64, stamp: Stamp, value: Vec<u8>, body: Vec<u8> },
@@ -46,13 +47,13 @@ pub(crate) enum Content {
 }
 
 impl Letter {
-    /// Whether the network may lose or double it.
+    /// Whether the network may lose or double this letter.
     pub(crate) const fn is_unreliable(&self) -> bool {
         matches!(self.content, Content::Update { .. })
     }
 }
 
-/// How every order must end.
+/// How the object must end, in every order of the letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Owned(PeerId, Stamp),
@@ -115,7 +116,7 @@ impl Stage {
         }
     }
 
-    /// Takes the observer's present state as that before the first letter.
+    /// Makes the observer's present state its state before the first letter.
     pub(crate) fn begin(&mut self) {
         self.start = self.peers[&self.observer].clone();
     }

@@ -86,8 +86,8 @@ impl Link {
         Receipt::Bulk(self.bulk_sent)
     }
 
-    /// Sends a datagram in the next packet and decides its fate. The sender is wrong in one case only: a packet that
-    /// was declared lost may arrive.
+    /// Sends a datagram in the next packet and decides its fate. The sender learns the fate correctly, but for one
+    /// case: a packet that was declared lost may arrive.
     pub(crate) fn throw(&mut self, now: u64, weather: Weather, dice: &mut Rng, bytes: Vec<u8>) {
         let packet = self.packet;
         self.packet += 1;

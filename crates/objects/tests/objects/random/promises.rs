@@ -49,7 +49,7 @@ fn serials(object: &Object) -> Vec<u32> {
 }
 
 impl Past {
-    /// Compares the former knowledge with what the peer knows now, and notes that.
+    /// Compares the former knowledge with what the peer knows now, and stores the present knowledge.
     pub(crate) fn check(&mut self, me: PeerId, objects: &Objects, ledger: &mut Ledger) -> Result<(), String> {
         for object in objects.iter() {
             let (id, stamp, owner) = (object.id(), object.stamp(), object.owner());

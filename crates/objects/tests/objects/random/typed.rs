@@ -13,7 +13,7 @@ const TURN: i32 = 720;
 const LIMIT: i32 = 500;
 const SPIN: i32 = 1_000;
 const CHOICES: i32 = 5;
-/// The numbers that name a state's setter, its stamp, and its serial number in this life.
+/// How many numbers name a state's setter, its stamp (term and counter), and its serial number in this life.
 const TAG: usize = 4;
 
 fn mover() -> Schema {

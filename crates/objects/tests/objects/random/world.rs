@@ -260,7 +260,7 @@ impl World {
         self.tell(|| format!("{me} sets {id}.{index} to {serial}"));
     }
 
-    /// Checks that a peer keeps the promises.
+    /// Checks that a peer keeps promises 2 and 3 of docs/recovery.md.
     pub(crate) fn check(&mut self, me: PeerId) {
         self.tally.steps += 1;
         let Some(peer) = self.peers.get_mut(&me) else { return };

@@ -1,4 +1,4 @@
-//! The cost of lockstep on each way between two peers.
+//! The cost of lockstep in each direction between two peers.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -32,7 +32,7 @@ fn four_players_cost_at_most_1500_bytes_a_second_each_way() {
 }
 
 #[test]
-fn inputs_that_change_in_every_frame_cost_their_size() {
+fn packets_fit_a_datagram_when_all_inputs_change() {
     let net = Net { way: 30_000, jitter: 2_000, loss: 50 };
     for (name, size, changes) in
         [("a byte, always", 1, 60), ("8 bytes, always", 8, 60), ("8 bytes, 5 a second", 8, 5)]

@@ -1,4 +1,4 @@
-//! One machine computes a different state.
+//! One member's game computes a different state from the same inputs.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

@@ -35,7 +35,7 @@ fn serve(lockstep: &mut Lockstep, now: Time) {
     }
 }
 
-/// Lets both exchange messages over a network that changes a byte of some of them.
+/// Lets both exchange messages over a network that damages some of them.
 fn talk(dice: &mut Rng, host: &mut Lockstep, member: &mut Lockstep) {
     for step in 0..400 {
         let now = at(5 * step);
@@ -124,7 +124,7 @@ fn impossible_frame_ends_the_link_and_changes_nothing() {
 }
 
 #[test]
-fn only_the_host_of_the_term_is_listened_to() {
+fn frames_and_states_count_only_from_the_host_of_the_term() {
     let (mut host, mut member) = in_step();
     let before = member.last();
     let leaves = [vec![SeatChange { seat: SeatId(2), change: Change::Leaves }]];
@@ -171,7 +171,7 @@ fn inputs_of_another_seat_or_far_ahead_are_ignored() {
 }
 
 #[test]
-fn a_member_that_claims_undecided_frames_loads_a_state() {
+fn a_host_does_not_adopt_frames_that_it_has_not_decided() {
     let (mut host, _) = in_step();
     let before = host.last();
     let told = Told {

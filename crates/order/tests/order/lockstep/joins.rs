@@ -44,7 +44,7 @@ fn a_member_that_slept_longer_than_the_log_loads_a_state() {
 }
 
 #[test]
-fn a_reload_keeps_the_seat_and_its_input_and_a_leave_ends_it() {
+fn a_reload_keeps_the_seat_in_play_and_a_leave_ends_it() {
     let mut world = World::with_players(3, NET, LockstepConfig::new(1), 3);
     world.run(2_000);
     world.kill(peer(3));
@@ -68,7 +68,7 @@ fn a_reload_keeps_the_seat_and_its_input_and_a_leave_ends_it() {
 }
 
 #[test]
-fn a_host_without_a_state_loads_the_one_of_the_longest_log() {
+fn a_host_without_a_state_loads_another_members_state() {
     let mut world = World::with_players(4, NET, LockstepConfig::new(1), 3);
     world.run(2_000);
     world.add(peer(4), false);

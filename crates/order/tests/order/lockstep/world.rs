@@ -84,7 +84,7 @@ impl Game {
     }
 }
 
-/// The traffic on one way between two peers.
+/// The traffic in one direction between two peers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Traffic {
     pub(crate) packets: u64,
@@ -102,11 +102,11 @@ pub(crate) struct Node {
     pub(crate) loads: Vec<(usize, u64)>,
     pub(crate) events: Vec<Event>,
     pub(crate) is_alive: bool,
-    /// Whether it neither sends nor receives.
+    /// Whether this peer neither sends nor receives.
     pub(crate) is_cut: bool,
     /// The game computes a wrong state in this frame.
     pub(crate) wrong_at: Option<u64>,
-    /// The last number given as its input.
+    /// The last number given as this peer's input.
     pub(crate) pressed: u32,
 }
 
@@ -308,7 +308,7 @@ impl World {
         }
     }
 
-    /// Lets `millis` milliseconds pass.
+    /// Runs the peers for `millis` milliseconds.
     pub(crate) fn run(&mut self, millis: u64) {
         let end = self.now.as_micros() + millis * 1_000;
         loop {

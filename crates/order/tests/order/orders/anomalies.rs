@@ -13,7 +13,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 /// All ways to give three roles to members 1, 2 and 3, the host first.
 const ROLES: [[u32; 3]; 6] = [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]];
 
-/// A tank fires. Its target is destroyed and says so. The way from the tank to an observer is slow. Returns what the
+/// A tank fires. Its target is destroyed and says so. The path from the tank to an observer is slow. Returns what the
 /// observer saw, and the order of sending.
 fn shoot(kind: Kind, roles: [u32; 3]) -> (Vec<Message>, [Message; 2]) {
     let [tank, target, observer] = roles.map(PeerId);
@@ -57,7 +57,7 @@ fn attacked(world: &World) -> [PeerId; 2] {
     [world.history.sender(seen[0][0]), world.history.sender(seen[1][1])]
 }
 
-/// Lets two enemies take off. The way from each enemy to one of the pilots is slow.
+/// Lets two enemies take off. The path from each enemy to one of the pilots is slow.
 fn take_off(kind: Kind) -> World {
     let mut world = World::new(kind, 4);
     let slow = [(ENEMIES[0], PILOTS[0]), (ENEMIES[1], PILOTS[1])];

@@ -80,7 +80,7 @@ impl History {
         self.origins[&message].sender
     }
 
-    /// Checks that all deliver everything at most once, and after its causes.
+    /// Checks that each member delivers a message at most once, and after its causes.
     pub(crate) fn check_causal(&self) -> Result<(), String> {
         for &at in self.acts.keys() {
             self.check_causal_at(at)?;
@@ -155,7 +155,7 @@ impl History {
         check_alike(members, |member| self.deliveries(member))
     }
 
-    /// The same for orders in which a member sees its own messages when it sends them.
+    /// Checks the same for orders in which a member sees its own messages when it sends them.
     pub(crate) fn check_total_at_sight(&self, members: &[PeerId]) -> Result<(), String> {
         check_alike(members, |member| {
             let acts = self.acts.get(&member).into_iter().flatten();
@@ -167,8 +167,8 @@ impl History {
         })
     }
 
-    /// Checks that every message of a survivor has reached all survivors that were members then, or that the sender
-    /// took for members.
+    /// Checks that each message of a survivor has reached every survivor that was a member when the message was sent,
+    /// or that the sender believed to be one. Survivors that were left behind are not checked.
     pub(crate) fn check_complete(&self, survivors: &[PeerId], delivers_own: bool) -> Result<(), String> {
         for &at in survivors.iter().filter(|at| !self.acts[at].contains(&Act::Behind)) {
             let delivered: BTreeSet<_> = self.deliveries(at).into_iter().collect();

@@ -56,7 +56,7 @@ const HUGE: [u8; 10] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]
 const BOUND: usize = 3 * 8 * UNSTABLE_BYTES_MAX;
 
 #[test]
-fn any_bytes_from_a_member_are_taken_or_refused_within_bounds() {
+fn stored_bytes_stay_bounded_whatever_a_member_sends() {
     for kind in CAUSAL {
         let frames = honest_frames(kind);
         for seed in 0..30 {
@@ -120,7 +120,7 @@ fn a_flood_of_messages_of_an_epoch_to_come_is_stopped() {
 }
 
 #[test]
-fn a_flood_of_submissions_that_get_no_place_is_stopped() {
+fn a_flood_of_submissions_to_a_full_log_is_stopped() {
     // The other members send nothing, so the host's log becomes full.
     let mut order = World::new(Kind::Total, 3).nodes.remove(&PeerId(1)).unwrap();
     let item = [&[200_u8, 1, 0][..], &[7; 199]].concat();

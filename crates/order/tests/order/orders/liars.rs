@@ -21,9 +21,9 @@ fn payloads(order: &mut AnyOrder) -> Vec<(PeerId, Vec<u8>)> {
         .collect()
 }
 
-/// The host drops a member whose submission got its place. That member is the host later.
+/// The host drops a member after it gave a number to that member's submission. That member is the host later.
 #[test]
-fn host_left_behind_gives_no_message_a_second_place() {
+fn message_of_a_host_left_behind_is_not_delivered_twice() {
     for kind in [Kind::Total, Kind::Dispatcher] {
         let mut world = World::new(kind, 4);
         let message = world.send(B).unwrap();
@@ -53,13 +53,13 @@ fn order_at(peer: PeerId, kind: Kind, n: u32) -> AnyOrder {
     World::new(kind, n).nodes.remove(&peer).unwrap()
 }
 
-/// A member reports more of a present member's stream than that one has sent.
+/// A member reports more of a present member's stream than that member has sent.
 #[test]
 fn invented_items_of_a_present_member_are_not_delivered() {
     let mut world = World::new(Kind::Vector, 3);
     let view = world.next_view(HOST, world.view.members.clone());
     world.publish(view.clone());
-    // C is hostile: it sends this instead of its own report.
+    // C is hostile: it sends an invented report instead of its own.
     world.arrive((HOST, C));
     world.lanes.remove(&(C, HOST));
     let report = Report { view: view.id, epoch: 1, again: false, stable: 0, counts: vec![0, 1, 0] };
@@ -203,7 +203,7 @@ fn honest_member_stays_within_limits_when_its_link_is_renewed() {
 
 /// Removed members had sent frames of an epoch that never begins.
 #[test]
-fn frames_of_gone_members_take_no_room() {
+fn frames_of_removed_members_are_dropped() {
     let mut host = order_at(HOST, Kind::Vector, 32);
     let said = |epoch| {
         let run = Run { epoch, first: 1, encoded: &[2, 0, 7] };
@@ -235,7 +235,7 @@ fn report_of_an_epoch_that_was_not_begun_is_refused() {
 }
 
 #[test]
-fn a_new_host_believes_in_no_more_epochs_than_views() {
+fn a_new_host_refuses_a_report_of_an_epoch_that_cannot_exist() {
     let mut world = World::new(Kind::Total, 3);
     let view = world.next_view(B, world.view.members.clone());
     let heir = world.nodes.get_mut(&B).unwrap().get_mut();
@@ -274,7 +274,7 @@ fn members_reach_a_new_view_after_a_host_named_the_last_epoch() {
 
 /// A hostile member announces that all have items that it sent to one member only, and is gone.
 #[test]
-fn host_does_not_wait_for_items_dropped_because_of_a_lie() {
+fn host_does_not_wait_for_items_falsely_announced_as_stable() {
     let mut world = World::new(Kind::Vector, 3);
     let b = world.nodes.get_mut(&B).unwrap();
     let item = [1 + 4_u8, 0, 9, 0, 0, 0];
@@ -326,7 +326,7 @@ fn only_the_host_is_sent_wanted_items() {
 }
 
 #[test]
-fn an_epoch_does_not_end_before_a_received_item() {
+fn install_is_ignored_while_an_item_up_to_its_cut_is_missing() {
     let mut world = World::new(Kind::Vector, 3);
     let view = world.next_view(HOST, world.view.members.clone());
     let b = world.nodes.get_mut(&B).unwrap();
@@ -352,7 +352,7 @@ fn an_epoch_does_not_end_before_a_received_item() {
 }
 
 #[test]
-fn a_report_of_more_than_can_exist_is_refused() {
+fn a_report_of_items_that_cannot_exist_is_refused() {
     let mut host = order_at(HOST, Kind::Vector, 3);
     let view = view_of(3).id;
     let mut has = |counts| {

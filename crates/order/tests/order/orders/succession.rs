@@ -201,7 +201,7 @@ fn last_words(seed: u64, is_stable: bool) -> (Vec<Message>, Vec<Message>) {
 }
 
 #[test]
-fn a_delivered_stable_message_survives_the_host_in_place() {
+fn stable_messages_keep_their_order_when_the_host_is_lost() {
     for seed in 0..400 {
         let (host, survivor) = last_words(seed, true);
         assert!(survivor.starts_with(&host), "seed {seed}: the host saw {host:?}, a survivor {survivor:?}");
@@ -209,7 +209,7 @@ fn a_delivered_stable_message_survives_the_host_in_place() {
 }
 
 #[test]
-fn message_that_is_not_stable_may_lose_its_place() {
+fn messages_that_are_not_stable_may_change_their_order() {
     let differs = |seed| {
         let (host, survivor) = last_words(seed, false);
         !survivor.starts_with(&host)
@@ -218,7 +218,7 @@ fn message_that_is_not_stable_may_lose_its_place() {
 }
 
 #[test]
-fn a_stable_message_without_a_backup_waits() {
+fn a_stable_message_without_a_backup_waits_for_the_next_view() {
     let mut world = World::new(Kind::Total, 2);
     let mut view = world.next_view(HOST, world.view.members.clone());
     view.backups.clear();
@@ -262,7 +262,7 @@ fn only_c_is_ahead(kind: Kind) -> World {
 }
 
 #[test]
-fn a_host_behind_survives_a_new_link_to_the_member_ahead() {
+fn host_one_epoch_behind_recovers_from_a_lost_link_to_c() {
     for kind in [Kind::Vector, Kind::Total] {
         let mut world = only_c_is_ahead(kind);
         world.relink(B, C);
@@ -273,7 +273,7 @@ fn a_host_behind_survives_a_new_link_to_the_member_ahead() {
 }
 
 #[test]
-fn a_host_behind_survives_a_new_link_to_another_member() {
+fn host_one_epoch_behind_recovers_from_a_lost_link_to_d() {
     for kind in [Kind::Vector, Kind::Total] {
         let d = PeerId(4);
         let mut world = only_c_is_ahead(kind);

@@ -153,7 +153,7 @@ impl World {
         self.after(way.1);
     }
 
-    /// Lets everything arrive except on these lanes, and rounds end, until nothing moves any more.
+    /// Delivers everything except on these lanes, and ends rounds, until nothing is left to deliver.
     pub(crate) fn drain_but(&mut self, slow: &[(PeerId, PeerId)]) {
         loop {
             let peers: Vec<_> = self.nodes.keys().copied().collect();
@@ -166,7 +166,7 @@ impl World {
         }
     }
 
-    /// Lets everything arrive, and rounds end, until nothing moves any more.
+    /// Delivers everything, and ends rounds, until nothing is left to deliver.
     pub(crate) fn drain(&mut self) {
         for _ in 0..10_000 {
             let peers: Vec<_> = self.nodes.keys().copied().collect();
@@ -211,7 +211,7 @@ impl World {
         View { id, host, backups, members }
     }
 
-    /// A process dies. `left` of the frames on each of its lanes still arrive.
+    /// A process dies. `left` says how many of the frames on each of its lanes still arrive.
     pub(crate) fn crash(&mut self, peer: PeerId, mut left: impl FnMut(usize) -> usize) {
         self.nodes.remove(&peer);
         for (way, lane) in &mut self.lanes {

@@ -50,7 +50,7 @@ fn measure(lookahead: u64, slowest: u64, loss: u64) -> (f64, f64) {
 }
 
 #[test]
-fn the_delay_is_at_most_the_slowest_way_and_one_interval() {
+fn delay_is_at_most_the_slowest_path_and_one_interval() {
     for slowest in [10, 25, 50, 100] {
         let (longest, mean) = measure(0, slowest, 0);
         println!(

@@ -36,7 +36,7 @@ struct Stage {
     clock: u64,
     sent: usize,
     arrived: [usize; 3],
-    /// By member and number of its messages: whether the promise that follows these came.
+    /// By member and number of its messages: whether the promise that follows that many messages came.
     promised: [[bool; 5]; 3],
     delivered: Vec<(u64, u32)>,
 }

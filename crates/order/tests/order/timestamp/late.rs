@@ -48,7 +48,7 @@ fn a_silent_member_delays_others_for_the_patience_only() {
 }
 
 #[test]
-fn leavers_delay_no_member_and_a_newcomer_joins() {
+fn a_dropped_member_delays_no_other_and_a_newcomer_joins() {
     let mut world = World::new(&[A, B, C]);
     world.run_to(300);
     world.nodes.get_mut(&C).unwrap().is_alive = false;

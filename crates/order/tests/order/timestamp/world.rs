@@ -22,7 +22,7 @@ pub(crate) struct Node {
     pub(crate) events: Vec<(Time, Event)>,
     received: Vec<String>,
     pub(crate) is_alive: bool,
-    /// Whether it sends nothing.
+    /// Whether this member sends nothing.
     pub(crate) is_silent: bool,
 }
 
@@ -156,7 +156,7 @@ impl World {
         self.serve(to);
     }
 
-    /// Lets time pass until `ms` milliseconds after the beginning.
+    /// Runs the members until `ms` milliseconds after the beginning.
     pub(crate) fn run_to(&mut self, ms: u64) {
         let end = ms * 1_000;
         while self.now.as_micros() < end {
@@ -197,7 +197,7 @@ impl World {
         messages.collect()
     }
 
-    /// The messages that came late.
+    /// The messages that a member reported as late.
     pub(crate) fn late(&self, id: PeerId) -> Vec<&Delivery> {
         let messages = self.nodes[&id].events.iter().filter_map(|(_, event)| match event {
             Event::Late(message) => Some(message),

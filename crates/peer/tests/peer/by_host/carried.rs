@@ -157,7 +157,7 @@ fn only_a_carrier_delivers_packets_of_others() {
     hear(&mut world, a, backup, &said(stranger, Leg::Down));
     world.run(300);
     assert_eq!(world.events.values().map(Vec::len).sum::<usize>(), count, "nothing happened to anybody");
-    // A member believes a carrier about the sender, so it must not believe other members.
+    // A member believes what a carrier says about a packet's sender. That is why it must not believe other members.
     hear(&mut world, a, backup, &said(innocent, Leg::Down));
     world.step();
     let closed = PeerEvent::Session(Event::LinkClosed { peer: innocent, code: CloseCode::Malformed });

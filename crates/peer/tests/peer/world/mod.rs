@@ -59,7 +59,7 @@ pub(crate) struct World {
     next_process: usize,
     wire: Vec<(Time, Parcel)>,
     pub(crate) loss_percent: u64,
-    /// Whether data channels can be opened at all, and carry anything.
+    /// Whether direct data channels can be opened at all, and carry anything.
     pub(crate) udp: bool,
     /// Directions in which direct paths are cut: from and to.
     pub(crate) deaf: BTreeSet<(Process, Process)>,
@@ -356,7 +356,7 @@ impl World {
                 if peer.poll_timeout().is_none_or(|t| t > now) {
                     break;
                 }
-                // A request may have caused more work, but not for ever.
+                // A request may have caused more work, but there must be an end to it.
                 turns += 1;
                 assert!(turns < 8, "a peer that is drained again and again still has something due");
                 peer.handle_timeout(now);

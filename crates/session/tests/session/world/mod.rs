@@ -206,7 +206,7 @@ impl World {
             session.handle_timeout(local);
             while let Some(out) = session.poll_transmit(local) {
                 for &byte in &out.bytes {
-                    // FNV-1a.
+                    // The hash is FNV-1a.
                     self.said = (self.said ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
                 }
                 if let Some(record) = &mut self.record {
@@ -272,7 +272,7 @@ impl World {
         }
     }
 
-    /// Signs such a grant, but tells no peer yet.
+    /// Signs the warrant for this term and host, but tells no peer yet.
     pub(crate) fn sign(&mut self, term: Term, host: PeerId) -> Warrant {
         let session = self.witness.warrant.session;
         self.claims.clear();
@@ -314,7 +314,7 @@ impl World {
         self.peer(peer).edit(now)
     }
 
-    /// Whether this peer wants the relay to ask the host whether it lives.
+    /// Whether this peer wants the relay to ask whether the host lives.
     pub(crate) fn doubts(&mut self, peer: PeerId) -> bool {
         let now = self.now;
         self.peer(peer).witness(now).poll_doubt()

@@ -1,5 +1,5 @@
-//! The only module of the simulator that reads a real clock. A soak uses it to stop after its minutes, and to report
-//! its speed.
+//! The only module of the simulator that reads a real clock. A soak needs the real time to end after `--minutes`, and
+//! to report its speed.
 
 #![expect(
     clippy::disallowed_types,

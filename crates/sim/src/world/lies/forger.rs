@@ -13,10 +13,10 @@ use samovar_wire::{Lane, ObjectId, PeerId, Stamp, Writer};
 
 use crate::dice::Dice;
 
-/// The most forged messages that the forger remembers, to change their retransmissions too. An older one would be
-/// sent again as a message of the game.
+/// The most forged messages that the forger remembers, to change their retransmissions too. An older message is
+/// retransmitted as a message of the game.
 const KEPT_MAX: usize = 32;
-/// No host has granted a stamp this far above the known one: no host draws so many in one term.
+/// No host has granted a stamp this far above the known one, because no host makes so many stamps in one term.
 const FAR: u32 = 1_000;
 
 /// The messages that a liar has forged.

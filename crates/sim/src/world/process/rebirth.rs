@@ -1,5 +1,5 @@
 //! A peer that takes its seat back gets a new peer id. The world then treats it as a new process with the same clock
-//! and sockets, so that games and checkers do not expect it to know what the former peer knew.
+//! and sockets. So games and checkers do not expect it to know what the former peer knew.
 
 use samovar_wire::{SortedMap, Time};
 

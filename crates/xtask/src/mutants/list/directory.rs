@@ -223,7 +223,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_former_host_that_is_back_first_undoes_no_begun_reserve",
+            "a_returning_former_host_does_not_undo_a_begun_reserve",
         ]),
     },
     Mutant {

@@ -11,7 +11,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if false {",
         breaks: "a member adds objects that the game does not have, which go from host to host",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-objects", "--test", "objects", "foreign_traits_are_refused"]),
+        finder: Test(&["-p", "samovar-objects", "--test", "objects", "undeclared_traits_are_refused"]),
     },
     Mutant {
         name: "graves-pile-up",
@@ -91,7 +91,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-objects",
             "--test",
             "objects",
-            "host_grants_anew_when_the_heir_has_seen_a_higher_stamp",
+            "host_grants_anew_when_the_receiver_saw_a_higher_stamp",
         ]),
     },
     Mutant {
@@ -154,7 +154,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-objects",
             "--test",
             "objects",
-            "every_order_ends_in_the_state_that_the_protocol_states",
+            "every_message_order_ends_in_the_state_of_the_protocol",
         ]),
     },
     Mutant {

@@ -85,7 +85,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-order",
             "--test",
             "order",
-            "host_does_not_wait_for_items_dropped_because_of_a_lie",
+            "host_does_not_wait_for_items_falsely_announced_as_stable",
         ]),
     },
     Mutant {

@@ -16,7 +16,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-relay",
             "--test",
             "relay",
-            "strangers_signals_and_chunks_close_no_slow_host",
+            "strangers_messages_do_not_close_a_slow_host",
         ]),
     },
     Mutant {
@@ -85,7 +85,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "a_host_is_not_silent_while_its_probe_waits_in_the_relay",
+            "a_host_is_not_deposed_while_its_probe_waits_in_the_relay",
         ]),
     },
     Mutant {
@@ -95,7 +95,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "let wait = purse.wait(rate, now);",
         breaks: "who floods from a member's address makes the relay read that member late",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-relay", "--lib", "a_members_share_is_not_spent_by_others"]),
+        finder: Test(&["-p", "samovar-relay", "--lib", "others_cannot_use_up_a_members_share"]),
     },
     Mutant {
         name: "networks-without-limit",

@@ -38,12 +38,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "",
         breaks: "votes count although their sender knows a newer electorate",
         guards: Promise::OneHost,
-        finder: Test(&[
-            "-p",
-            "samovar-roster",
-            "--lib",
-            "votes_under_a_newer_electorate_count_only_after_a_win",
-        ]),
+        finder: Test(&["-p", "samovar-roster", "--lib", "vote_under_a_newer_electorate_does_not_count"]),
     },
     Mutant {
         name: "second-vote-replaces-first",
@@ -105,7 +100,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "member_does_not_vote_while_a_live_one_reaches_the_relay",
+            "no_member_votes_while_a_living_one_reaches_the_relay",
         ]),
     },
     Mutant {
@@ -147,7 +142,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "member_made_host_while_asleep_asks_before_it_acts",
+            "sleeper_made_host_asks_the_relay_before_it_acts",
         ]),
     },
     Mutant {
@@ -162,7 +157,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "host_that_slept_does_not_act_on_an_older_grant",
+            "host_that_slept_does_not_act_on_an_older_warrant",
         ]),
     },
     Mutant {
@@ -226,7 +221,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if opinion.term == self.term {",
         breaks: "a member's word that the host hands over counts as the host's",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-roster", "--test", "roster", "a_host_that_goes_names_its_heir"]),
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "host_that_hands_over_tells_its_heir_first",
+        ]),
     },
     Mutant {
         name: "votes-again-below",
@@ -357,7 +358,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "lost_relay_that_owed_an_answer_counts_as_away_since_asked",
+            "lost_relay_counts_as_away_from_the_unanswered_claim",
         ]),
     },
     Mutant {

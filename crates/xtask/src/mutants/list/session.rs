@@ -16,7 +16,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "removed_peer_that_is_made_host_takes_no_member_with_it",
+            "removed_peer_that_is_made_host_ends_no_members_session",
         ]),
     },
     Mutant {
@@ -71,7 +71,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "missed_at",
         breaks: "a proxy that breaks all sockets one after another costs a healthy host its office",
         guards: Promise::OneHost,
-        finder: Test(&["-p", "samovar-sim", "--test", "seeds", "first_half_of_past_failures_passes"]),
+        finder: Test(&["-p", "samovar-sim", "--test", "seeds", "first_half_of_past_failures_is_fixed"]),
     },
     Mutant {
         name: "adopts-nothing",
@@ -395,7 +395,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "session",
-            "heir_that_leaves_during_its_vote_takes_no_member_with_it",
+            "heir_that_leaves_during_the_vote_ends_no_other_session",
         ]),
     },
     Mutant {
