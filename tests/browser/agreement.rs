@@ -76,6 +76,9 @@ async fn client_server_table_outlives_its_host() {
     let scored = |status: &Status| status.others().map(|other| other.score).sum::<i64>() > 0;
     for player in &players[1..] {
         player.wait("it sees another score", HIT_WITHIN, scored).await;
+    }
+    // Not before: a player that rests scores no more.
+    for player in &players[1..] {
         player.rest().await;
     }
     for player in players.into_iter().skip(1) {

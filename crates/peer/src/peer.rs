@@ -4,7 +4,7 @@ use samovar_session::Session;
 use samovar_wire::control::{Presence, Standing};
 use samovar_wire::{Entropy, GameCode, PeerId, PeerPass, Time};
 
-use crate::config::{PathPolicy, PeerConfig};
+use crate::config::PeerConfig;
 use crate::driver::{PeerEvent, Request, Traffic, Transmit};
 use crate::leaving::Leaving;
 use crate::moves::Moves;

@@ -3,7 +3,6 @@
 use samovar_wire::relay::Addressed;
 use samovar_wire::{Mode, PeerId, Time};
 
-use crate::config::PathPolicy;
 use crate::driver::Request;
 use crate::path::{AttemptEnd, PathState};
 use crate::peer::Peer;

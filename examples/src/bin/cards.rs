@@ -205,7 +205,7 @@ impl Game for Player {
         let here = host.room.members().len().min(PLAYERS);
         let table = &mut *host.state;
         let is_late = time > table.since + PATIENCE;
-        let mine = table.hands.iter_mut().find(|hand| hand.seat == seat);
+        let mine = table.hands.iter().position(|hand| hand.seat == seat);
         let (Ask::Commit(round, _)
         | Ask::Close(round)
         | Ask::Show(round, _)
@@ -217,15 +217,18 @@ impl Game for Player {
             {
                 table.hands.push(Hand { seat, hash, secret: None });
             }
-            (Ask::Close(_), _) if !table.is_closed && table.hands.len() > 1 => {
-                if is_late || table.hands.len() >= here {
-                    table.enter(time, true);
-                }
-            }
-            (Ask::Show(_, secret), Some(hand))
-                if table.is_closed && hash(secret) == hand.hash =>
+            (Ask::Close(_), _)
+                if !table.is_closed
+                    && table.hands.len() > 1
+                    && (is_late || table.hands.len() >= here) =>
             {
-                hand.secret = Some(secret);
+                table.enter(time, true);
+            }
+            (Ask::Show(_, secret), Some(mine)) if table.is_closed => {
+                let hand = &mut table.hands[mine];
+                if hash(secret) == hand.hash {
+                    hand.secret = Some(secret);
+                }
             }
             (Ask::Next(_), _) if table.is_closed => {
                 let won = winner(&table.hands);

@@ -35,7 +35,7 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
 ///
 /// # Errors
 /// They do not build, do not meet over the relay, or contain the WebRTC stack.
-fn without_direct_paths(context: &Context<'_>) -> Result {
+fn without_direct_paths(context: &Context<'_>) -> Result<()> {
     for package in ["samovar-peer-native", "samovar"] {
         let mut clippy = context.repo.cargo("clippy");
         clippy.args(["--package", package, "--no-default-features", "--lib", "--locked"]);

@@ -2,7 +2,7 @@
 //! and no condition that a slow machine could miss.
 
 use super::binaries::{self, Binary, Job};
-use super::{Context, Outcome, Step, browser, commands, layers, names, rooms, sections};
+use super::{Context, Outcome, Step, adopter, browser, commands, layers, names, rooms, sections};
 use crate::process::{self, Failure, Result};
 use crate::repo::{BROWSER_PACKAGES, FOR_BOTH, NATIVE, WASM};
 use crate::tools::chromium::Chromium;
