@@ -56,7 +56,7 @@ struct Programs {
     relay: PathBuf,
 }
 
-fn documents(repo: &Repo) -> Result<Vec<PathBuf>> {
+pub(super) fn documents(repo: &Repo) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for directory in DOCUMENTS {
         let directory = repo.root.join(directory);

@@ -2,7 +2,9 @@
 //! and no condition that a slow machine could miss.
 
 use super::binaries::{self, Binary, Job};
-use super::{Context, Outcome, Step, adopter, browser, commands, layers, names, rooms, sections};
+use super::{
+    Context, Outcome, Step, adopter, browser, commands, layers, links, names, package, rooms, sections,
+};
 use crate::process::{self, Failure, Result};
 use crate::repo::{BROWSER_PACKAGES, FOR_BOTH, NATIVE, WASM};
 use crate::tools::chromium::Chromium;
@@ -26,10 +28,11 @@ pub(super) const STEPS: [Step; 14] = [
     Step { name: "native", about: "all tests without a browser", first: 8.0, run: native },
     Step {
         name: "commands",
-        about: "programs understand the commands of the documents",
+        about: "the commands of the documents are understood, and the guide's crate builds",
         first: 0.5,
         run: commands,
     },
+    Step { name: "package", about: "the library crates are fit for a registry", first: 0.1, run: package },
     Step {
         name: "wasm",
         about: "the core's tests in wasm, its driver's in a browser",
@@ -142,7 +145,13 @@ fn native(context: &Context<'_>) -> Result<Outcome> {
 
 fn commands(context: &Context<'_>) -> Result<Outcome> {
     commands::check(context.repo)?;
+    links::check(context.repo)?;
     adopter::check(context.repo)?;
+    Ok(Outcome::Done)
+}
+
+fn package(context: &Context<'_>) -> Result<Outcome> {
+    package::check(context.repo)?;
     Ok(Outcome::Done)
 }
 
