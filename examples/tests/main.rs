@@ -4,6 +4,7 @@ mod cards;
 mod chat;
 mod cursors;
 mod frames;
+mod orders;
 mod pong;
 mod program;
 mod rooms;

@@ -159,7 +159,7 @@ pub enum SettingsError {
     PublicAddress,
     /// The list of pages for frames is empty, or has `none` or `any` beside other entries.
     Frames,
-    /// A rate of bytes, by its key, at which the largest message would take too long.
+    /// The setting of this key has a rate in bytes a second at which the largest message would take too long.
     ByteRate(&'static str, u64),
     /// The filter of the log cannot be read.
     Filter(String, tracing_subscriber::filter::ParseError),

@@ -82,7 +82,7 @@ fn image(webp: &[u8]) -> &[u8] {
 }
 
 #[test]
-fn a_film_holds_the_pixels_of_its_stills_for_their_time() {
+fn film_shows_each_still_for_its_time() {
     let still = |pixels: &[u8]| {
         chunk(b"RIFF", &[b"WEBP", &chunk(b"ICCP", &[1])[..], &chunk(b"VP8 ", pixels)].concat())
     };

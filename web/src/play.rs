@@ -295,7 +295,7 @@ impl Play {
         })
     }
 
-    /// The answer of a server in the relay's place, if it is known.
+    /// The HTTP answer that came in place of the relay's WebSocket, if one came: see [`WebPeer::obstacle`].
     pub fn obstacle(&self) -> Option<Obstacle> {
         self.peer.obstacle()
     }

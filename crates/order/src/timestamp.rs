@@ -383,8 +383,8 @@ impl TimeOrder {
         }
         peer.keep(&message);
         peer.promises.on_received();
-        // An honest member whose clock jumped may send messages too far ahead, or more than can be held until they
-        // are due.
+        // Such a message is reported as late and is no fault: an honest member whose clock jumped may send messages too
+        // far ahead, or more than can be held.
         if message.time > now + AHEAD_ALLOWED || self.is_full(from, message.bytes.len()) {
             self.report_late(from, message);
         } else {

@@ -40,12 +40,12 @@ pub enum Act {
     Appoint(PeerId, Opinion),
     /// Ask the relay for this term, with the named peer as its host.
     Claim(Term, PeerId),
-    /// End this peer's session, since others go on under a host that this peer cannot follow. Either its side voted
-    /// for another host, or it was removed. The peer comes back by its ticket.
+    /// End this peer's session, since others go on under a host that this peer cannot follow. Either this peer voted
+    /// for another host, or the others evicted it. The peer comes back by its ticket.
     Yield,
 }
 
-/// Which other peers live, as far as known at a moment.
+/// The other peers that this peer takes for dead, or doubts, at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Lives<'a> {
     /// Peers that are missed: gone, or silent for longer than a living peer is.

@@ -4,20 +4,19 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use samovar_peer::{PathPolicy, PeerConfig, Purpose};
-use samovar_session::{EndReason, Rules};
+use samovar_session::EndReason;
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::relay::Refusal;
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{CloseCode, GameCode};
 
 use crate::error::Error;
-use crate::game::{Game, MaybeSend, params};
+use crate::game::{Game, MaybeSend, params, rules};
 use crate::hosted;
 use crate::keeper::{End, OnStatus, may_come_back};
 use crate::memory::Memory;
 use crate::secret::Secret;
 use crate::status::Status;
-use crate::world;
 
 /// How often in a row a program tries again without having become a member.
 const TRIES: u32 = 20;
@@ -208,13 +207,6 @@ impl Entry {
             Attempts { config, way, code, secret, creates, has_played: false, shows_pass: true, tries: 0 };
         Ok((attempts, listener))
     }
-}
-
-/// The game's rules, with lockstep if it has a world.
-fn rules<G: Game>() -> Rules {
-    let mut rules = G::rules();
-    rules.orders.lockstep = world::config::<G::World>().or(rules.orders.lockstep);
-    rules
 }
 
 /// The code that a person typed, and the secret behind it if the game is private.

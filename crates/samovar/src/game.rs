@@ -7,8 +7,9 @@ use samovar_wire::limits::FIELD_MAX;
 
 use crate::listing::Listing;
 use crate::member::{Change, Member};
+use crate::order::{self, Order};
 use crate::room::{Hosting, Room};
-use crate::world::World;
+use crate::world::{self, World};
 
 /// Natively a game moves to a task of its own, so it must be `Send`. In a page every type is fine.
 #[cfg(not(target_arch = "wasm32"))]
@@ -38,6 +39,8 @@ pub trait Agreed: Sized + 'static {
     const NAME: &'static str;
     /// The version of the game's rules. Programs of another version are refused.
     const VERSION: u32;
+    /// The orders of messages that it uses: see [`Room::tell_in`].
+    const ORDERS: &'static [Order] = &[];
     /// The state that the host keeps for all: see [`Room::state`].
     type State: Replicate + Pack + Default + Clone + MaybeSend;
     /// A message between members: see [`Room::tell`].
@@ -95,15 +98,30 @@ pub trait Game: Agreed + MaybeSend {
         let _ = (room, from, message);
     }
 
+    /// A message in the order of time that came too late for its place: this program has heard of later things. `time` is
+    /// the session time of the event, in seconds. Unless the game implements this, it hears it as any other message.
+    fn late(&mut self, room: &mut Room<'_, Self>, from: &Member, message: Self::Message, time: f64) {
+        let _ = time;
+        self.message(room, from, message);
+    }
+
     /// Something happened to a member: see [`Change`].
     fn member(&mut self, room: &mut Room<'_, Self>, member: &Member, change: Change) {
         let _ = (room, member, change);
     }
 }
 
+/// The rules of a game's session, with the orders that it uses, and lockstep if it has a world.
+pub(crate) fn rules<G: Agreed>() -> Rules {
+    let mut rules = G::rules();
+    order::add::<G>(&mut rules);
+    rules.orders.lockstep = world::config::<G::World>().or(rules.orders.lockstep);
+    rules
+}
+
 /// The hash of all that members must agree on, by which programs that differ refuse each other.
 pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
-    let Rules { migrates, backups, forks, grace, steps_within, orders, by_host: _ } = G::rules();
+    let Rules { migrates, backups, forks, grace, steps_within, orders, by_host: _ } = rules::<G>();
     let timestamp = orders.timestamp.unwrap_or_default();
     let flags = [
         u8::from(migrates),
@@ -163,7 +181,7 @@ pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
 macro_rules! game {
     ($game:ty: name = $name:expr, version = $version:expr $(, objects = ($($object:ty),* $(,)?))?
         $(, state = $state:ty)? $(, messages = $message:ty)? $(, asks = $ask:ty)? $(, world = $world:ty)?
-        $(, rules = $rules:expr)? $(,)?
+        $(, orders = ($($order:ident),* $(,)?))? $(, rules = $rules:expr)? $(,)?
     ) => {
         const _: () = {
             $($crate::assert_fits::<$message>();)?
@@ -172,6 +190,7 @@ macro_rules! game {
         impl $crate::Agreed for $game {
             const NAME: &'static str = $name;
             const VERSION: u32 = $version;
+            $(const ORDERS: &'static [$crate::Order] = &[$($crate::Order::$order),*];)?
             type State = $crate::__or_none!($($state)?);
             type Message = $crate::__or_none!($($message)?);
             type Ask = $crate::__or_none!($($ask)?);

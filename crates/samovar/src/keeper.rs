@@ -52,6 +52,14 @@ pub(crate) struct Parts<G: Game> {
     pub(crate) has_loop: bool,
 }
 
+/// A message that waits until the game has begun.
+struct Unread<M> {
+    from: PeerId,
+    /// The time of a message in the order of time that came too late for its place.
+    late: Option<Time>,
+    message: M,
+}
+
 /// How a peer's run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -84,7 +92,7 @@ pub(crate) struct Keeper<G: Game> {
     is_back: bool,
     hosts_since: Option<Time>,
     asks: VecDeque<(SeatId, u64, Vec<u8>)>,
-    unread: VecDeque<(PeerId, G::Message)>,
+    unread: VecDeque<Unread<G::Message>>,
     waiting: Waiting,
     remembered: Time,
     /// Whether the relay has let this program in.
@@ -257,14 +265,9 @@ impl<G: Game> Keeper<G> {
                     self.tell_change(now, session, &host, Change::Hosts);
                 }
             }
-            Event::Message { from, bytes, .. } => {
-                if let Some(message) = unpack(&bytes) {
-                    if self.unread.len() == UNREAD_MAX {
-                        self.unread.pop_front();
-                    }
-                    self.unread.push_back((from, message));
-                    self.hear(now, session);
-                }
+            Event::Message { from, bytes, .. } => self.note_message(now, session, (from, None), &bytes),
+            Event::Late { from, time, bytes } => {
+                self.note_message(now, session, (from, Some(time)), &bytes);
             }
             Event::Input { seat, number, bytes } => {
                 self.asks.push_back((seat, number, bytes));
@@ -272,6 +275,23 @@ impl<G: Game> Keeper<G> {
             }
             Event::Ended(reason) => self.end = Some(End::Session(reason)),
             _ => {}
+        }
+    }
+
+    /// Keeps a message until the game hears it; `late` is the time of one that came too late for its place.
+    fn note_message(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        (from, late): (PeerId, Option<Time>),
+        bytes: &[u8],
+    ) {
+        if let Some(message) = unpack(bytes) {
+            if self.unread.len() == UNREAD_MAX {
+                self.unread.pop_front();
+            }
+            self.unread.push_back(Unread { from, late, message });
+            self.hear(now, session);
         }
     }
 
@@ -394,9 +414,12 @@ impl<G: Game> Keeper<G> {
         if self.game.is_none() {
             return;
         }
-        while let Some((from, message)) = self.unread.pop_front() {
+        while let Some(Unread { from, late, message }) = self.unread.pop_front() {
             let from = Member::of_peer(session, from);
-            self.play(now, session, |game, room| game.message(room, &from, message));
+            self.play(now, session, |game, room| match late {
+                None => game.message(room, &from, message),
+                Some(time) => game.late(room, &from, message, time.as_micros() as f64 / 1e6),
+            });
         }
         // If the game tells itself more meanwhile, those messages wait for the next call.
         for _ in 0..self.inner.to_self.len() {

@@ -76,6 +76,7 @@ mod memory;
 #[cfg(not(target_arch = "wasm32"))]
 mod native;
 mod object;
+mod order;
 #[cfg(target_arch = "wasm32")]
 pub mod page;
 mod room;
@@ -99,6 +100,7 @@ pub use member::{Change, Member};
 #[cfg(not(target_arch = "wasm32"))]
 pub use native::args;
 pub use object::{Id, Object, ObjectOf, Orphaned, Seen, Sharing, schema_of, traits_of};
+pub use order::Order;
 pub use room::{Hosting, Room, To};
 pub use running::Running;
 pub use samovar_derive::{Message, Object, Value};

@@ -49,7 +49,7 @@ pub struct Hosting<'a, 'b, G: Agreed> {
 /// The most messages of a program to itself that may wait.
 const TO_SELF_MAX: usize = 1_024;
 
-/// This crate's knowledge of the game, beside the session's.
+/// What this crate keeps of the game, in addition to the session's state.
 pub(crate) struct Inner<G: Agreed> {
     pub(crate) schemas: Schemas,
     pub(crate) name: String,
@@ -549,11 +549,11 @@ impl<G: Agreed> Room<'_, G> {
         if watches { Err(RoomError::Watching) } else { Ok(session) }
     }
 
-    fn session(&self) -> Result<&Session, RoomError> {
+    pub(crate) fn session(&self) -> Result<&Session, RoomError> {
         if self.session.is_member() { Ok(self.session) } else { Err(RoomError::NotJoined) }
     }
 
-    fn session_mut(&mut self) -> Result<&mut Session, RoomError> {
+    pub(crate) fn session_mut(&mut self) -> Result<&mut Session, RoomError> {
         if self.session.is_member() { Ok(self.session) } else { Err(RoomError::NotJoined) }
     }
 }

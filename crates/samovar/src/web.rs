@@ -112,7 +112,7 @@ impl<G: Game> Program<G> {
     }
 }
 
-/// A game beside the page's own loop. When it is dropped, this program leaves the game.
+/// A running game whose frames the page's own loop plays. When it is dropped, this program leaves the game.
 pub(crate) struct Seat<G: Game> {
     page: Rc<RefCell<Weak<Page<G>>>>,
     stop: Rc<Stop>,

@@ -42,7 +42,7 @@ impl Divergence {
         self.fates.push((core.time(now), id));
     }
 
-    /// Notes, for a peer without a link, the time up to which this peer's messages had reached it.
+    /// Notes that this peer's messages had reached `peer` up to the time `reached`. There is no link to `peer` any more.
     fn note_parted(&mut self, peer: PeerId, reached: Time) {
         if self.parted.len() == PARTED_MAX
             && let Some((&oldest, _)) = self.parted.iter().min_by_key(|(_, at)| **at)

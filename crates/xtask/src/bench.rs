@@ -1,4 +1,4 @@
-//! `bench`: the workloads of `bench/`, a workspace of its own with its own directory to build in.
+//! `bench`: runs the workloads of `bench/`, a separate workspace with its own target directory, or the relay's load.
 
 use std::path::PathBuf;
 

@@ -102,7 +102,7 @@ fn all_held(failures: Vec<Failure>) -> Result<()> {
 /// Compiles the program and returns where it is.
 fn build(repo: &Repo) -> Result<PathBuf> {
     let target = repo.target.join("fuzz");
-    // The host is named explicitly, so that build scripts and macros are compiled without counters.
+    // `--target` is given explicitly, so that the coverage flags do not apply to build scripts and macros.
     let host = host()?;
     let mut cargo = repo.cargo("build");
     cargo.current_dir(repo.root.join("fuzz")).args(["--locked", "--target", &host]);

@@ -28,7 +28,8 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// Takes over the notices.
+    /// Finds the elements of the notices in the page. A toast or a line of the feed is removed when its animation has
+    /// faded it out.
     ///
     /// # Errors
     /// An element is missing from `index.html`.

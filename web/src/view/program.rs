@@ -91,7 +91,7 @@ impl Program {
         gl.uniform_matrix4fv_with_f32_array(self.places[uniform.index()].as_ref(), false, numbers);
     }
 
-    /// Sets a vector of this program, which must be the one that draws.
+    /// Sets a vector uniform. This program must be the current one: see `take_up`.
     pub fn set_vector(&self, gl: &Gl, uniform: Uniform, value: Vec3) {
         gl.uniform3f(self.places[uniform.index()].as_ref(), value.x, value.y, value.z);
     }

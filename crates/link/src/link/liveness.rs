@@ -7,11 +7,11 @@
 //!
 //! - *grace*: K, plus the excess of arrivals over K (mean and four mean deviations, at least 20 ms). So a peer with
 //!   throttled timers, or a path with jitter, gets a longer grace. A *stall*, an unusual silence of a living peer,
-//!   prolongs the grace for a minute, because more stalls follow (of a TCP connection that lost a segment, of a page
-//!   that compiles a shader);
-//! - *losses*: each further K means that one more packet is missing. Losses come in runs; a run of mean length g goes
-//!   on with the probability 1 − 1/g, so the number lost in a row is geometric, and the probability of a silence that
-//!   lasts s beyond the grace is (1 − 1/g)^(s/K), which is at most 10^(−s / (2.303 (g − ½) K)).
+//!   prolongs the grace for a minute, because more stalls follow: a TCP connection has lost a segment, or a page
+//!   compiles a shader;
+//! - *losses*: each further K means that one more packet is missing. Losses come in runs. A run of mean length g goes
+//!   on with the probability 1 − 1/g, so the number lost in a row is geometric. A silence of s beyond the grace has
+//!   the probability (1 − 1/g)^(s/K), which is at most 10^(−s / (2.303 (g − ½) K)).
 //!
 //! That exponent is the suspicion φ. Each time that a keep-alive is lost, a living peer stays silent for so long with
 //! a probability of 10^−φ at most. The gaps in the numbers of arriving packets give g. It is at least 1.11: one loss

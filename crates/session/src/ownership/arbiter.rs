@@ -138,7 +138,7 @@ impl OwnershipState {
         let mut reader = Reader::new(body);
         let request = Request::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
         reader.end().map_err(|_| CloseCode::Malformed)?;
-        // A member that asked a former host asks that host's successor again.
+        // Only the host decides, and only requests of members. It ignores others: a member asks each new host again.
         if ctx.core.is_host() && ctx.core.view().has(from) {
             if self.arbiter.allows(ctx.now, from) {
                 return Ok(self.decide(ctx, from, &request));

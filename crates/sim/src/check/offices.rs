@@ -9,8 +9,8 @@ use samovar_wire::{Duration, PeerId, SessionId, Term, Time};
 use crate::game::ProcessId;
 use crate::promise::{Broken, Promise};
 
-/// How long a host may act while only a minority reaches it. It misses its majority after 3 s at the most, and asks
-/// the relay. When the relay has been silent for 1 s, its lease ends. The rest allows for stalls.
+/// How long a host may act while it reaches neither a majority nor the relay: 3 s until it misses its majority, 1 s
+/// until the silent relay ends its lease, and 0.5 s for stalls.
 const ACTS_ON_MAX: Duration = Duration::from_millis(4_500);
 /// A process that did not run for longer than this can notice that it slept.
 pub(crate) const SLEPT: Duration = Duration::from_millis(2_000);

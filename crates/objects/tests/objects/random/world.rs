@@ -18,7 +18,7 @@ const SETTLED_WITHIN: u64 = 3_000;
 pub(crate) const PEERS_MAX: usize = 16;
 const OWN_OBJECTS_MAX: usize = 10;
 
-/// Numbers of events in a life.
+/// How often each event happened in one random run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) ticks: u64,
