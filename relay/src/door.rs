@@ -191,7 +191,8 @@ impl Doorkeeper {
         forwarded_for: impl DoubleEndedIterator<Item = &'a [u8]>,
     ) -> Result<(), Turned> {
         let (address, _) = self.place(caller, forwarded_for)?;
-        // For a proxy's client, the call of `place` above has counted the report already.
+        // A direct caller was counted when it connected, so its report is counted here. A proxy's client was counted by
+        // `place` above.
         if caller.0.place.is_some() {
             self.place_of(address)?;
         }

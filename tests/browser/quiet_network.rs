@@ -28,7 +28,7 @@ async fn visit(relay: &Relay, visitor: &Player) {
     let hosts = visitor.tab().hosts();
     assert_eq!(hosts, BTreeSet::from([relay.address().to_owned()]));
     let console = visitor.tab().console();
-    // Warnings are about drawing in software, which is the browser's own matter.
+    // Warnings do not count: they are about the browser's software rendering.
     let errors = ["error: ", "browser error: ", "uncaught: "];
     let bad: Vec<_> =
         console.iter().filter(|line| errors.iter().any(|each| line.starts_with(each))).collect();

@@ -19,9 +19,9 @@ impl WebPeer {
     /// Starts a peer that talks to the relay at `relay_url` (`wss://host/ws`).
     ///
     /// The peer calls `on_wake` after a message arrived or a timer ran out, in a hidden tab, too. The page then looks
-    /// for events with [`with`](Self::with). In a session the peer calls it several times a second, so the game also
-    /// makes its steps there while the browser withholds frames: a host whose game makes no steps stops being host
-    /// ([`samovar_peer::Rules::steps_within`]). The peer does not call it before `start` has returned. The function
+    /// for events with [`with`](Self::with). In a session the peer calls it several times a second, even while the
+    /// browser withholds frames. The page should make its game's steps there: a host whose game makes no steps stops
+    /// being host ([`samovar_peer::Rules::steps_within`]). The peer does not call it before `start` has returned. The function
     /// should hold the page weakly: a function that owns this peer would keep itself and the peer alive for ever.
     #[must_use]
     pub fn start(relay_url: &str, peer: PeerConfig, on_wake: impl FnMut() + 'static) -> Self {

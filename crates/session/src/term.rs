@@ -115,7 +115,8 @@ impl Session {
         }
     }
 
-    /// Makes a newcomer ask the host of the new term, or begin the session anew if the newcomer is that host.
+    /// While this peer is joining: asks the host of the new term for a seat, or founds the session anew if this peer is
+    /// that host.
     fn ask_to_join_under(&mut self, now: Time, former: PeerId) {
         let host = self.host();
         if host == self.me() {

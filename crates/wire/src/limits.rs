@@ -14,17 +14,17 @@ pub const INPUT_MAX: usize = 1_024;
 /// Inputs of one member that others may hold at a time; an input counts until [`crate::input::INPUT_KEPT_FOR`] after
 /// it was accepted.
 pub const INPUTS_MAX: usize = 256;
-/// Bytes of these inputs.
+/// Bytes of the inputs that a member may have waiting.
 pub const INPUTS_BYTES_MAX: usize = 16 * 1_024;
 /// Inputs of one seat that a peer must hold: those of several members that sat there one after another.
 pub const INPUTS_PER_SEAT_MAX: usize = 1_024;
-/// Bytes of these inputs.
+/// Bytes of the inputs of one seat that a peer must hold.
 pub const INPUTS_BYTES_PER_SEAT_MAX: usize = 64 * 1_024;
-/// Items of one order's stream that some member may still lack. The owner keeps these items, and sends no further one
-/// beyond this number. Other members learn later than the owner that all have an item, so they keep up to twice as
+/// Items of one member's stream in an order that others may still lack. The member keeps these items, and sends no further
+/// one beyond this number. The others learn later than the member that all have an item, so they keep up to twice as
 /// many.
 pub const UNSTABLE_MAX: usize = 1_024;
-/// Bytes of these items.
+/// Bytes of the items of one member's stream that others may still lack.
 pub const UNSTABLE_BYTES_MAX: usize = 256 * 1_024;
 /// Largest item of an order's stream in bytes: a message of the game, and the order's own data.
 pub const ITEM_MAX: usize = APP_MESSAGE_MAX + 256;

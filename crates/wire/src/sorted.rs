@@ -256,7 +256,7 @@ impl<'a, K, V> IntoIterator for &'a mut SortedMap<K, V> {
     }
 }
 
-/// A set in the order of its members.
+/// A set whose elements are in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SortedSet<T>(Vec<T>);
 

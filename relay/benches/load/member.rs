@@ -1,4 +1,4 @@
-//! The members of the games: how they join the relay, and how they become clients of the crowd.
+//! The members of the games: how they join the relay, and become the clients that send the load (`crowd`).
 
 use samovar_wire::PeerId;
 use samovar_wire::limits::MEMBERS_MAX;

@@ -101,7 +101,8 @@ async fn new_channels_are_as_quick_as_the_first() {
     let data = Scratch::new();
     let relay = start(&data, &["--member-packets", "0"]);
     let ((mut ann, _), (mut bob, b)) = pair(&relay).await;
-    // The time of a packet when no other event wakes the endpoint up: the median, because this machine has other work.
+    // The median time of a packet from Ann to Bob when no other event wakes the endpoint. The median ignores this
+    // machine's other work.
     let takes = async |ann: &mut Peer, by_bob: &mut Caller| -> Duration {
         let mut took = Vec::new();
         for n in 0..11_u8 {

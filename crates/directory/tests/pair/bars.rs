@@ -254,7 +254,7 @@ fn only_the_relay_founds_games_under_its_own_code() {
 }
 
 #[test]
-fn a_member_may_relist_the_relays_own_code_for_a_minute() {
+fn member_relists_the_relays_code_within_a_minute_of_its_start() {
     let mut world = referees();
     let own = world.own_enters(Purpose::Create(Some(code("TEA"))));
     let (bob, eve) = (world.raw_enter_from(BOB, join()), world.raw_enter_from(EVE, join()));

@@ -42,7 +42,7 @@ fn act(world: &mut World, number: u64) {
         6 if world.relay_up && number >> 16 & 3 == 0 => world.kill_relay(),
         6 | 7 if !world.relay_up => world.start_relay(),
         _ => {
-            // Up to three seats claim the next term, mostly for the same candidate. The host may be one of them.
+            // Up to three clients claim the next term, mostly for the same candidate. The host may be one of them.
             let wanted = world.seats[(number >> 24) as usize % SEATS].client.peer();
             let now = world.now;
             for seat in world.seats.iter_mut().filter(|seat| !seat.frozen).skip(i % 3).take(3) {

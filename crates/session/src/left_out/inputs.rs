@@ -10,7 +10,7 @@ use crate::Event;
 use crate::core::{Core, Phase};
 use crate::settle::News;
 
-/// Whether the host knows that this peer has no inputs.
+/// Stands in for the inputs: remembers the host that was told that this peer has none.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     /// The host that was told under this term.

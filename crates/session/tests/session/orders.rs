@@ -160,7 +160,8 @@ impl Talk {
         self.diaries.get(&(peer, order)).map_or(&[], |diary| &diary.entries)
     }
 
-    /// Checks the definitions of the orders at all peers that ever were members.
+    /// Checks that deliveries keep each order: the total order at the present members, the others at all peers that ever
+    /// were members.
     fn check(&self) {
         for ((peer, order), diary) in &self.diaries {
             assert!(diary.times.is_sorted(), "{}: {peer} has times out of order", self.name);

@@ -72,8 +72,8 @@ pub(crate) struct Recoveries {
 }
 
 impl Recoveries {
-    /// Begins a crisis, because a host is lost. A crisis that is not over yet joins the new one, and the time counts
-    /// from now.
+    /// Begins to measure the recovery from the loss of a host. An unfinished recovery becomes a part of this one. Time
+    /// counts from `now`.
     pub(crate) fn begin(
         &mut self,
         now: Time,

@@ -68,7 +68,7 @@ pub(crate) struct Scenario {
     pub(crate) end: End,
 }
 
-/// The peers that compose the letters.
+/// The peers of a scenario, which write the messages for the observer.
 pub(crate) struct Stage {
     pub(crate) peers: BTreeMap<PeerId, Objects>,
     observer: PeerId,
