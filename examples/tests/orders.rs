@@ -1,6 +1,5 @@
 //! Messages in an order: all hear the same, though the host is gone meanwhile.
 
-use samovar::Order;
 use samovar::prelude::*;
 use samovar_tests::relay::Relay;
 

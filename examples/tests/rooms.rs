@@ -1,7 +1,7 @@
 //! Rooms as people want them: private, found by a quick match, watched, closed.
 
+use samovar::Entry;
 use samovar::prelude::*;
-use samovar::{Entry, Listing};
 use samovar_tests::relay::Relay;
 use samovar_tests::scratch::Scratch;
 
@@ -22,7 +22,7 @@ struct Match {
 
 samovar::game! {
     Table: name = "rooms", version = 1,
-    objects = (Colour), state = Match, asks = ()
+    objects = (Colour), state = Match, asks = (), spectators = 1
 }
 
 impl Game for Table {
@@ -96,9 +96,11 @@ async fn private_game_needs_its_secret_and_is_not_listed() {
     let invitation = tokio::task::block_in_place(|| code(&mut ann));
     let (public, secret) = invitation.split_once('.').expect("a secret");
     assert_eq!(secret.len(), 12);
-    for wrong in
-        [public.to_owned(), format!("{public}.TEA"), format!("{invitation}X")]
-    {
+    for wrong in [
+        public.to_owned(),
+        format!("{public}.TEATEATEA"),
+        format!("{invitation}X"),
+    ] {
         let eve = start(samovar::join(&url, &wrong, "eve"));
         assert_eq!(eve.finished().await, Err(Error::OtherGame), "{wrong}");
     }
@@ -214,6 +216,9 @@ async fn spectators_take_no_place_and_change_nothing() {
     let bob = start(enter("bob"));
     assert_eq!(bob.finished().await, Err(Error::Full));
     let mut eve = start(enter("eve").watch());
+    tokio::task::block_in_place(|| sees(&mut eve, 2));
+    let dan = start(enter("dan").watch());
+    assert_eq!(dan.finished().await, Err(Error::Full), "one may watch");
     tokio::task::block_in_place(|| {
         sees(&mut eve, 2);
         let refused = eve.with(|_, room| {

@@ -198,6 +198,12 @@ impl SchemaBuilder {
         self.fields.is_empty()
     }
 
+    /// The fields so far.
+    #[must_use]
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
     /// Adds a field.
     pub fn field(&mut self, name: &'static str, coding: Coding) {
         let count = if matches!(coding, Coding::Text { .. }) { &mut self.texts } else { &mut self.numbers };

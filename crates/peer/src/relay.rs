@@ -2,8 +2,8 @@
 
 use samovar_directory::{Client, ClientConfig};
 use samovar_session::Session;
+use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::relay::Listing;
-use samovar_wire::view::SPECTATOR;
 use samovar_wire::{GameCode, Term, Time, Warrant};
 
 /// The description of the game that this peer, while it hosts, shows to people who look for one.
@@ -89,9 +89,10 @@ impl Relay {
         let view = (session.term(), session.view().number());
         if session.is_host() && self.shown_view.replace(view) != Some(view) {
             let view = session.view();
-            let spectators = view.members().filter(|m| m.record.attributes & SPECTATOR != 0).count();
+            let spectators = view.spectators();
             let players = (view.members().count() - spectators).min(255) as u8;
-            let capacity = view.capacity();
+            // Spectators that came while there was room may leave less of it.
+            let capacity = view.capacity().min(MEMBERS_MAX.saturating_sub(spectators) as u8);
             let About { public, open, title } = &self.about;
             let (public, open, title) = (*public, *open, title.clone());
             let host_name = session.seat_of(session.me()).map(|seat| seat.name.clone()).unwrap_or_default();

@@ -141,7 +141,7 @@ impl View {
         }
     }
 
-    /// The most members that the session may have.
+    /// The most players that the session may have; spectators do not count.
     #[must_use]
     pub const fn capacity(&self) -> u8 {
         self.header.capacity
@@ -265,12 +265,29 @@ impl View {
         Ok(Admission { seat, yields: None })
     }
 
+    /// Whether the game's rules let no further spectator in. One that was here before finds its seat again.
+    #[must_use]
+    pub fn refuses_spectator(&self, peer: PeerId, hello: &Hello, spectators_max: u8) -> bool {
+        let shown = hello.resume.map(|ticket| ticket.map(|ticket| ticket.hash()));
+        let is_known =
+            |record: &SeatRecord| record.peer == Some(peer) || shown.contains(&Some(record.ticket));
+        hello.attributes & SPECTATOR != 0
+            && self.spectators() >= spectators_max.into()
+            && !self.seats.iter().flatten().any(is_known)
+    }
+
+    /// The number of members that only watch.
+    #[must_use]
+    pub fn spectators(&self) -> usize {
+        self.members().filter(|member| member.record.attributes & SPECTATOR != 0).count()
+    }
+
     /// Whether there is no place for a newcomer. Players and spectators have separate places: `capacity` for players,
     /// and the rest of `MEMBERS_MAX` for spectators.
     fn is_full(&self, watches: bool) -> bool {
         let capacity = usize::from(self.header.capacity);
         let members = self.members().count();
-        let spectators = self.members().filter(|member| member.record.attributes & SPECTATOR != 0).count();
+        let spectators = self.spectators();
         let has_place = if watches {
             spectators < MEMBERS_MAX.saturating_sub(capacity)
         } else {

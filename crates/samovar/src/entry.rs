@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use samovar_peer::{PathPolicy, PeerConfig, Purpose};
 use samovar_session::EndReason;
-use samovar_wire::limits::MEMBERS_MAX;
+use samovar_wire::limits::{LOCKSTEP_STATE_MAX, MEMBERS_MAX, STATE_MAX};
 use samovar_wire::relay::Refusal;
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{CloseCode, GameCode};
@@ -13,18 +13,21 @@ use samovar_wire::{CloseCode, GameCode};
 use crate::error::Error;
 use crate::game::{Game, MaybeSend, params, rules};
 use crate::hosted;
-use crate::keeper::{End, OnStatus, may_come_back};
+use crate::keeper::{End, Identity, OnStatus, may_come_back};
 use crate::memory::Memory;
 use crate::secret::Secret;
 use crate::status::Status;
+use crate::world;
 
 /// How often in a row a program tries again without having become a member.
 const TRIES: u32 = 20;
+/// The number of games that a quick match tries before it makes one.
+const MATCHES_MAX: u32 = 3;
 
 /// Joins the game with this code, and makes it when there is none. `url` is the relay's address
 /// (`ws://host:port/ws`, or `wss:`), `code` has 3 to 12 letters, digits and `-`; small letters are as good as capitals.
 ///
-/// A private game has a secret behind its code and a dot, as in `TEA-4.K7M2QXW9PRTD`: 1 to 32 letters and digits. The
+/// A private game has a secret behind its code and a dot, as in `TEA-4.K7M2QXW9PRTD`: 8 to 32 letters and digits. The
 /// relay and the host refuse those who have another secret or none, and no list shows the game. A private and a public
 /// game cannot have the same code at a time.
 ///
@@ -88,7 +91,7 @@ impl core::fmt::Debug for Entry {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Entry")
             .field("url", &self.url)
-            .field("code", &self.code)
+            .field("code", &self.code.as_deref().map(without_secret))
             .field("name", &self.name)
             .finish()
     }
@@ -119,9 +122,11 @@ impl Entry {
         self
     }
 
-    /// Joins as a spectator: a member that takes no player's place, makes no objects, and asks the host for nothing.
-    /// The others see it as a [`Member`](crate::Member) that [watches](crate::Member::watches). A spectator may be
-    /// the host, for example on a server; as the host it may do what a player may.
+    /// Joins as a spectator: a member that takes no player's place, makes no objects, and asks the host for nothing. The
+    /// others see it as a [`Member`](crate::Member) that [watches](crate::Member::watches). A game lets in as many as it
+    /// says in [`game!`](crate::game), as `spectators = 4`: none unless it does. Spectators may host and vote like every
+    /// member, so let in fewer of them than players. As the host a spectator may do what a player may. The program that
+    /// makes a game may watch in any case, for example on a server.
     pub const fn watch(mut self) -> Self {
         self.watches = true;
         self
@@ -182,7 +187,11 @@ impl Entry {
         }
         let schemas = hosted::schemas::<G>();
         if let Some((what, bytes)) = hosted::too_large(&schemas) {
-            return Err(Error::TooLarge(what, bytes));
+            return Err(Error::TooLarge(what, bytes, STATE_MAX));
+        }
+        let bytes = world::bytes_max::<G::World>();
+        if bytes > LOCKSTEP_STATE_MAX {
+            return Err(Error::TooLarge("the world".to_owned(), bytes, LOCKSTEP_STATE_MAX));
         }
         let params = params::<G>(&schemas);
         let config = PeerConfig {
@@ -203,8 +212,17 @@ impl Entry {
         let listener = self.on_status.take();
         let listener = listener.unwrap_or_else(|| Box::new(|status| crate::log(&status.to_string())));
         let way = self.way;
-        let attempts =
-            Attempts { config, way, code, secret, creates, has_played: false, shows_pass: true, tries: 0 };
+        let attempts = Attempts {
+            config,
+            way,
+            code,
+            secret,
+            creates,
+            has_played: false,
+            vain: 0,
+            shows_pass: true,
+            tries: 0,
+        };
         Ok((attempts, listener))
     }
 }
@@ -214,11 +232,16 @@ impl Entry {
 /// # Errors
 /// `BadCode`.
 fn parse(text: &str) -> Result<(GameCode, Option<Secret>), Error> {
-    let bad = || Error::BadCode(text.to_owned());
+    let bad = || Error::BadCode(without_secret(text));
     let (code, secret) = text.split_once('.').map_or((text, None), |(code, secret)| (code, Some(secret)));
     let code = GameCode::parse(code).ok_or_else(bad)?;
     let secret = secret.map(|secret| Secret::parse(secret).ok_or_else(bad)).transpose()?;
     Ok((code, secret))
+}
+
+/// What a person typed as a code, without the secret behind it.
+fn without_secret(text: &str) -> String {
+    text.split_once('.').map_or_else(|| text.to_owned(), |(code, _)| format!("{code}.***"))
 }
 
 /// # Errors
@@ -252,6 +275,8 @@ pub(crate) struct Attempts {
     creates: bool,
     /// Whether any run became a member.
     has_played: bool,
+    /// The number of games that a quick match found, and that did not let this program in.
+    vain: u32,
     /// Whether the next run shows its pass to the relay, to prove that this player was a member.
     shows_pass: bool,
     /// Runs in a row that did not become members.
@@ -263,12 +288,6 @@ impl Attempts {
     pub(crate) const fn code(&self) -> Option<&GameCode> {
         self.code.as_ref()
     }
-
-    /// The secret of a private game.
-    pub(crate) const fn secret(&self) -> Option<&Secret> {
-        self.secret.as_ref()
-    }
-
     pub(crate) fn name(&self) -> &str {
         &self.config.name
     }
@@ -276,6 +295,16 @@ impl Attempts {
     /// The hash of all that the members agree on.
     pub(crate) const fn params(&self) -> u64 {
         self.config.params
+    }
+
+    /// Whether the next run takes any game, and leaves one whose host does not answer.
+    const fn seeks(&self) -> bool {
+        matches!(self.way, Way::Match) && !self.has_played && !self.creates
+    }
+
+    /// What the next run's keeper knows of this program.
+    pub(crate) fn identity(&self, name: String, seed: u64) -> Identity {
+        Identity { name, seed, secret: self.secret.clone(), seeks: self.seeks() }
     }
 
     /// The configuration of the next run.
@@ -313,6 +342,7 @@ impl Attempts {
         let error = match &end {
             End::Left => return Ok(None),
             End::Unreachable(why) => return Err(Error::Unreachable(why.clone())),
+            End::NotAdmitted => Error::Full,
             End::Failed(what) => return Err(Error::Misbehaved(what.clone())),
             End::Refused(refusal) => of_refusal(*refusal, code()),
             End::Session(reason) => of_session(*reason),
@@ -321,9 +351,11 @@ impl Attempts {
             return Err(error);
         }
         let pause = 100 * u64::from(self.tries);
-        if self.way == Way::Match && !self.has_played && is_no_place(&end) {
-            // The game that the relay found is full, closed or gone. The next run asks for another.
-            self.code = None;
+        if self.seeks() && is_no_place(&end) {
+            // The game that the relay found is full, closed or gone, or its host answers nothing. The next run asks for
+            // another. A host that lets nobody in must not keep this program from playing.
+            self.vain += 1;
+            (self.code, self.creates) = (None, self.vain >= MATCHES_MAX);
             return Ok(Some(pause));
         }
         match end {
@@ -342,12 +374,13 @@ impl Attempts {
     }
 }
 
-/// Whether a run ended because its game was full, closed or gone.
+/// Whether a run ended because its game let no newcomer in.
 const fn is_no_place(end: &End) -> bool {
     matches!(
         end,
         End::Refused(Refusal::UnknownGame | Refusal::Full | Refusal::Closed)
-            | End::Session(EndReason::Refused(CloseCode::Full | CloseCode::Closed))
+            | End::Session(EndReason::Refused(_))
+            | End::NotAdmitted
     )
 }
 
@@ -457,6 +490,35 @@ mod tests {
         assert_eq!(attempts.config([0; 32], &none).purpose, Purpose::Join(code));
         assert_eq!(attempts.next(End::Refused(Refusal::Full), false), Err(Error::Full));
         assert_eq!(attempts.next(End::Left, true), Ok(None));
+    }
+
+    #[test]
+    fn quick_match_makes_a_game_after_three_that_let_nobody_in() {
+        let mut attempts = attempts(quick_match("ws://a/ws", "Ann"));
+        let none = Memory::default();
+        let ends = [
+            End::Session(EndReason::Refused(CloseCode::Full)),
+            End::NotAdmitted,
+            End::Session(EndReason::Refused(CloseCode::PutOut)),
+        ];
+        for end in ends {
+            assert_eq!(attempts.config([0; 32], &none).purpose, Purpose::Match);
+            attempts.note_code("LURE");
+            assert!(attempts.next(end, false).unwrap().is_some());
+        }
+        assert_eq!(attempts.config([0; 32], &none).purpose, Purpose::Create(None));
+        attempts.note_code("MINE");
+        assert!(attempts.next(End::Session(EndReason::Removed), true).unwrap().is_some());
+        let mine = GameCode::parse("MINE").unwrap();
+        assert_eq!(attempts.config([0; 32], &none).purpose, Purpose::Join(mine));
+    }
+
+    #[test]
+    fn secret_is_in_no_error_and_no_debug_output() {
+        let entry = join("ws://tea.example/ws", "TEA-4.k7m2qxw9prtd", "Ann");
+        assert!(!format!("{entry:?}").contains("k7m2"), "{entry:?}");
+        let said = join("ws://tea.example/ws", "T-4.k7m2!", "Ann").attempts::<Idle>().err().unwrap();
+        assert!(!said.to_string().contains("k7m2"), "{said}");
     }
 
     #[test]

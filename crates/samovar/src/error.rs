@@ -4,7 +4,7 @@ use core::fmt;
 
 use samovar_session::objects::{CreateError, ObjectError};
 use samovar_session::{SendError, SubmitError, WishError};
-use samovar_wire::limits::{MEMBERS_MAX, STATE_MAX};
+use samovar_wire::limits::MEMBERS_MAX;
 
 /// Why a game did not begin, or ended other than by leaving it.
 #[derive(Clone, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub enum Error {
     BadCapacity(usize),
     /// The program wants direct paths alone, and was built without them.
     NoDirectPaths,
-    /// A part of the game may take more bytes than an object may have: the part, and its bytes.
-    TooLarge(String, usize),
+    /// A part of the game may take more bytes than possible: the part, its bytes, and the most that are possible.
+    TooLarge(String, usize, usize),
     /// The file of the seat cannot be read or written.
     SeatFile(String),
     /// The relay was never reached, and another attempt would end alike. The text says why.
@@ -66,7 +66,7 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "`{code}` is no code of a game: it has 3 to 12 letters, digits and `-`, and for a private game a dot \
-                     and a secret of 1 to 32 letters and digits"
+                     and a secret of 8 to 32 letters and digits"
                 )
             }
             Self::BadCapacity(count) => {
@@ -76,9 +76,9 @@ impl fmt::Display for Error {
                 "this program was built without direct paths: build it with the feature `direct` of samovar, or let \
                  packets take the relay",
             ),
-            Self::TooLarge(what, bytes) => write!(
+            Self::TooLarge(what, bytes, most) => write!(
                 f,
-                "{what} may take {bytes} bytes, and an object has {STATE_MAX}: lower the bounds of its texts and lists"
+                "{what} may take {bytes} bytes, and at most {most} are possible: lower the bounds of its texts and lists"
             ),
             Self::Usage(text) | Self::SeatFile(text) => f.write_str(text),
             Self::Unreachable(why) => f.write_str(why),

@@ -41,6 +41,8 @@ pub trait Agreed: Sized + 'static {
     const VERSION: u32;
     /// The orders of messages that it uses: see [`Room::tell_in`].
     const ORDERS: &'static [Order] = &[];
+    /// The most spectators: see [`Entry::watch`](crate::Entry::watch).
+    const SPECTATORS: u8 = 0;
     /// The state that the host keeps for all: see [`Room::state`].
     type State: Replicate + Pack + Default + Clone + MaybeSend;
     /// A message between members: see [`Room::tell`].
@@ -115,18 +117,21 @@ pub trait Game: Agreed + MaybeSend {
 pub(crate) fn rules<G: Agreed>() -> Rules {
     let mut rules = G::rules();
     order::add::<G>(&mut rules);
+    rules.spectators = rules.spectators.max(G::SPECTATORS);
     rules.orders.lockstep = world::config::<G::World>().or(rules.orders.lockstep);
     rules
 }
 
 /// The hash of all that members must agree on, by which programs that differ refuse each other.
 pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
-    let Rules { migrates, backups, forks, grace, steps_within, orders, by_host: _ } = rules::<G>();
+    let Rules { migrates, backups, forks, grace, steps_within, orders, spectators, by_host: _ } =
+        rules::<G>();
     let timestamp = orders.timestamp.unwrap_or_default();
     let flags = [
         u8::from(migrates),
         u8::from(forks),
         backups,
+        spectators,
         orders.causal.map_or(0, |causality| 1 + causality as u8),
         u8::from(orders.total),
         u8::from(orders.timestamp.is_some()),
@@ -181,7 +186,8 @@ pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
 macro_rules! game {
     ($game:ty: name = $name:expr, version = $version:expr $(, objects = ($($object:ty),* $(,)?))?
         $(, state = $state:ty)? $(, messages = $message:ty)? $(, asks = $ask:ty)? $(, world = $world:ty)?
-        $(, orders = ($($order:ident),* $(,)?))? $(, rules = $rules:expr)? $(,)?
+        $(, orders = ($($order:ident),* $(,)?))? $(, spectators = $spectators:expr)?
+        $(, rules = $rules:expr)? $(,)?
     ) => {
         const _: () = {
             $($crate::assert_fits::<$message>();)?
@@ -190,6 +196,7 @@ macro_rules! game {
         impl $crate::Agreed for $game {
             const NAME: &'static str = $name;
             const VERSION: u32 = $version;
+            $(const SPECTATORS: u8 = $spectators;)?
             $(const ORDERS: &'static [$crate::Order] = &[$($crate::Order::$order),*];)?
             type State = $crate::__or_none!($($state)?);
             type Message = $crate::__or_none!($($message)?);

@@ -21,6 +21,8 @@ use crate::waiting::{Own, Waiting};
 const OBJECTS_WITHIN: Duration = Duration::from_millis(500);
 /// For how long a new host waits for the object of the state that the former host kept, before it makes one.
 const STATE_WITHIN: Duration = Duration::from_millis(1_500);
+/// For how long a program that takes any game waits for its host.
+const ADMITTED_WITHIN: Duration = Duration::from_millis(5_000);
 /// The time between two updates of the memory.
 const REMEMBERS_EVERY: Duration = Duration::from_millis(2_000);
 /// How far the number of an honest ask may be ahead of session time. The numbers are below session time in
@@ -69,10 +71,23 @@ pub(crate) enum End {
     Refused(Refusal),
     /// The session ended.
     Session(EndReason),
+    /// The host did not answer, and this program takes any game.
+    NotAdmitted,
     /// The relay or the configuration is at fault.
     Failed(String),
     /// The relay was never reached, and another attempt would end alike.
     Unreachable(String),
+}
+
+/// What a keeper knows of its program.
+pub(crate) struct Identity {
+    pub(crate) name: String,
+    /// A random number.
+    pub(crate) seed: u64,
+    /// The secret of a private game.
+    pub(crate) secret: Option<Secret>,
+    /// Whether it takes any game, and leaves one whose host does not answer.
+    pub(crate) seeks: bool,
 }
 
 /// One peer's run of a game.
@@ -81,6 +96,9 @@ pub(crate) struct Keeper<G: Game> {
     inner: Inner<G>,
     code: String,
     secret: Option<Secret>,
+    seeks: bool,
+    /// When the relay let this program in.
+    entered: Option<Time>,
     /// The object that holds the state, and its revision, when the entry in the relay's list was last made.
     listed: Option<(ObjectId, u64)>,
     memory: Memory,
@@ -105,7 +123,8 @@ pub(crate) struct Keeper<G: Game> {
 }
 
 impl<G: Game> Keeper<G> {
-    pub(crate) fn new(name: String, seed: u64, secret: Option<&Secret>, parts: Parts<G>) -> Self {
+    pub(crate) fn new(identity: Identity, parts: Parts<G>) -> Self {
+        let Identity { name, seed, secret, seeks } = identity;
         let Parts { memory, on_status, begin, has_loop } = parts;
         let schemas = hosted::schemas::<G>();
         let hosted = memory.hosted();
@@ -113,7 +132,9 @@ impl<G: Game> Keeper<G> {
             game: None,
             inner: Inner::new(name, seed, schemas, hosted),
             code: String::new(),
-            secret: secret.cloned(),
+            secret,
+            seeks,
+            entered: None,
             listed: None,
             is_back: memory.ticket.is_some(),
             memory,
@@ -157,7 +178,7 @@ impl<G: Game> Keeper<G> {
 
     /// How the run ended; `None` while it goes on.
     pub(crate) fn end(&self, peer: &Peer) -> Option<End> {
-        let is_final = peer.is_over() || matches!(self.end, Some(End::Unreachable(_)));
+        let is_final = peer.is_over() || matches!(self.end, Some(End::Unreachable(_) | End::NotAdmitted));
         // If the player has left, no other reason counts, whatever happened before or while leaving. A peer that is
         // over for another reason has an event that says why, which the game may not have read yet.
         let end = if self.has_left { Some(End::Left) } else { self.end.clone() };
@@ -187,6 +208,7 @@ impl<G: Game> Keeper<G> {
                     None => code.as_str().to_owned(),
                 };
                 self.was_in = true;
+                self.entered.get_or_insert(now);
                 self.tell(&Status::Entered(self.inner.invitation.clone()));
             }
             // A refusal counts only if the peer is over, because the game of a member goes on without the relay.
@@ -316,6 +338,10 @@ impl<G: Game> Keeper<G> {
     /// Runs a frame of the peer. It is also a frame of the game, unless the program's own loop plays the game's
     /// frames.
     pub(crate) fn frame(&mut self, now: Time, peer: &mut Peer) {
+        let is_late = self.entered.is_some_and(|entered| entered + ADMITTED_WITHIN <= now);
+        if self.seeks && is_late && self.joined.is_none() && self.end.is_none() {
+            self.end = Some(End::NotAdmitted);
+        }
         if !self.has_loop {
             self.with(now, peer, play_frame);
         } else if let Some(session) = peer.session_mut().filter(|session| session.is_member()) {
@@ -402,7 +428,7 @@ impl<G: Game> Keeper<G> {
         };
         // The state that the host keeps is not known before the objects arrive, either.
         let has_state = || self.inner.holder(session).is_some();
-        let waits = (self.is_back && !has_objects()) || !has_state();
+        let waits = (self.is_back && !has_objects()) || !has_state() || !self.inner.stepper.is_known();
         if waits && now < joined + OBJECTS_WITHIN {
             return;
         }

@@ -115,8 +115,8 @@ pub use world::{Turn, World};
 /// All that most games need: `use samovar::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        Change, Error, Game, Hosting, Id, Member, Message, Object, OrLog, Room, RoomError, Running, SeatId,
-        Seen, Status, To, Value,
+        Change, Error, Game, Hosting, Id, Listing, Member, Message, Object, OrLog, Order, Room, RoomError,
+        Running, SeatId, Seen, Status, To, Turn, Value, World,
     };
 }
 

@@ -101,7 +101,7 @@ impl<G: Game> Program<G> {
         (parts.on_status)(&Status::Connecting);
         loop {
             let config = attempts.config(entropy(), &parts.memory);
-            let keeper = Keeper::new(fit_name(attempts.name()), crate::seed(), attempts.secret(), parts);
+            let keeper = Keeper::new(attempts.identity(fit_name(attempts.name()), crate::seed()), parts);
             let (over, is_over) = oneshot::channel();
             let runner = Runner {
                 keeper,

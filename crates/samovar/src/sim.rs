@@ -13,7 +13,7 @@ use samovar_sim::{Broken, ProcessId, Promise, SCENARIOS, Scenario, Turn, run};
 
 use crate::game::Game;
 use crate::hosted;
-use crate::keeper::{Keeper, Parts, play_frame};
+use crate::keeper::{Identity, Keeper, Parts, play_frame};
 use crate::member::Member;
 use crate::memory::Memory;
 use crate::object::{ObjectOf, Seen};
@@ -130,7 +130,7 @@ impl<G: Game, C> Trial<'_, G, C> {
         self.keepers.entry(process).or_insert_with(|| {
             let (memory, begin) = (Memory::default(), Box::new(begin));
             let parts = Parts { memory, on_status: Box::new(|_| ()), begin, has_loop: false };
-            Keeper::new(format!("P{process}"), 0, None, parts)
+            Keeper::new(Identity { name: format!("P{process}"), seed: 0, secret: None, seeks: false }, parts)
         })
     }
 }

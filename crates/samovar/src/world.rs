@@ -9,13 +9,17 @@ use samovar_session::objects::{Coding, Field, Pack, Replicate, SchemaBuilder, St
 use samovar_session::{Lockstep, Session};
 use samovar_wire::limits::{LOCKSTEP_FIELD_NAME_MAX, LOCKSTEP_FIELDS_MAX, LOCKSTEP_INPUT_MAX};
 use samovar_wire::lockstep::FieldHash;
-use samovar_wire::{Duration, Kind, SeatId, Time, digest};
+use samovar_wire::{Duration, SeatId, Time, digest};
 
 use crate::game::{Agreed, MaybeSend, Message};
 use crate::room::{Room, pack};
 
 /// Past worlds that are kept: a member whose world differs asks for the fields of one of the last 255.
 const KEPT: usize = 256;
+/// How often in a row a new host hears of no member with the world, once a second, before it begins with its own.
+const VAIN_MAX: u8 = 5;
+/// The least time between two reports of a difference.
+const TELLS_EVERY: Duration = Duration::from_millis(1_000);
 
 /// A world that all members compute alike: each steps its own copy by the same inputs, so that only inputs are sent. Name
 /// it in [`game!`](crate::game) as `world = …`.
@@ -24,7 +28,7 @@ const KEPT: usize = 256;
 /// and no floats whose results differ between machines. Numbers are rounded to their fields' precision after each step, at
 /// all members. If the world of a member differs all the same, it takes over the host's.
 ///
-/// A newcomer gets the present world from another member, so it may be large, but not larger than 60,000 bytes. If
+/// A newcomer gets the present world from another member: at most 61,440 bytes, or the program fails at its start. If
 /// the host is lost, the world stands still until another member hosts, and no input is lost that any member has seen
 /// take effect.
 pub trait World: Replicate + Pack + Clone + MaybeSend {
@@ -33,8 +37,8 @@ pub trait World: Replicate + Pack + Clone + MaybeSend {
     /// Steps a second, 1 to 200. Zero says that there is no world.
     const STEPS_PER_SECOND: u32 = 30;
 
-    /// The world before its first step. Only the member that makes the game calls it; the others get the world from that
-    /// member. `seed` is a random number.
+    /// The world before its first step. Each program calls it; the world of the member that makes the game counts, and the
+    /// others get it from that member. `seed` is a random number.
     fn begin(seed: u64) -> Self;
 
     /// One step.
@@ -91,6 +95,10 @@ pub(crate) struct Stepper<W: World> {
     past: VecDeque<(u64, State)>,
     pub(crate) input: W::Input,
     differed: u64,
+    /// When the author was last told of a difference.
+    told_at: Option<Time>,
+    /// How often in a row no member told that it has the world.
+    vain: u8,
 }
 
 impl<W: World> Stepper<W> {
@@ -103,6 +111,8 @@ impl<W: World> Stepper<W> {
             past: VecDeque::new(),
             input: W::Input::default(),
             differed: 0,
+            told_at: None,
+            vain: 0,
         }
     }
 
@@ -121,32 +131,46 @@ impl<W: World> Stepper<W> {
         self.differed
     }
 
+    /// Whether this copy is the session's world, and not this program's own beginning.
+    pub(crate) fn is_known(&self) -> bool {
+        W::STEPS_PER_SECOND == 0 || !self.past.is_empty()
+    }
+
     /// Gives this player's input, and makes the steps that are due.
     pub(crate) fn turn(&mut self, now: Time, session: &mut Session) {
         if W::STEPS_PER_SECOND == 0 {
             return;
         }
+        let is_alone = session.view().members().count() == 1;
         let Some(mut lockstep) = session.lockstep(now) else { return };
-        let mut input = pack(&self.input);
-        input.resize(input_size::<W>(), 0);
-        let is_taken = lockstep.set_input(&input);
+        let is_taken = lockstep.set_input(&bytes_of::<W>(&self.input));
         debug_assert!(is_taken.is_ok(), "the rules say this size");
         while let Some(request) = lockstep.poll_request() {
             self.carry_out(now, &mut lockstep, request);
         }
         while let Some(event) = lockstep.poll_event() {
             match event {
-                // All that had the world are gone. This member's copy is the newest that is left.
-                lockstep::Event::NoState => lockstep.begin_anew(),
-                lockstep::Event::Desync { frame, field, .. } => {
-                    self.differed += 1;
-                    let place = field.map_or_else(String::new, |field| format!(", first in `{field}`"));
-                    crate::log(&format!(
-                        "samovar: the worlds of two members differ after step {frame}{place}"
-                    ));
+                lockstep::Event::NoState => {
+                    self.vain += 1;
+                    // A member with the session's world may only be slow to tell. This copy is used when it is that
+                    // world itself, or when nobody else can have it any more.
+                    if is_alone || self.is_known() || self.vain >= VAIN_MAX {
+                        lockstep.begin_anew();
+                    }
                 }
+                lockstep::Event::Desync { frame, field, .. } => self.note_difference(now, frame, field),
                 _ => {}
             }
+        }
+    }
+
+    fn note_difference(&mut self, now: Time, frame: u64, field: Option<String>) {
+        self.differed += 1;
+        // A liar can tell of many.
+        if self.told_at.is_none_or(|told| told + TELLS_EVERY <= now) {
+            self.told_at = Some(now);
+            let place = field.map_or_else(String::new, |field| format!(", first in {field:?}"));
+            crate::log(&format!("samovar: the worlds of two members differ after step {frame}{place}"));
         }
     }
 
@@ -191,6 +215,7 @@ impl<W: World> Stepper<W> {
     }
 
     fn keep(&mut self, frame: u64, state: State) {
+        self.vain = 0;
         if self.past.len() == KEPT {
             self.past.pop_front();
         }
@@ -206,9 +231,32 @@ fn rounded<W: World>(world: W) -> (W, State) {
     (rounded, state)
 }
 
+/// The bytes of an input. Those of the default are zeros, which stand for a player who has said nothing yet.
+fn bytes_of<W: World>(input: &W::Input) -> Vec<u8> {
+    let (mut bytes, mut rest) = (pack(input), pack(&W::Input::default()));
+    bytes.resize(input_size::<W>(), 0);
+    rest.resize(input_size::<W>(), 0);
+    bytes.iter_mut().zip(rest).for_each(|(byte, rest)| *byte ^= rest);
+    bytes
+}
+
 /// The input in these bytes; the default if they hold none. All members have the same bytes, so they read the same.
 fn input_of<W: World>(bytes: &[u8]) -> W::Input {
-    <W::Input as Pack>::unpack(&mut BitReader::new(bytes)).unwrap_or_default()
+    let mut rest = pack(&W::Input::default());
+    rest.resize(bytes.len(), 0);
+    let bytes: Vec<_> = bytes.iter().zip(rest).map(|(byte, rest)| byte ^ rest).collect();
+    <W::Input as Pack>::unpack(&mut BitReader::new(&bytes)).unwrap_or_default()
+}
+
+/// The most bytes that a newcomer's copy of the world may take.
+pub(crate) fn bytes_max<W: World>() -> usize {
+    let mut schema = SchemaBuilder::default();
+    W::describe(&mut schema, "world");
+    let bytes = |field: &Field| match field.coding {
+        Coding::Text { max } => 1 + usize::from(max),
+        coding => 4 * coding.width(),
+    };
+    4 + schema.fields().iter().map(bytes).sum::<usize>()
 }
 
 /// The world's bytes for a newcomer.
@@ -257,7 +305,6 @@ fn hash(bytes: &[u8]) -> u64 {
 fn fields<W: World>(state: &State) -> Vec<FieldHash> {
     let mut schema = SchemaBuilder::default();
     W::describe(&mut schema, "world");
-    let schema = schema.build(Kind(1));
     let field = |field: &Field| {
         let bytes = match field.coding {
             Coding::Text { .. } => state.texts().nth(field.at).map(<[u8]>::to_vec),
@@ -321,9 +368,9 @@ mod tests {
     #[derive(Message, Clone, Debug, Default, PartialEq)]
     #[object(crate = crate)]
     enum Paddle {
+        To(u8),
         #[default]
         Rest,
-        To(u8),
     }
 
     impl World for Court {
@@ -360,9 +407,31 @@ mod tests {
     }
 
     #[test]
+    fn large_world_has_fields_and_a_size() {
+        #[derive(Value, Clone, Debug, PartialEq)]
+        #[object(crate = crate)]
+        struct Large {
+            cells: [u8; 800],
+        }
+        impl World for Large {
+            type Input = ();
+
+            fn begin(_: u64) -> Self {
+                Self { cells: [7; 800] }
+            }
+
+            fn step(&mut self, _: &Turn<()>) {}
+        }
+        let (world, state) = rounded(Large::begin(0));
+        assert_eq!(fields::<Large>(&state).len(), LOCKSTEP_FIELDS_MAX);
+        assert_eq!(bytes_max::<Large>(), save(&state).len());
+        assert_eq!(load(&save(&state)), Some(world));
+    }
+
+    #[test]
     fn input_of_any_bytes_is_an_input() {
         assert_eq!(input_of::<Court>(&[0, 0]), Paddle::Rest);
-        let mut bytes = pack(&Paddle::To(9));
+        let mut bytes = bytes_of::<Court>(&Paddle::To(9));
         assert_eq!(bytes.len(), input_size::<Court>());
         assert_eq!(input_of::<Court>(&bytes), Paddle::To(9));
         bytes.clear();

@@ -90,6 +90,11 @@ impl Session {
 
     pub(crate) fn admit(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
         let time = self.core.known_time(now);
+        let spectators = self.core.config.rules.spectators;
+        // A member that begins the session anew admits itself.
+        if from != self.me() && self.core.members.view.refuses_spectator(from, hello, spectators) {
+            return Err(CloseCode::Full);
+        }
         let admission = self.core.members.view.admit(time, from, hello)?;
         if let Some(yields) = admission.yields {
             self.drop_link(yields, CloseCode::SeatTaken);

@@ -75,6 +75,10 @@ pub struct Rules {
     pub migrates: bool,
     /// How many backups hold what the host accepted, besides the host itself: 1 or 2.
     pub backups: u8,
+    /// The most spectators, who take no player's place ([`samovar_wire::view::SPECTATOR`]); none unless set. They may
+    /// host and vote like every member, so a game lets in fewer spectators than players. A session has at most 32
+    /// members, and players come first.
+    pub spectators: u8,
     /// Client-server paths: while this peer hosts, members open direct paths to the host and its backups only. These
     /// carry the packets of the other members to each other (PROTOCOL §2.6). This changes nothing but the paths.
     /// Members need not agree on it beforehand, since the view states it.
@@ -106,6 +110,7 @@ impl Default for Rules {
         Self {
             migrates: true,
             backups: 1,
+            spectators: 0,
             by_host: false,
             forks: false,
             grace: GRACE,

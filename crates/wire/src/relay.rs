@@ -154,9 +154,9 @@ pub enum Signal {
 /// The directory's entry of a game.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Listing {
-    /// The number of members now.
+    /// The number of players now, without spectators.
     pub players: u8,
-    /// The largest number of members.
+    /// The largest number of players.
     pub capacity: u8,
     /// Whether newcomers are admitted. Members that come back always are.
     pub open: bool,

@@ -1,7 +1,8 @@
 //! High card, with a shuffle that nobody can cheat, the host included. In each
 //! round the players commit to secrets by their hashes. When all have, they
 //! show the secrets, and all secrets together shuffle the deck. Each player
-//! checks each round by itself.
+//! checks each round by itself. A player or host that shows no secret makes the
+//! round void: it can spoil a round, and choose no card.
 
 use samovar::prelude::*;
 use sha2::{Digest, Sha256};
@@ -51,7 +52,6 @@ samovar::game! {
     Player: name = "cards", version = 1, state = Table, asks = Ask
 }
 
-#[derive(Default)]
 struct Player {
     /// The round of the secret.
     round: u32,
@@ -59,6 +59,12 @@ struct Player {
     /// The hashes of this round, as they were when secrets were shown.
     noted: Vec<(u16, Hash)>,
     points: Vec<(u16, u16)>,
+}
+
+fn draw() -> Secret {
+    let mut secret = Secret::default();
+    getrandom::fill(&mut secret).expect("the system is random");
+    secret
 }
 
 fn hash(secret: Secret) -> Hash {
@@ -111,9 +117,17 @@ impl Table {
 }
 
 impl Player {
+    fn new() -> Self {
+        let (noted, points) = (Vec::new(), Vec::new());
+        Self { round: 0, secret: draw(), noted, points }
+    }
+
     /// Checks the round that is over. The hashes bind the secrets, and the
     /// secrets bind the cards, so a host can change neither.
     fn check(&self, table: &Table) -> Result<(), &'static str> {
+        if table.round != self.round + 1 {
+            return Err("a round was skipped");
+        }
         let honest = |hand: &Hand| {
             let noted = self.noted.contains(&(hand.seat, hand.hash));
             noted && hand.secret.is_none_or(|shown| hash(shown) == hand.hash)
@@ -153,7 +167,10 @@ impl Game for Player {
             return;
         };
         if table.round != self.round {
-            if table.round == self.round + 1 && !self.noted.is_empty() {
+            // Rounds before this player came are not its business.
+            let played = hash(self.secret);
+            let played = table.former.iter().any(|hand| hand.hash == played);
+            if played || !self.noted.is_empty() {
                 match self.check(&table) {
                     Ok(()) => self.tell(room, &table),
                     Err(what) => {
@@ -163,7 +180,7 @@ impl Game for Player {
             }
             self.round = table.round;
             (self.noted, self.points) = (Vec::new(), table.points.clone());
-            getrandom::fill(&mut self.secret).expect("the system is random");
+            self.secret = draw();
         }
         let round = self.round;
         let mine = table.hands.iter().find(|hand| hand.seat == me.seat.0);
@@ -251,7 +268,7 @@ async fn main() -> Result<(), Error> {
     samovar::join_or_create(&url, &code, &name)
         .capacity(PLAYERS)
         .on_status(|status| println!("{status}"))
-        .run(|_| Player::default())
+        .run(|_| Player::new())
         .await
 }
 
@@ -271,20 +288,21 @@ mod tests {
         let mut table = Table { round: 1, former, ..Table::default() };
         let seat = winner(&table.former).expect("two secrets");
         award(&mut table.points, seat);
-        (Player { noted, ..Player::default() }, table)
+        (Player { noted, ..Player::new() }, table)
     }
 
     #[test]
     fn host_that_changes_a_round_is_found_out() {
         let (player, honest) = round();
         assert_eq!(player.check(&honest), Ok(()));
-        let cheats: [fn(&mut Table); 5] = [
+        let cheats: [fn(&mut Table); 6] = [
             |table| table.former[1].secret = Some([8; 16]),
             |table| {
                 table.former[1].secret = Some([8; 16]);
                 table.former[1].hash = hash([8; 16]);
             },
             |table| _ = table.former.pop(),
+            |table| table.round += 1,
             |table| table.points[0].1 += 1,
             |table| table.points[0].0 = 3 - table.points[0].0,
         ];

@@ -2,12 +2,11 @@
 //! members alike. Robots hold the paddles, and those who come third watch.
 
 use samovar::prelude::*;
-use samovar::{Turn, World};
 
 /// The table in units: the ball is a point, the paddles are 40 high.
 const WIDTH: i32 = 300;
 const HEIGHT: i32 = 200;
-const PADDLE: i32 = 20;
+const PADDLE: u16 = 20;
 
 #[derive(Value, Clone, Debug, PartialEq)]
 struct Table {
@@ -51,20 +50,22 @@ impl Table {
     }
 
     fn fly(&mut self) {
-        let [x, y] = [0, 1].map(|axis| self.ball[axis] + self.speed[axis]);
+        // A host that lies gives a newcomer any table.
+        let [x, y] =
+            [0, 1].map(|axis| self.ball[axis].saturating_add(self.speed[axis]));
         let bounces = y < 0 || i32::from(y) > HEIGHT;
         self.ball = [x, y.clamp(0, HEIGHT as i16)];
         if bounces {
-            self.speed[1] = -self.speed[1];
+            self.speed[1] = self.speed[1].saturating_neg();
         }
         let side = usize::from(self.speed[0] > 0);
         if (0..=WIDTH).contains(&i32::from(x)) {
             return;
         }
-        let miss = i32::from(self.ball[1] - self.paddles[side]).abs();
+        let miss = self.ball[1].abs_diff(self.paddles[side]);
         if miss <= PADDLE {
             self.ball[0] = x.clamp(0, WIDTH as i16);
-            self.speed = [-self.speed[0], self.draw(7) - 3];
+            self.speed = [self.speed[0].saturating_neg(), self.draw(7) - 3];
         } else {
             self.points[1 - side] = self.points[1 - side].saturating_add(1);
             self.serve(side);
@@ -123,7 +124,7 @@ impl Game for Pong {
         if let Some(side) =
             table.seats.iter().position(|s| *s == Some(me.seat.0))
         {
-            let off = table.ball[1] - table.paddles[side];
+            let off = table.ball[1].saturating_sub(table.paddles[side]);
             room.set_input(match off {
                 -8..=8 => Hand::Rest,
                 ..-8 => Hand::Up,

@@ -16,6 +16,8 @@ use crate::limits::{HOST_GRACE, REJOIN_WAIT, RETURNS_PER_GAME_MAX};
 const CODE_LETTERS: &[u8] = b"BCDFGHJKMNPRSTWXZ";
 /// The number of letters of a random code. Six letters give 24 million codes, for 10,000 games.
 const CODE_LENGTH: u32 = 6;
+/// The number of games whose places are looked at for a newcomer who takes any game.
+const CANDIDATES_MAX: usize = 16;
 
 /// The game that a newcomer wants to be in.
 #[derive(Clone, Copy)]
@@ -99,16 +101,23 @@ impl Directory {
     /// Lets a newcomer into the fullest public game with these parameters that has a place. If there is none, the
     /// newcomer founds one.
     fn find(&mut self, now: Time, conn: ConnId, params: u64) -> Result<(), Refusal> {
-        let place = |(code, session): (&GameCode, &SessionId)| {
-            let game = self.games.get(session).filter(|game| game.params == params)?;
+        let candidate = |(session, game): (&SessionId, &Game)| {
             let listing = game.shown_listing().filter(|listing| listing.public && listing.open)?;
-            // The host lists only the members that it knows, so the strangers that the relay has let in are added.
-            let players = usize::from(listing.players) + self.strangers(*session).count();
-            let has_place = players < usize::from(listing.capacity) && self.has_place_for(conn, *session);
-            has_place.then(|| (Reverse(players), game.serial, code.clone()))
+            let players = usize::from(listing.players);
+            // A host could list any number, so only connected peers count.
+            let rank = (Reverse(players.min(game.members.len())), game.serial);
+            (players < usize::from(listing.capacity)).then_some((rank, *session))
         };
-        match self.codes.iter().filter_map(place).min() {
-            Some((_, _, code)) => self.join(now, conn, Wish { code: &code, params, former: None }).map(drop),
+        let of_program = self.games.iter().filter(|(_, game)| game.params == params);
+        let mut candidates: Vec<_> = of_program.filter_map(candidate).collect();
+        if candidates.len() > CANDIDATES_MAX {
+            candidates.select_nth_unstable(CANDIDATES_MAX);
+            candidates.truncate(CANDIDATES_MAX);
+        }
+        candidates.sort_unstable();
+        let found = candidates.into_iter().find(|(_, session)| self.has_seat_for(now, conn, *session));
+        match found.and_then(|(_, session)| Some(self.games.get(&session)?.code.clone())) {
+            Some(code) => self.join(now, conn, Wish { code: &code, params, former: None }).map(drop),
             None => self.create(now, conn, Founding { code: None, params, barred: Barred::default() }),
         }
     }

@@ -4,13 +4,16 @@
 use std::collections::BTreeMap;
 
 use samovar_wire::relay::Refusal;
-use samovar_wire::{PeerId, SessionId, Time};
+use samovar_wire::{Duration, PeerId, SessionId, Time};
 
 use super::connection::Phase;
 use super::entry::Wish;
 use super::timers::Timer;
 use super::{Class, CloseReason, ConnId, Directory};
 use crate::limits::{NAMED_WITHIN, RESTORED_WAIT, STRANGERS_PER_ORIGIN_MAX, WAITING_PER_ORIGIN_MAX};
+
+/// A host admits a newcomer within this time, or hardly at all.
+const SEATED_WITHIN: Duration = Duration::from_millis(3_000);
 
 /// The origin of a connection: connections of one address have the same. The driver draws it; a directory only
 /// compares origins.
@@ -84,9 +87,16 @@ impl Directory {
         if is_full { Place::Full } else { Place::Free }
     }
 
-    /// Whether a newcomer on this connection gets into a live game at once.
-    pub(super) fn has_place_for(&self, conn: ConnId, session: SessionId) -> bool {
-        self.admits(conn, session, None).is_ok() && self.place(conn, session, None) == Place::Free
+    /// Whether a newcomer on this connection gets into a live game at once, and its host has a seat for the newcomer, as
+    /// far as the relay knows. Strangers that have just come will take seats, too.
+    pub(super) fn has_seat_for(&self, now: Time, conn: ConnId, session: SessionId) -> bool {
+        let Some(listing) = self.games.get(&session).and_then(|game| game.listing.as_ref()) else {
+            return false;
+        };
+        let fresh = self.strangers(session).filter(|other| now < other.since + SEATED_WITHIN).count();
+        usize::from(listing.players) + fresh < usize::from(listing.capacity)
+            && self.admits(conn, session, None).is_ok()
+            && self.place(conn, session, None) == Place::Free
     }
 
     /// Like `place`, but first makes room: a peer that has been unnamed for too long loses its place.

@@ -17,32 +17,44 @@ fn find(world: &mut World, params: u64) -> String {
     }
 }
 
-/// Founds a game with this listing.
-fn found(world: &mut World, text: &str, listing: Listing) -> usize {
-    let i = world.create(text);
+/// Founds a game with so many members that lists so many players.
+fn found(world: &mut World, text: &str, members: usize, listing: Listing) -> usize {
+    let host = world.create(text);
+    let all: Vec<_> = (1..members).map(|_| world.join(text)).collect();
+    world.name_members(host, &[&[host], &all[..]].concat());
     let now = world.now;
-    world.seats[i].client.set_listing(now, listing);
-    world.run_for(seconds(1));
-    i
+    world.seats[host].client.set_listing(now, listing);
+    world.run_for(seconds(4));
+    host
 }
 
 #[test]
 fn newcomer_finds_the_fullest_game_with_a_place() {
     let mut world = World::new();
-    found(&mut world, "FEW", listing(2));
-    found(&mut world, "MANY", listing(6));
-    found(&mut world, "FULL", listing(8));
-    found(&mut world, "CLOSED", Listing { open: false, ..listing(7) });
-    found(&mut world, "HIDDEN", Listing { public: false, ..listing(7) });
-    // `MANY` has two places. The relay counts the newcomers that it has let in, although the host does not know them
-    // yet.
+    found(&mut world, "FEW", 2, listing(2));
+    found(&mut world, "MANY", 6, listing(6));
+    found(&mut world, "FULL", 8, listing(8));
+    found(&mut world, "CLOSED", 7, Listing { open: false, ..listing(7) });
+    found(&mut world, "HIDDEN", 7, Listing { public: false, ..listing(7) });
+    // Two places: newcomers whom the host does not know yet count.
     assert_eq!([(); 3].map(|()| find(&mut world, PARAMS)), ["MANY", "MANY", "FEW"]);
+    // Peers that no host names take no place for long.
+    world.run_for(seconds(4));
+    assert_eq!(find(&mut world, PARAMS), "MANY");
+}
+
+#[test]
+fn players_that_a_host_makes_up_lure_nobody() {
+    let mut world = World::new();
+    found(&mut world, "HONEST", 3, listing(3));
+    found(&mut world, "LURE", 1, listing(7));
+    assert_eq!(find(&mut world, PARAMS), "HONEST");
 }
 
 #[test]
 fn newcomer_without_a_game_founds_one_and_the_next_joins_it() {
     let mut world = World::new();
-    found(&mut world, "OTHER", listing(1));
+    found(&mut world, "OTHER", 1, listing(1));
     let drawn = find(&mut world, PARAMS + 1);
     assert_eq!(drawn.len(), 6, "a drawn code");
     let host = world.seats.len() - 1;

@@ -39,6 +39,9 @@ pub fn schemas() -> Schemas {
     Schemas::new().with(TeapotState::schema(TEAPOT))
 }
 
+/// The most spectators: the relay's referee, and one that takes its place while the former one is not missed yet.
+const SPECTATORS: u8 = 2;
+
 /// The rules of a duel's session, and the orders of its messages: the feed is in causal order, the bowl in time-stamp
 /// order, matches in total order. With `forks`, each side of a partition plays on without a majority.
 pub fn rules() -> Rules {
@@ -48,14 +51,14 @@ pub fn rules() -> Rules {
         timestamp: Some(TimeOrderConfig::DEFAULT),
         lockstep: None,
     };
-    Rules { orders, forks: true, ..Rules::default() }
+    Rules { orders, forks: true, spectators: SPECTATORS, ..Rules::default() }
 }
 
 /// The agreed parameters of a duel's session: a hash of the game's name, its rules' version, its schemas, and its
 /// [`rules`] without the ones about paths, which the view holds.
 pub fn params() -> u64 {
     let schemas = schemas().hash().to_le_bytes();
-    let Rules { migrates, backups, forks, grace, steps_within, orders, by_host: _ } = rules();
+    let Rules { migrates, backups, forks, grace, steps_within, orders, spectators, by_host: _ } = rules();
     let TimeOrderConfig { lookahead, patience } = orders.timestamp.unwrap_or_default();
     let causal = orders.causal.map_or(0, |causality| 1 + causality as u8);
     let flags = [
@@ -68,7 +71,8 @@ pub fn params() -> u64 {
     let times = [grace, steps_within.unwrap_or_default(), lookahead, patience]
         .map(|time| time.as_micros().to_le_bytes())
         .concat();
-    let hash = digest(&[b"duel", &RULES_VERSION.to_le_bytes(), &schemas, &flags, &[backups], &times]);
+    let hash =
+        digest(&[b"duel", &RULES_VERSION.to_le_bytes(), &schemas, &flags, &[backups, spectators], &times]);
     let [a, b, c, d, e, f, g, h, ..] = hash;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }

@@ -51,6 +51,19 @@ fn ticket_takes_its_seat_back_once_and_replaces_the_old_peer() {
 }
 
 #[test]
+fn rules_limit_spectators_except_those_that_come_back() {
+    let (mut view, _) = view(2);
+    let watch = |peer, resume| Hello { attributes: SPECTATOR, ..hello(peer, resume) };
+    let refuses =
+        |view: &View, peer, resume, most| view.refuses_spectator(PeerId(peer), &watch(peer, resume), most);
+    assert!(refuses(&view, 3, None, 0) && !refuses(&view, 3, None, 1));
+    view.admit(Time::ZERO, PeerId(3), &watch(3, None)).unwrap();
+    assert!(refuses(&view, 4, None, 1));
+    assert!(!refuses(&view, 4, Some(ticket(3)), 1), "it has a seat");
+    assert!(!view.refuses_spectator(PeerId(5), &hello(5, None), 0), "it plays");
+}
+
+#[test]
 fn spectators_and_players_have_separate_places() {
     let mut view = View::founding(30);
     let watch = |view: &mut View, peer| {
