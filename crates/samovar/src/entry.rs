@@ -312,7 +312,7 @@ impl Attempts {
         let purpose = match (&self.code, memory.pass.filter(|_| self.shows_pass), self.creates) {
             (Some(code), Some(pass), _) => Purpose::Rejoin(code.clone(), pass),
             (Some(code), None, false) => Purpose::Join(code.clone()),
-            (None, ..) if self.way == Way::Match => Purpose::Match,
+            (None, _, false) if self.way == Way::Match => Purpose::Match,
             (code, _, _) => Purpose::Create(code.clone()),
         };
         let (ticket, kept) = (memory.ticket, memory.kept.clone());

@@ -99,10 +99,6 @@ fn links(text: &str) -> Vec<&str> {
                 rest = behind;
             }
         }
-        // The text of a link may be a code span.
-        for behind in line.split("`](").skip(1) {
-            found.extend(behind.split_once(')').map(|(link, _)| link));
-        }
     }
     found
 }

@@ -49,8 +49,8 @@ pub(super) fn check(repo: &Repo) -> Result<()> {
 }
 
 fn check_facts(name: &str, package: &Value) -> Result<()> {
-    let is_missing = |fact: &&str| package[*fact].is_null() || package[*fact] == Value::Array(Vec::new());
-    if let Some(fact) = FACTS.iter().find(is_missing) {
+    let is_missing = |fact: &str| package[fact].is_null() || package[fact] == Value::Array(Vec::new());
+    if let Some(fact) = FACTS.into_iter().find(|fact| is_missing(fact)) {
         return Err(Failure::new(format!("{name} has no {fact} in its Cargo.toml")));
     }
     let dependencies = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::tools::chromium::Chromium;
 use crate::tools::{Tool, network};
 use crate::{bench, fuzz, mutants, page, size};
 
-pub(super) const STEPS: [Step; 14] = [
+pub(super) const STEPS: [Step; 15] = [
     Step { name: "setup", about: "Rust's parts and all dependencies are there", first: 0.5, run: setup },
     Step { name: "fmt", about: "the formatter would change nothing", first: 0.1, run: format },
     Step {
