@@ -7,6 +7,7 @@ use std::time::Duration;
 use relay::Relay;
 use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
 use samovar_peer_native::{Game, NativeConfig, NativePeer, entropy};
+#[cfg(feature = "direct")]
 use samovar_session::Event;
 use samovar_wire::relay::Purpose;
 use samovar_wire::{GameCode, Time};
