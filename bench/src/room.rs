@@ -84,6 +84,7 @@ impl Room {
             schemas,
             paths,
             capacity: 32,
+            public: true,
             rules: Rules::default(),
         };
         let peer = Peer::new(self.now, config);
