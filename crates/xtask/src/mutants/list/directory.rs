@@ -568,4 +568,19 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "a_returning_member_waits_for_others_that_may_play_on",
         ]),
     },
+    Mutant {
+        name: "match-by-the-hosts-word",
+        package: "directory",
+        text: "Reverse(players.min(game.members.len()))",
+        instead: "Reverse(players)",
+        breaks: "a host that lists players which do not exist gets all newcomers of a quick match",
+        guards: Promise::UntrustedBytes,
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "players_that_a_host_makes_up_lure_nobody",
+        ]),
+    },
 ];

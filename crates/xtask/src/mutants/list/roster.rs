@@ -555,4 +555,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
         guards: Promise::Seat,
         finder: Test(&["-p", "samovar-session", "--lib", "a_session_that_keeps_its_id_keeps_its_tickets"]),
     },
+    Mutant {
+        name: "spectators-beyond-the-rules",
+        package: "roster",
+        text: "&& self.spectators() >= spectators_max.into()",
+        instead: "&& self.spectators() > spectators_max.into()",
+        breaks: "a spectator more than the rules allow is admitted, and votes",
+        guards: Promise::UntrustedBytes,
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--lib",
+            "rules_limit_spectators_except_those_that_come_back",
+        ]),
+    },
 ];
