@@ -41,7 +41,8 @@ pub(super) fn check(repo: &Repo) -> Result<()> {
         check_facts(name, package)?;
     }
     let mut cargo = repo.cargo("package");
-    cargo.args(["--no-verify", "--allow-dirty", "--locked", "--quiet"]);
+    // The step `setup` has fetched all that it needs.
+    cargo.args(["--no-verify", "--allow-dirty", "--locked", "--offline", "--quiet"]);
     for name in LIBRARIES {
         cargo.args(["--package", name]);
     }
