@@ -17,10 +17,7 @@ async fn rounds_go_on_fairly_when_the_host_is_killed() {
     let player =
         |name: &str| Program::start(CARDS, &relay, "TEA-6", name, &folder);
     let mut ann = player("ann");
-    ann.until("ann hosts", |lines| {
-        lines.iter().any(|line| line == "joined; ann hosts").then_some(())
-    })
-    .await;
+    ann.founds().await;
     let (mut bob, mut cat) = (player("bob"), player("cat"));
     for each in [&mut ann, &mut bob, &mut cat] {
         each.until("three rounds", |lines| {

@@ -20,10 +20,7 @@ async fn no_line_is_lost_when_the_host_is_killed() {
     let player =
         |name: &str| Program::start(CHAT, &relay, "TEA-3", name, &folder);
     let mut ann = player("ann");
-    ann.until("ann hosts", |lines| {
-        lines.iter().any(|line| line == "joined; ann hosts").then_some(())
-    })
-    .await;
+    ann.founds().await;
     let (mut bob, mut cat) = (player("bob"), player("cat"));
     ann.say("welcome");
     for each in [&mut bob, &mut cat] {

@@ -41,10 +41,7 @@ async fn killed_host_gets_its_cursor_back_after_a_restart() {
     let player =
         |name: &str| Program::start(CURSORS, &relay, "TEA-1", name, &folder);
     let mut ann = player("ann");
-    ann.until("ann hosts", |lines| {
-        lines.iter().any(|line| line == "joined; ann hosts").then_some(())
-    })
-    .await;
+    ann.founds().await;
     let (mut bob, mut cat) = (player("bob"), player("cat"));
     let all = ["ann", "bob", "cat"].map(str::to_owned).to_vec();
     for each in [&mut ann, &mut bob, &mut cat] {

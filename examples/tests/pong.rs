@@ -34,10 +34,7 @@ async fn match_goes_on_in_step_when_the_host_is_killed() {
     let player =
         |name: &str| Program::start(PONG, &relay, "TEA-7", name, &folder);
     let mut ann = player("ann");
-    ann.until("ann hosts", |lines| {
-        lines.iter().any(|line| line == "joined; ann hosts").then_some(())
-    })
-    .await;
+    ann.founds().await;
     let (mut bob, mut cat) = (player("bob"), player("cat"));
     for each in [&mut ann, &mut bob, &mut cat] {
         each.until("two seconds of it", |lines| {

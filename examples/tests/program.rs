@@ -78,6 +78,13 @@ impl Program {
         .await
     }
 
+    /// Waits until this player has made the game, and hosts it.
+    pub(crate) async fn founds(&mut self) {
+        let line = format!("joined; {} hosts", self.name);
+        self.until("it hosts", |lines| lines.contains(&line).then_some(()))
+            .await;
+    }
+
     /// Types a line into the program.
     pub(crate) fn say(&mut self, line: &str) {
         let input = self.process.child().stdin.as_mut().expect("a pipe");

@@ -78,7 +78,7 @@ pub struct Settings {
     /// How long games may go on after SIGTERM, in seconds; 0 stops at once [default: 30].
     #[arg(long, env = "SAMOVAR_DRAIN", value_name = "SECONDS")]
     drain: Option<Whole<0, 65_535>>,
-    /// What is logged, in the words of tracing's EnvFilter [default: info].
+    /// The filter of the log, in the words of tracing's EnvFilter [default: info].
     #[arg(long, env = "RUST_LOG", value_name = "FILTER")]
     log: Option<String>,
     /// How it is logged [default: text].

@@ -422,7 +422,7 @@ window.__hunt = setInterval(() => {
   const status = samovar.status();
   const pots = status.objects.filter(each => each.kind === 'teapot' && each.position);
   const mine = pots.filter(each => each.owner === status.peer);
-  // Who came back drives the teapot of its former peer; a host has those of its robots, too.
+  // A player who came back drives the teapot of its former peer; a host has those of its robots, too.
   const own = mine.find(each => each.id.startsWith(status.peer)) ?? (mine.length === 1 ? mine[0] : null);
   if (!own) return;
   const away = each => Math.hypot(each.position[0] - own.position[0], each.position[1] - own.position[1]);

@@ -494,8 +494,7 @@ pub(crate) fn blocked_until(
     (me, floor, lookahead): (PeerId, Time, Duration),
     others: &mut dyn Iterator<Item = (PeerId, Time, Time)>,
 ) -> Option<Time> {
-    // Of messages with the same time, that of the sender with the lower id goes first; of one sender's, that with the
-    // lower number.
+    // Messages with the same time go by the senders' ids, the lowest first; those of one sender by their numbers.
     let may_precede = |bound: Time, of: PeerId| bound < time || (bound == time && of < sender);
     let own = (time - lookahead) + Duration::from_micros(1);
     let mut last = may_precede(floor, me).then_some(own.max(now));

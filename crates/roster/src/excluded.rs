@@ -1,4 +1,4 @@
-//! What a peer does when the host of its term is in no view that it knows (PROTOCOL §4.10 rule 16).
+//! A peer whose host is in no view that the peer knows, and what that peer does (PROTOCOL §4.10 rule 16).
 
 use samovar_wire::{Duration, Time};
 

@@ -239,7 +239,7 @@ fn parse(text: &str) -> Result<(GameCode, Option<Secret>), Error> {
     Ok((code, secret))
 }
 
-/// What a person typed as a code, without the secret behind it.
+/// The code that a person typed, without the secret behind it.
 fn without_secret(text: &str) -> String {
     text.split_once('.').map_or_else(|| text.to_owned(), |(code, _)| format!("{code}.***"))
 }
@@ -302,7 +302,7 @@ impl Attempts {
         matches!(self.way, Way::Match) && !self.has_played && !self.creates
     }
 
-    /// What the next run's keeper knows of this program.
+    /// The identity of this program for the keeper of the next run.
     pub(crate) fn identity(&self, name: String, seed: u64) -> Identity {
         Identity { name, seed, secret: self.secret.clone(), seeks: self.seeks() }
     }

@@ -87,7 +87,7 @@ pub trait Game: Agreed + MaybeSend {
         let _ = (host, from, ask);
     }
 
-    /// What the relay's list says of a public game with this state, for those who look for a game. Each host calls it
+    /// The entry of a public game with this state in the relay's list, for those who look for a game. Each host calls it
     /// when the state has changed.
     #[must_use]
     fn listing(state: &Self::State) -> Listing {

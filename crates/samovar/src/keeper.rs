@@ -79,7 +79,7 @@ pub(crate) enum End {
     Unreachable(String),
 }
 
-/// What a keeper knows of its program.
+/// The program, as far as its keeper knows it.
 pub(crate) struct Identity {
     pub(crate) name: String,
     /// A random number.

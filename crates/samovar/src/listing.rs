@@ -1,12 +1,12 @@
-//! What the relay's list says of a game.
+//! A game's entry in the relay's list.
 
 use samovar_wire::limits::NAME_MAX;
 use samovar_wire::name;
 
-/// What a public game shows to people who look for a game.
+/// A public game's entry in the relay's list, for people who look for a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// What the game is about, such as its map. At most 80 bytes are shown, without control characters.
+    /// The subject of the game, such as its map. At most 80 bytes are shown, without control characters.
     pub title: String,
     /// Whether newcomers are admitted. Players who come back always are.
     pub is_open: bool,

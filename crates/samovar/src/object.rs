@@ -11,7 +11,7 @@ use samovar_wire::{Kind, ObjectId, SeatId};
 
 use crate::member::Member;
 
-/// What happens to an object when its owner goes.
+/// The fate of an object whose owner goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Orphaned {
@@ -30,7 +30,7 @@ pub enum Orphaned {
 /// How the objects of a type are shared. The derive of [`Object`] fills it in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sharing {
-    /// What happens to an object when its owner goes.
+    /// The fate of an object whose owner goes.
     pub orphan: Orphaned,
     /// Which members may ask for an object.
     pub access: Access,

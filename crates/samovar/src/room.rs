@@ -49,7 +49,7 @@ pub struct Hosting<'a, 'b, G: Agreed> {
 /// The most messages of a program to itself that may wait.
 const TO_SELF_MAX: usize = 1_024;
 
-/// What this crate keeps of the game, in addition to the session's state.
+/// The game, as this crate keeps it in addition to the session's state.
 pub(crate) struct Inner<G: Agreed> {
     pub(crate) schemas: Schemas,
     pub(crate) name: String,

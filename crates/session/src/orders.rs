@@ -66,7 +66,7 @@ impl Orders {
     }
 }
 
-/// What this peer has to send to a member, besides ordered messages.
+/// The messages that this peer has for a member, besides ordered ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beside {
     /// Whether all messages about objects are in the member's lanes already.

@@ -162,7 +162,7 @@ pub struct Listing {
     pub open: bool,
     /// Whether the relay shows the game to others.
     pub public: bool,
-    /// What the game is about, for people who choose a game; valid, see [`crate::name::is_valid`].
+    /// The subject of the game, for people who choose one; valid, see [`crate::name::is_valid`].
     pub title: String,
     /// The host's name.
     pub host_name: String,

@@ -21,6 +21,7 @@ mod sections;
 mod test;
 mod times;
 mod wasm_pack;
+mod words;
 
 use crate::clock::Stopwatch;
 use crate::process::{Failure, Result};

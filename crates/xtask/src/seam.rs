@@ -313,7 +313,7 @@ mod tests {
     }
 
     const SCRIPT: &str = "
-    // Nobody reads this.
+    // A line that is left out.
     const imports = {
         __wbg_log_0123: function(text) { console.log(text); },
         __wbg_new_4567: function() { return handle(wasm.__wbg_new_4567); },

@@ -201,7 +201,7 @@ impl Game for Player {
                 Some(_) => None,
             }
         } else if mine.is_some_and(|hand| {
-            // Nobody knows the secret before its hash is one of those noted.
+            // The secret stays here until its hash is one of those noted.
             hand.secret.is_none() && hand.hash == hash(self.secret)
         }) {
             Some(Ask::Show(round, self.secret))

@@ -19,7 +19,7 @@ pub(crate) struct Early {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What this peer knows of the session's members, and of its own membership.
+/// The session's members, and this peer's own membership, as far as this peer knows.
 #[derive(Debug)]
 pub(crate) struct Membership {
     pub(crate) view: View,

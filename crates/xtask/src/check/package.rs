@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn library_with_a_pinned_dependency_or_without_a_fact_is_refused() {
+    fn pinned_dependencies_and_missing_facts_are_refused() {
         assert!(check_facts("a", &package("^1", Value::Null)).is_ok());
         assert!(check_facts("a", &package("=1.2.3", "dev".into())).is_ok());
         assert!(check_facts("a", &package("=1.2.3", Value::Null)).is_err());

@@ -3,7 +3,7 @@
 
 use super::binaries::{self, Binary, Job};
 use super::{
-    Context, Outcome, Step, adopter, browser, commands, layers, links, names, package, rooms, sections,
+    Context, Outcome, Step, adopter, browser, commands, layers, links, names, package, rooms, sections, words,
 };
 use crate::process::{self, Failure, Result};
 use crate::repo::{BROWSER_PACKAGES, FOR_BOTH, NATIVE, WASM};
@@ -16,7 +16,7 @@ pub(super) const STEPS: [Step; 15] = [
     Step { name: "fmt", about: "the formatter would change nothing", first: 0.1, run: format },
     Step {
         name: "layers",
-        about: "dependencies point down, modules form no circle, the core does no I/O",
+        about: "dependencies point down, modules form no circle, names and comments keep to rules",
         first: 0.1,
         run: layers,
     },
@@ -107,6 +107,7 @@ fn layers(context: &Context<'_>) -> Result<Outcome> {
     layers::check(context.repo)?;
     rooms::check(context.repo)?;
     names::check(context.repo)?;
+    words::check(context.repo)?;
     Ok(Outcome::Done)
 }
 
