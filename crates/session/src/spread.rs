@@ -13,11 +13,21 @@ const BUCKETS: usize = STEPS * (DOUBLINGS + 1);
 const WINDOW: Duration = Duration::from_millis(5_000);
 
 /// A histogram of times up to 16 s, with eight buckets in each doubling; longer times count in the last one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Spread {
     counts: [u32; BUCKETS],
     samples: u32,
     total: Duration,
+}
+
+/// The buckets would be most of a session's output.
+impl core::fmt::Debug for Spread {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Spread")
+            .field("samples", &self.samples)
+            .field("total", &self.total)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Spread {
