@@ -107,7 +107,7 @@ async fn lone_host(relay: &Relay) -> (Player, Status) {
     let ann = Visit::new(relay, "new=TEA&name=Ann&robots=1").with_script(BREAK).open().await;
     let before = ann.joined().await;
     wait::until("the tab keeps what takes its seat back", SETTLE_WITHIN, async || {
-        let ticket = ann.tab().try_evaluate("sessionStorage['samovar.table.TEA'] ?? ''").await?;
+        let ticket = ann.tab().try_evaluate("sessionStorage['samovar.seat.TEA'] ?? ''").await?;
         if ticket == "" { Err(ticket.to_string()) } else { Ok(()) }
     })
     .await;

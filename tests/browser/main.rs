@@ -3,6 +3,7 @@
 mod agreement;
 mod all_reload;
 mod background;
+mod data_ages;
 mod devices;
 mod duplicate;
 mod elsewhere;

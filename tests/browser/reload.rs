@@ -68,7 +68,12 @@ async fn ticket_after(player: &Player, former: &str) -> String {
     wait::until("the tab has another ticket", JOIN_WITHIN, async || {
         let ticket = player.tab().try_evaluate("sessionStorage['samovar.seat.TEA'] ?? ''").await?;
         let ticket = ticket.as_str().unwrap_or_default();
-        if ticket.is_empty() || ticket == former { Err(ticket.to_owned()) } else { Ok(ticket.to_owned()) }
+        // The ticket stands behind the version, the params and the code; the rest may change without it.
+        let part = |kept: &str| kept.get(40..90).map(str::to_owned);
+        if part(ticket).is_none() || part(ticket) == part(former) {
+            return Err(ticket.to_owned());
+        }
+        Ok(ticket.to_owned())
     })
     .await
 }

@@ -66,8 +66,37 @@ pub struct Status {
     pub migrations: Vec<Migration>,
     /// Counts of traffic since the start.
     pub traffic: Traffic,
+    /// In a duel, the ages of the others' moves.
+    pub ages: Option<Ages>,
     /// The failures, in words.
     pub errors: Vec<String>,
+}
+
+/// The ages of the others' moves at each stage of their way to this peer.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Ages {
+    /// When they were sent.
+    pub sent: Age,
+    /// When they arrived.
+    pub received: Age,
+    /// In the first step that showed them.
+    pub applied: Age,
+    /// In all steps.
+    pub drawn: Age,
+}
+
+/// The ages at one stage, in milliseconds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Age {
+    /// The number of states.
+    pub samples: u32,
+    /// The mean; `None` without samples.
+    pub mean_ms: Option<f64>,
+    /// The median.
+    pub p50_ms: Option<f64>,
+    /// 99 of 100 were at most this old.
+    pub p99_ms: Option<f64>,
 }
 
 /// The match of a duel at one peer.

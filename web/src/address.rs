@@ -65,8 +65,10 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
         PathChoice::Relayed => append("path=", "relayed"),
         PathChoice::ByHost => append("by=", "host"),
     }
-    if params.low {
-        append("low", "");
+    for (is_set, key) in [(params.low, "low"), (params.stats, "stats")] {
+        if is_set {
+            append(key, "");
+        }
     }
     let path = window.location().pathname().unwrap_or_else(|_| "/".to_owned());
     let address = path + &query;

@@ -7,9 +7,9 @@ mod maze;
 mod news;
 mod place;
 
+use samovar::raw::Obstacle;
 use samovar_duel::teapot::Controls as Wheel;
 use samovar_peer::PathPolicy;
-use samovar_peer_web::{Obstacle, tab};
 use samovar_wire::GameCode;
 use wasm_bindgen::prelude::*;
 use web_sys::Window;
@@ -24,7 +24,6 @@ use crate::page::problem::answered;
 use crate::page::{Page, PageEvent, Problem, RelayState};
 use crate::params::{Entry, Mode, Params, PathChoice};
 use crate::play::{Play, Wish};
-use crate::seat;
 use crate::sound::Sound;
 use crate::view::{Quality, View, ViewError, suggested_quality};
 use draw::Meter;
@@ -43,8 +42,6 @@ const REFUSED_PATIENCE: f64 = 3_000.0;
 const SUSPENDED_PATIENCE: f64 = 20_000.0;
 /// If no frame comes for this many milliseconds, the browser withholds frames, and the page plays on without them.
 const WITHHELD_AFTER: f64 = 100.0;
-/// Milliseconds between two saves of the data from which the game is founded anew: a page may end without notice.
-const KEEP_EVERY: f64 = 5_000.0;
 
 /// The page's state.
 pub struct App {
@@ -67,15 +64,13 @@ pub struct App {
     leaving: Option<Play>,
     meter: Meter,
     framed_at: f64,
+    /// When the chart of ages got its last point.
+    charted_at: f64,
     listed_at: f64,
     in_lobby: bool,
     relay: RelayState,
-    kept_at: f64,
-    /// The time of the page's last sign of life to other tabs.
-    lived_at: f64,
     /// The time since which the game cannot go on, and whether the page has said so.
     trouble: Option<(f64, bool)>,
-    left_by_hiding: bool,
     /// Whether the browser says that it has no network.
     is_offline: bool,
     /// Set while this tab takes its seat back. The value tells whether changes made only here were lost; the page
@@ -127,13 +122,11 @@ impl App {
             leaving: None,
             meter: Meter::default(),
             framed_at: f64::NEG_INFINITY,
+            charted_at: f64::NEG_INFINITY,
             listed_at: f64::NEG_INFINITY,
             in_lobby: false,
             relay: RelayState::Connecting,
-            kept_at: f64::NEG_INFINITY,
-            lived_at: f64::NEG_INFINITY,
             trouble: None,
-            left_by_hiding: false,
             is_offline: false,
             comes_back: None,
             explanation: guard::explanation(),
@@ -231,12 +224,10 @@ impl App {
         // The code was checked where it was typed or read.
         let Some(code) = GameCode::parse(code) else { return };
         self.page.show_waiting(&format!("Joining {code}…"));
-        seat::inherit(code.as_str());
         self.page.set_any_colour();
-        let (ticket, table) = (seat::read(code.as_str()), seat::read_table(code.as_str()));
         // The number of robots has an effect only if this tab founds the game anew.
         let robots = self.params.robots.unwrap_or(0);
-        self.begin(Wish { code: Some(code), create: false, robots, ticket, table, ..self.wish() });
+        self.begin(Wish { code: Some(code), create: false, robots, ..self.wish() });
     }
 
     fn create(&mut self, code: Option<&str>, mode: Mode, robots: u8) {
@@ -267,15 +258,12 @@ impl App {
             robots: 0,
             stakes: self.params.stakes,
             paths,
-            ticket: None,
-            table: None,
         }
     }
 
     fn begin(&mut self, wish: Wish) {
         self.in_lobby = false;
         self.is_outdated = false;
-        self.kept_at = f64::NEG_INFINITY;
         self.meter = Meter::default();
         let place = self.myself;
         let on_wake = move || {
@@ -288,10 +276,14 @@ impl App {
                 }
             });
         };
-        let mut play = Play::start(&address::relay_url(&self.window), wish, on_wake);
-        self.params.warnings.iter().for_each(|warning| play.note_error(warning.clone()));
-        play.set_visible(!self.is_hidden());
-        self.play = Some(play);
+        match Play::start(&address::relay_url(&self.window), wish, on_wake) {
+            Ok(mut play) => {
+                self.params.warnings.iter().for_each(|warning| play.note_error(warning.clone()));
+                self.play = Some(play);
+            }
+            // The page's address gives no address of a relay, for example that of a file.
+            Err(_) => self.page.problem(Problem::RelayLost),
+        }
     }
 
     fn show_game(&self, code: &str) {
@@ -317,6 +309,7 @@ impl App {
         self.framed_at = time;
         self.turn(time);
         self.draw(time);
+        self.chart(time);
     }
 
     /// Does the work of a frame except drawing, so it needs no frame of the browser.
@@ -355,7 +348,7 @@ impl App {
             }
             None if is_stuck => self.trouble = Some((time, false)),
             Some((since, false)) if !is_member => {
-                let obstacle = play.obstacle();
+                let obstacle = play.obstacle().cloned();
                 let is_final = obstacle.as_ref().is_some_and(Obstacle::is_final);
                 if time - since >= if is_final { REFUSED_PATIENCE } else { RELAY_PATIENCE } {
                     self.stop_playing();
@@ -395,11 +388,6 @@ impl App {
         if self.automation.as_ref().is_some_and(Automation::holds) {
             return;
         }
-        let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
-        if time - self.lived_at >= tab::LIVES_EVERY {
-            self.lived_at = time;
-            tab::live();
-        }
         let Some(play) = &mut self.play else { return };
         let mut hands = self.controls.read();
         if play.wish().mode == Mode::Maze && self.view.as_ref().is_some_and(View::is_upright) {
@@ -407,11 +395,6 @@ impl App {
         }
         let script = self.automation.as_ref().map(Automation::input).unwrap_or_default();
         let news = play.step(wheel(hands, script));
-        play.tend_office();
-        // The first save happens at once: a page may end before the next one.
-        if time - self.kept_at >= KEEP_EVERY && self.keep_table() {
-            self.kept_at = time;
-        }
         news.into_iter().for_each(|news| self.on_news(news));
     }
 
@@ -434,23 +417,10 @@ impl App {
         }
     }
 
-    /// Saves the data from which the game is founded anew if all players go at once; `false` while there is none.
-    fn keep_table(&self) -> bool {
-        let Some(play) = &self.play else { return false };
-        let (Some(code), Some(table)) = (&play.wish().code, play.table()) else { return false };
-        seat::write_table(code.as_str(), &table);
-        true
-    }
-
     fn leave(&mut self) {
-        if let Some(play) = self.play.take() {
-            play.leave();
-            if let Some(code) = &play.wish().code {
-                // The ticket stays, so a player who comes back gets the seat again while the others play on.
-                seat::forget_table(code.as_str());
-            }
+        if let Some(mut play) = self.play.take() {
             self.stop_leaving();
-            self.leaving = Some(play);
+            self.leaving = play.leave().then_some(play);
         }
         self.show_lobby();
     }

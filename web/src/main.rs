@@ -11,7 +11,6 @@ mod input;
 mod page;
 mod params;
 mod play;
-mod seat;
 mod sound;
 mod tenths;
 mod view;
@@ -19,6 +18,7 @@ mod view;
 use wasm_bindgen::prelude::*;
 
 fn main() {
+    guard::on_crash(samovar::raw::say_farewell);
     std::panic::set_hook(Box::new(|info| guard::crash(&info.to_string())));
     if guard::is_halted() {
         return;

@@ -6,6 +6,7 @@
 //!
 //! `index.html` holds the elements, `style.css` their looks. Buttons carry `data-action`; one listener serves them.
 
+mod chart;
 mod curtain;
 pub mod dom;
 mod hud;
@@ -27,6 +28,7 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use web_sys::{Document, HtmlCanvasElement, HtmlDialogElement, HtmlElement};
 
+pub use chart::Ages;
 pub use hud::{Hud, LinkKind, Pause, PlayerRow, Role, Traffic};
 pub use labels::Label;
 pub use notices::{CUT_OFF, RECONNECTING, RELAY_GONE};
@@ -34,6 +36,7 @@ pub use problem::Problem;
 pub use samovar_duel::status::RelayState;
 
 use crate::params::Mode;
+use chart::Chart;
 use curtain::Curtain;
 use dom::Listener;
 use hud::HudView;
@@ -124,6 +127,7 @@ struct Parts {
     screen: Cell<Screen>,
     lobby: Lobby,
     hud: HudView,
+    chart: Chart,
     put_out: PutOutView,
     invite: Invite,
     labels: LabelLayer,
@@ -248,6 +252,11 @@ impl Page {
         self.parts.put_out.show(hud.can_be_put_out());
     }
 
+    /// Shows the ages of others' data of the last second, or hides their chart.
+    pub fn ages(&self, ages: Option<Ages>) {
+        self.parts.chart.show(ages);
+    }
+
     /// Shows exactly these name labels over the scene.
     pub fn labels(&self, labels: &[Label]) {
         self.parts.labels.show(labels);
@@ -296,6 +305,7 @@ impl Parts {
             screen: Cell::new(Screen::Loading),
             lobby: Lobby::new(&document)?,
             hud: HudView::new(&document)?,
+            chart: Chart::new(&document)?,
             put_out: PutOutView::new(&document)?,
             invite: Invite::new(&document)?,
             labels: LabelLayer::new(&document)?,

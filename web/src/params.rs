@@ -1,6 +1,6 @@
 //! The parameters of the address:
 //! `?game=CODE&name=N&new=CODE&mode=duel|maze&robots=K&points=N&minutes=T&bowls=S` and
-//! `&path=auto|direct|relayed&by=host&low&colour=C`.
+//! `&path=auto|direct|relayed&by=host&low&stats&colour=C`.
 //!
 //! Strangers write the address. The page ignores and reports a parameter that it does not know. A known parameter with
 //! a value that the page cannot understand is a [`Problem`]: a guess could start a game that was not meant.
@@ -99,6 +99,8 @@ pub struct Params {
     pub path: PathChoice,
     /// Whether to draw less: no shadows, fewer pixels.
     pub low: bool,
+    /// Whether to show the ages of others' data in the session box.
+    pub stats: bool,
     /// Ignored parameters, in words for the console and `status().errors`; printable, at most one line per parameter.
     pub warnings: Vec<String>,
     /// The first value that cannot be understood; show it instead of starting.
@@ -167,10 +169,13 @@ impl Params {
                 "relayed" => self.path = PathChoice::Relayed,
                 _ => self.refuse("path", value, "auto, direct or relayed"),
             },
-            "low" => match value {
-                "" | "1" | "true" => self.low = true,
-                "0" | "false" => self.low = false,
-                _ => self.refuse("low", value, "left empty"),
+            "low" => match flag(value) {
+                Some(low) => self.low = low,
+                None => self.refuse("low", value, "left empty"),
+            },
+            "stats" => match flag(value) {
+                Some(stats) => self.stats = stats,
+                None => self.refuse("stats", value, "left empty"),
             },
             _ => self.warnings.push(format!("unknown parameter ignored: {}", excerpt(key))),
         }
@@ -194,6 +199,15 @@ impl Params {
         let value = excerpt(value);
         self.warnings.push(format!("parameter {name}={value} not understood; it should be {expected}"));
         self.problem.get_or_insert(Problem::BadParameter { name, value, expected });
+    }
+}
+
+/// Whether a parameter is set.
+fn flag(value: &str) -> Option<bool> {
+    match value {
+        "" | "1" | "true" => Some(true),
+        "0" | "false" => Some(false),
+        _ => None,
     }
 }
 
@@ -224,11 +238,11 @@ mod tests {
 
     #[test]
     fn joining_link_is_understood() {
-        let params = Params::parse("?game=tea-42&name=Ann%20B&path=relayed&colour=cherry&low&robots=3");
+        let params = Params::parse("?game=tea-42&name=Ann%20B&path=relayed&colour=cherry&low&stats&robots=3");
         assert_eq!(params.entry, Entry::Join("TEA-42".to_owned()));
         assert_eq!(params.name.as_deref(), Some("Ann B"));
         assert_eq!((params.path, params.colour, params.low), (PathChoice::Relayed, Some(1), true));
-        assert_eq!((params.robots, params.mode), (Some(3), Mode::Duel));
+        assert_eq!((params.robots, params.mode, params.stats), (Some(3), Mode::Duel, true));
         assert_eq!(Params::parse("game=CUP&mode=maze").mode, Mode::Maze);
         assert_eq!(params.stakes, Stakes::default());
         let stakes = Params::parse("new=CUP&points=3&minutes=2&bowls=0").stakes;
@@ -268,6 +282,7 @@ mod tests {
             "bowls=-1",
             "colour=9",
             "low=maybe",
+            "stats=all",
             "game=CUP&new=CUP",
         ] {
             let params = Params::parse(bad);

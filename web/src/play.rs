@@ -1,7 +1,13 @@
-//! One game in progress: the peer, the duel or the maze over it, and the page's view of both.
+//! One game in progress: the duel or the maze over a session that `samovar` keeps alive, and the page's view of both.
 
+mod ending;
 mod game;
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use samovar::raw::{Below, Obstacle};
+use samovar::{Agreed, Error, Room, Running, Schemas, Status as Standing};
 use samovar_duel::course::Stakes;
 use samovar_duel::game::{DuelEvent, attributes};
 use samovar_duel::journal::Journal;
@@ -9,24 +15,16 @@ use samovar_duel::maze::game::MazeNews;
 use samovar_duel::player::{Glaze, PlayerName};
 use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
 use samovar_duel::teapot::Controls;
-use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
-use samovar_peer_web::{Obstacle, WebPeer, entropy};
-use samovar_session::{EndReason, Event, Migration, Role, Session, Suspension};
-use samovar_wire::control::Presence;
-use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{
-    Blame, CloseCode, Duration, GameCode, PeerId, PeerPass, SessionId, Signature, Ticket, Time,
-};
+use samovar_peer::{Path, PathPolicy, Peer};
+use samovar_session::{Event, Migration, Session, Suspension};
+use samovar_wire::{Duration, GameCode, PeerId, Time};
 
-use crate::guard;
 use crate::page::{Pause, Problem, RelayState};
 use crate::params::Mode;
-use crate::seat::Table;
-use game::Agreed;
 pub use game::Game;
 
 /// The most members of a game.
-const CAPACITY: u8 = 8;
+const CAPACITY: usize = 8;
 
 /// A member that has been silent for this long is out of reach.
 pub const UNHEARD_AFTER: Duration = Duration::from_millis(1_000);
@@ -52,14 +50,7 @@ pub struct Wish {
     pub stakes: Stakes,
     /// The paths to use.
     pub paths: PathPolicy,
-    /// The ticket that takes a seat back.
-    pub ticket: Option<Ticket>,
-    /// The data from which the game is founded anew, should all others have gone.
-    pub table: Option<Table>,
 }
-
-/// The pass that a player with a seat, but without a pass, shows to the relay: it belongs to no peer.
-const NO_PASS: PeerPass = PeerPass { session: SessionId(0), peer: PeerId(0), signature: Signature([0; 64]) };
 
 /// An event that the page must show or act on.
 #[derive(Clone, Debug)]
@@ -68,8 +59,6 @@ pub enum News {
     Entered(GameCode),
     /// This peer has become a member.
     Joined,
-    /// The ticket that brings the player back.
-    Ticket(Ticket),
     /// The others went on without this player, who takes the seat back. The value is whether objects changed here
     /// meanwhile.
     Rejoining(bool),
@@ -77,8 +66,8 @@ pub enum News {
     HostChanged(Migration),
     /// The relay is back (`true`), or cannot be reached (`false`).
     Relay(bool),
-    /// The relay stops within this time.
-    Draining(Duration),
+    /// The relay stops within this number of seconds.
+    Draining(f64),
     /// The relay speaks another version. Direct links carry the game as long as there are any.
     Outdated,
     /// An event of the duel.
@@ -100,44 +89,119 @@ pub enum Ending {
 
 /// One game in progress.
 pub struct Play {
-    peer: WebPeer,
+    running: Running<Table>,
+    table: Table,
+    wish: Wish,
+    /// The last answer that came in place of the relay's.
+    obstacle: Option<Obstacle>,
+    frames: u64,
+    was_told: bool,
+}
+
+/// The game, which `samovar` calls and the page looks at.
+#[derive(Clone)]
+struct Table(Rc<RefCell<Played>>);
+
+struct Played {
     game: Game,
     journal: Journal,
-    wish: Wish,
-    frames: u64,
-    is_visible: bool,
+    news: Vec<News>,
+}
+
+impl Agreed for Table {
+    const NAME: &'static str = "teapots";
+    const VERSION: u32 = 0;
+    const IS_RAW: bool = true;
+    type State = ();
+    type Message = ();
+    type Ask = ();
+    type World = ();
+
+    fn schemas() -> Schemas {
+        // The duel and the maze bring their own: see [`Play::start`].
+        Schemas::new()
+    }
+
+    fn shapes(_: &mut samovar::objects::Shape) {}
+}
+
+impl samovar::Game for Table {
+    fn event(&mut self, room: &mut Room<'_, Self>, event: &Event) {
+        let Below { now, session, .. } = room.below();
+        let Played { game, journal, news } = &mut *self.0.borrow_mut();
+        journal.on_event(event);
+        game.on_event(now, session, event);
+        match event {
+            Event::Joined => news.push(News::Joined),
+            Event::HostChanged(migration) => news.push(News::HostChanged(*migration)),
+            _ => {}
+        }
+    }
+
+    fn kept(&self) -> Option<Vec<u8>> {
+        Some(self.0.borrow().game.kept())
+    }
+}
+
+impl Played {
+    /// Handles a change of the connection.
+    fn on_standing(&mut self, standing: &Standing) {
+        self.news.push(match standing {
+            Standing::Entered(code) => match GameCode::parse(code) {
+                Some(code) => News::Entered(code),
+                None => return,
+            },
+            Standing::Unreachable(_) | Standing::RelayLost => News::Relay(false),
+            Standing::RelayBack => News::Relay(true),
+            Standing::RelayStops(seconds) => News::Draining(*seconds),
+            Standing::Refused(why) => {
+                let what = match why {
+                    Error::OtherVersion | Error::OtherGame => "another version",
+                    Error::Misbehaved(_) => "Misbehaved",
+                    _ => "it takes nobody",
+                };
+                self.journal.error(format!("the relay refused ({what})"));
+                match why {
+                    Error::OtherVersion | Error::OtherGame => News::Outdated,
+                    _ => return,
+                }
+            }
+            Standing::Away { has_diverged } => News::Rejoining(*has_diverged),
+            _ => return,
+        });
+    }
 }
 
 impl Play {
-    /// Starts the game: asks the relay for it, then the host. The peer calls `on_wake` when a message arrived.
-    pub fn start(relay_url: &str, wish: Wish, on_wake: impl FnMut() + 'static) -> Self {
-        let purpose = match (&wish.code, wish.create) {
-            (Some(code), false) if wish.ticket.is_some() => {
-                Purpose::Rejoin(code.clone(), wish.table.as_ref().map_or(NO_PASS, |table| table.pass))
-            }
-            (Some(code), false) => Purpose::Join(code.clone()),
-            (code, _) => Purpose::Create(code.clone()),
+    /// Starts the game: asks the relay for it, then the host. Calls `on_wake` when a message arrived.
+    ///
+    /// # Errors
+    /// The address of the relay cannot work.
+    pub fn start(relay_url: &str, wish: Wish, on_wake: impl FnMut() + 'static) -> Result<Self, Error> {
+        let entry = match &wish.code {
+            Some(code) if !wish.create => samovar::join(relay_url, code.as_str(), &wish.name),
+            Some(code) => samovar::create(relay_url, &wish.name).code(code.as_str()),
+            None => samovar::create(relay_url, &wish.name),
         };
-        let game = Game::new(&wish, seed());
-        let Agreed { params, schemas, rules } = game.agreed();
-        let glaze = Glaze::new(usize::from(wish.colour));
-        let config = PeerConfig {
-            entropy: entropy(),
-            purpose,
-            ticket: wish.ticket,
-            kept: wish.table.as_ref().map(|table| table.kept.clone()),
-            name: wish.name.clone(),
-            attributes: attributes(glaze, false),
-            params,
-            schemas,
-            paths: wish.paths,
-            capacity: CAPACITY,
-            public: true,
-            rules,
-        };
-        let peer = WebPeer::start(relay_url, config, on_wake);
-        guard::on_crash(peer.farewell());
-        Self { peer, game, journal: Journal::default(), wish, frames: 0, is_visible: true }
+        let mut raw = game::agreed(wish.mode);
+        raw.attributes = attributes(Glaze::new(usize::from(wish.colour)), false);
+        raw.comes_back = true;
+        let played =
+            Played { game: Game::new(&wish, false, None), journal: Journal::default(), news: Vec::new() };
+        let table = Table(Rc::new(RefCell::new(played)));
+        let (telling, beginning, wanted) = (table.clone(), table.clone(), wish.clone());
+        let running = entry
+            .raw(raw)
+            .capacity(CAPACITY)
+            .paths(wish.paths)
+            .on_status(move |standing| telling.0.borrow_mut().on_standing(standing))
+            .on_wake(on_wake)
+            .start(move |room: &mut Room<'_, Table>| {
+                let Below { is_back, kept, .. } = room.below();
+                beginning.0.borrow_mut().game = Game::new(&wanted, is_back, kept);
+                beginning.clone()
+            })?;
+        Ok(Self { running, table, wish, obstacle: None, frames: 0, was_told: false })
     }
 
     /// The player's choice.
@@ -150,66 +214,60 @@ impl Play {
         self.wish.code = Some(code);
     }
 
+    /// Calls `look` with the session; `None` before there is one.
+    fn session<R>(&self, look: impl FnOnce(Time, &mut Session) -> R) -> Option<R> {
+        self.running.peer(|now, peer| Some(look(now, peer.session_mut()?))).flatten()
+    }
+
     /// Whether the host has admitted this peer.
     pub fn is_member(&self) -> bool {
-        self.peer.with(|peer, _| peer.session().is_some_and(Session::is_member))
+        self.session(|_, session| session.is_member()).unwrap_or(false)
     }
 
     /// Whether this peer is the only member.
     pub fn is_alone(&self) -> bool {
-        self.peer.with(|peer, _| peer.session().is_some_and(|session| session.view().members().count() == 1))
+        self.session(|_, session| session.view().members().count() == 1).unwrap_or(false)
     }
 
     /// The name of another member; `None` for this peer itself.
     pub fn name_of(&self, other: PeerId) -> Option<PlayerName> {
-        self.peer.with(|peer, _| {
-            let session = peer.session().filter(|session| session.me() != other)?;
-            Some(PlayerName::new(session.seat_of(other).map_or("Somebody", |seat| seat.name.as_str())))
-        })
+        let name = |session: &Session| {
+            PlayerName::new(session.seat_of(other).map_or("Somebody", |seat| seat.name.as_str()))
+        };
+        self.session(|_, session| (session.me() != other).then(|| name(session))).flatten()
     }
 
     /// Whether a member's game makes no steps.
     pub fn stands_still(&self, member: PeerId) -> bool {
-        self.peer.with(|peer, _| peer.session().is_some_and(|session| session.view().is_still(member)))
+        self.session(|_, session| session.view().is_still(member)).unwrap_or(false)
     }
 
-    /// Handles the waiting events and steps the game to the present. Returns the news for the page.
+    /// Steps the game to the present. Returns the news for the page.
     pub fn step(&mut self, controls: Controls) -> Vec<News> {
-        let Self { peer, game, journal, wish, .. } = self;
-        peer.with(|peer, now| {
-            let mut news = Vec::new();
-            while let Some(event) = peer.poll_event() {
-                on_peer_event(now, peer, event, (game, journal, wish), &mut news);
-            }
-            if let Some(session) = peer.session_mut().filter(|session| session.is_member()) {
-                game.step(now, session, controls);
-            }
-            news.extend(std::iter::from_fn(|| game.poll_news()));
-            news
-        })
-    }
-
-    /// As the host on a hidden page, hands over as soon as a visible member can host. A hidden page hosts if no
-    /// visible member could host when the page was hidden, for instance because it was alone.
-    pub fn tend_office(&self) {
-        if self.is_visible {
-            return;
-        }
-        self.peer.with(|peer, now| {
-            let Some(session) = peer.session_mut() else { return };
-            let backup = session.view().backup().and_then(|backup| session.seat_of(backup));
-            if session.role(now) == Role::ActiveBackedUp
-                && backup.is_some_and(|seat| seat.standing.presence == Presence::Visible)
-            {
-                session.hand_over(now);
-            }
+        self.running.with(|table, room| {
+            let Below { now, session, .. } = room.below();
+            table.0.borrow_mut().game.step(now, session, controls);
         });
+        let Played { game, news, .. } = &mut *self.table.0.borrow_mut();
+        let mut all = core::mem::take(news);
+        all.extend(std::iter::from_fn(|| game.poll_news()));
+        if all.iter().any(|news| matches!(news, News::Rejoining(_))) {
+            self.wish.create = false;
+        }
+        if !self.is_over() {
+            self.obstacle = self.running.obstacle();
+        } else if let Some(Err(error)) = self.running.end()
+            && !core::mem::replace(&mut self.was_told, true)
+        {
+            all.push(News::Over(ending::of(&error, &self.wish, self.obstacle.take())));
+        }
+        all
     }
 
     /// Lets another member host, for instance because the browser will soon stop this page. `false` when this peer
     /// does not host, or is alone.
     pub fn hand_over(&self) -> bool {
-        self.peer.with(|peer, now| peer.session_mut().is_some_and(|session| session.hand_over(now)))
+        self.session(|now, session| session.hand_over(now)).unwrap_or(false)
     }
 
     /// Counts a drawn frame.
@@ -217,62 +275,44 @@ impl Play {
         self.frames += 1;
     }
 
-    /// Calls `look` with the time, the peer and its game.
-    pub fn look<R>(&self, look: impl FnOnce(Time, &Peer, &Game) -> R) -> R {
-        self.peer.with(|peer, now| look(now, peer, &self.game))
+    /// Calls `look` with the time, the peer and its game. `None` also while there is no peer.
+    pub fn look<R>(&self, look: impl FnOnce(Time, &Peer, &Game) -> Option<R>) -> Option<R> {
+        self.running.peer(|now, peer| look(now, peer, &self.table.0.borrow().game)).flatten()
     }
 
-    /// Tells the peer that the page was hidden or shown.
-    pub fn set_visible(&mut self, visible: bool) {
-        self.is_visible = visible;
-        self.peer.with(|peer, now| peer.set_visible(now, visible));
-    }
-
-    /// Leaves the game for good and tells the others. A host hands over first: the caller plays on until
-    /// [`Self::is_over`].
-    pub fn leave(&self) {
-        self.peer.with(|peer, now| peer.leave(now));
-    }
-
-    /// Puts another member out until the game ends, if this peer hosts.
-    pub fn put_out(&self, other: PeerId) {
-        self.peer.with(|peer, now| peer.session_mut().map(|session| session.bar(now, other)));
+    /// Leaves the game and tells the others. A host hands over first: the caller plays on until [`Self::is_over`].
+    /// `false` if this peer is no member, so that there is nothing to wait for.
+    pub fn leave(&mut self) -> bool {
+        self.running.with(|_, room| room.leave()).is_some()
     }
 
     /// Leaves at once, when there is no time for a hand-over.
     pub fn leave_at_once(&self) {
-        self.peer.with(|peer, now| peer.leave_at_once(now));
+        self.running.peer(|now, peer| peer.leave_at_once(now));
     }
 
-    /// Tells the others that the page goes and may come back.
-    pub fn go_away(&self) {
-        self.peer.with(|peer, now| peer.go_away(now));
+    /// Puts another member out until the game ends, if this peer hosts.
+    pub fn put_out(&self, other: PeerId) {
+        self.session(|now, session| session.bar(now, other));
     }
 
-    /// The data from which the game is founded anew if all players go at once.
-    pub fn table(&self) -> Option<Table> {
-        self.peer.with(|peer, now| {
-            let (pass, kept) = (peer.pass()?, peer.session()?.kept(now)?);
-            Some(Table { pass, kept, game: self.game.kept() })
-        })
-    }
-
-    /// Whether the peer is over: it has left, was refused, or its session ended and it cannot come back.
+    /// Whether the game is over: this peer has left, was refused, or cannot come back.
     pub fn is_over(&self) -> bool {
-        self.peer.with(|peer, _| peer.is_over())
+        self.running.end().is_some()
     }
 
     /// Notes an error for `status().errors`.
     pub fn note_error(&mut self, text: String) {
-        self.journal.error(text);
+        self.table.0.borrow_mut().journal.error(text);
     }
 
     /// The status for scripts; outside a session it takes the relay's state from the page.
     pub fn status(&self, relay: RelayState) -> Status {
-        self.peer.with(|peer, now| {
+        let Played { game, journal, .. } = &*self.table.0.borrow();
+        let outside = |relay| Status::outside(&self.wish.name, relay, journal);
+        let of_peer = |now, peer: &mut Peer| {
             let Some(session) = peer.session() else {
-                let relay = if peer.is_relay_connected() { RelayState::Connected } else { relay };
-                return Status::outside(&self.wish.name, relay, &self.journal);
+                return outside(if peer.is_relay_connected() { RelayState::Connected } else { relay });
             };
             let me = session.me();
             let path = |other: PeerId| match peer.path(now, other) {
@@ -291,22 +331,24 @@ impl Play {
             };
             let relay_connected = peer.is_relay_connected();
             let outside = Outside { relay_connected, path: &path, frames: self.frames, traffic };
-            Status::of(now, session, self.game.played(), &self.journal, &outside)
-        })
+            Status::of(now, session, game.played(), journal, &outside)
+        };
+        self.running.peer(of_peer).unwrap_or_else(|| outside(relay))
     }
 
-    /// The HTTP answer that came in place of the relay's WebSocket, if one came: see [`WebPeer::obstacle`].
-    pub fn obstacle(&self) -> Option<Obstacle> {
-        self.peer.obstacle()
+    /// The HTTP answer that came in place of the relay's WebSocket, if one came.
+    pub fn obstacle(&self) -> Option<&Obstacle> {
+        self.obstacle.as_ref()
     }
 
     /// The reason why the session is suspended; `None` while it is not.
     pub fn pause(&self, is_offline: bool) -> Option<Pause> {
-        self.peer.with(|peer, now| {
+        let pause = |now, peer: &mut Peer| {
             let session = peer.session()?;
             let why = session.suspension(now)?;
             Some(pause_of(why, is_cut_off(now, peer, session, is_offline)))
-        })
+        };
+        self.running.peer(pause).flatten()
     }
 }
 
@@ -329,100 +371,4 @@ pub const fn pause_of(why: Suspension, is_cut_off: bool) -> Pause {
         Suspension::NoMajority => Pause::CutOff,
         Suspension::Slept => Pause::Slept,
     }
-}
-
-/// A seed for the game's random numbers.
-fn seed() -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = entropy();
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
-}
-
-type Parts<'a> = (&'a mut Game, &'a mut Journal, &'a mut Wish);
-
-fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>, news: &mut Vec<News>) {
-    let (game, journal, wish) = parts;
-    match event {
-        PeerEvent::Entered(code) => news.push(News::Entered(code)),
-        PeerEvent::Refused(refusal) => {
-            let what = format!("the relay refused ({refusal:?})");
-            journal.error(what.clone());
-            // The page learns of a refusal only here. The peer may have another id by now, so its session does not
-            // report it.
-            match refusal {
-                refusal if peer.is_over() => news.push(News::Over(refused(refusal, wish, what))),
-                Refusal::Version(_) | Refusal::Parameters => news.push(News::Outdated),
-                _ => {}
-            }
-        }
-        PeerEvent::Failed(fault) => {
-            let what = format!("the relay breaks the protocol ({fault:?})");
-            journal.error(what.clone());
-            if peer.is_over() {
-                news.push(News::Over(broken(what)));
-            }
-        }
-        PeerEvent::NoSession(error) => {
-            journal.error(error.to_string());
-            news.push(News::Over(broken(error.to_string())));
-        }
-        PeerEvent::Rejoining { has_diverged } => {
-            wish.create = false;
-            *game = game.resumed(wish, seed());
-            news.push(News::Rejoining(has_diverged));
-        }
-        PeerEvent::RelayLost => news.push(News::Relay(false)),
-        PeerEvent::RelayRestored => news.push(News::Relay(true)),
-        PeerEvent::RelayDraining(within) => news.push(News::Draining(within)),
-        PeerEvent::Session(event) => {
-            journal.on_event(&event);
-            if let Some(session) = peer.session_mut() {
-                game.on_event(now, session, &event);
-            }
-            match event {
-                Event::Joined => news.push(News::Joined),
-                Event::Ticket(ticket) => news.push(News::Ticket(ticket)),
-                Event::HostChanged(migration) => news.push(News::HostChanged(migration)),
-                // A peer that is not over comes back by itself.
-                Event::Ended(reason) if peer.is_over() => news.push(News::Over(ended(reason, wish, peer))),
-                _ => {}
-            }
-        }
-        _ => {}
-    }
-}
-
-fn broken(detail: String) -> Ending {
-    Ending::Problem(Problem::Broken { detail })
-}
-
-fn refused(refusal: Refusal, wish: &Wish, what: String) -> Ending {
-    let code = wish.code.as_ref().map(|code| code.as_str().to_owned()).unwrap_or_default();
-    Ending::Problem(match refusal {
-        Refusal::UnknownGame => Problem::UnknownGame { code },
-        Refusal::CodeTaken | Refusal::Reserved => Problem::CodeTaken { code },
-        Refusal::Full => Problem::FullGame { code },
-        Refusal::Closed => Problem::ClosedGame { code },
-        Refusal::Parameters if !wish.create && !wish.is_last_guess => return Ending::OtherGame,
-        Refusal::Version(_) | Refusal::Parameters => Problem::VersionMismatch,
-        Refusal::Busy => return broken("the relay holds as many games as it can".to_owned()),
-        Refusal::Draining => return broken("the relay is about to stop; try again in a minute".to_owned()),
-        Refusal::Barred => Problem::PutOut { code },
-        Refusal::BadPass | Refusal::Misbehaved => return broken(what),
-    })
-}
-
-fn ended(reason: EndReason, wish: &Wish, peer: &Peer) -> Ending {
-    let code = peer.code().or(wish.code.as_ref()).map(|code| code.as_str().to_owned()).unwrap_or_default();
-    Ending::Problem(match reason {
-        EndReason::Removed => Problem::Removed { code },
-        EndReason::SeatTaken => Problem::Replaced { code },
-        EndReason::Refused(CloseCode::Full) => Problem::FullGame { code },
-        EndReason::Refused(CloseCode::PutOut) => Problem::PutOut { code },
-        EndReason::Refused(CloseCode::Closed) => Problem::ClosedGame { code },
-        EndReason::Refused(reason) if reason.blame() == Blame::Incompatible => Problem::VersionMismatch,
-        EndReason::Refused(reason) | EndReason::Misbehaviour(reason) => {
-            return broken(format!("the host ended the link: {reason}"));
-        }
-        EndReason::HostLost => Problem::HostGone { code },
-    })
 }

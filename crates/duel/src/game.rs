@@ -62,6 +62,7 @@ use self::matches::Told;
 use self::pilot::{Pilot, Stretch};
 use self::talk::Talk;
 use self::teapots::{Seen, Teapots};
+use crate::ages::ShownAges;
 use crate::arena::TEA_TABLE;
 use crate::bowl::Grab;
 use crate::course::Stakes;
@@ -262,6 +263,11 @@ impl Duel {
     /// A player's points; `None` when it has no row.
     pub fn score(&self, player: PlayerKey) -> Option<u16> {
         self.board.rows.row(player).map(|row| row.score)
+    }
+
+    /// The ages of the states of others' teapots at this peer.
+    pub const fn ages(&self) -> &ShownAges {
+        &self.teapots.ages
     }
 
     /// The scoreboard as this peer knows it.

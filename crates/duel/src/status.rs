@@ -9,10 +9,12 @@ use crate::game::{Duel, is_program, is_spectator, kind_name, kinematics};
 use crate::journal::{Journal, cause_word};
 use crate::player::PlayerKey;
 
+mod ages;
 mod duel;
 mod json;
 mod maze;
 
+pub use ages::AgeStatus;
 pub use duel::{BowlStatus, MatchStatus};
 pub use maze::MazeStatus;
 
@@ -113,6 +115,7 @@ pub struct Status {
     frames: u64,
     migrations: Vec<MigrationStatus>,
     traffic: TrafficCount,
+    ages: Option<AgeStatus>,
     errors: Vec<String>,
 }
 
@@ -179,6 +182,7 @@ impl Status {
             frames: 0,
             migrations: Vec::new(),
             traffic: TrafficCount::default(),
+            ages: None,
             errors: journal.errors().map(str::to_owned).collect(),
         }
     }
@@ -226,6 +230,10 @@ impl Status {
             frames: outside.frames,
             migrations: journal.migrations().map(MigrationStatus::from).collect(),
             traffic: outside.traffic,
+            ages: match game {
+                Played::Duel(duel) => Some(AgeStatus::of(session, duel, time)),
+                Played::Maze(_) => None,
+            },
             errors: journal.errors().map(str::to_owned).collect(),
         }
     }
@@ -263,6 +271,7 @@ impl Status {
             json.key("bytesOut").count(self.traffic.bytes_out);
             json.key("bytesIn").count(self.traffic.bytes_in);
         });
+        json.key("ages").maybe(self.ages.as_ref(), |json, it| json.object(|json| it.write(json)));
         json.key("errors").list(&self.errors, |json, error| json.text(error));
     }
 }

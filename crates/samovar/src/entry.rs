@@ -4,7 +4,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use samovar_peer::{PathPolicy, PeerConfig, Purpose};
-use samovar_session::EndReason;
+use samovar_session::objects::Schemas;
+use samovar_session::{EndReason, Rules};
 use samovar_wire::limits::{LOCKSTEP_STATE_MAX, MEMBERS_MAX, STATE_MAX};
 use samovar_wire::relay::Refusal;
 use samovar_wire::view::SPECTATOR;
@@ -15,6 +16,7 @@ use crate::game::{Game, MaybeSend, params, rules};
 use crate::hosted;
 use crate::keeper::{End, Identity, OnStatus, may_come_back};
 use crate::memory::Memory;
+use crate::raw::Raw;
 use crate::secret::Secret;
 use crate::status::Status;
 use crate::world;
@@ -76,6 +78,11 @@ pub struct Entry {
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) seat_file: Option<std::path::PathBuf>,
     pub(crate) on_status: Option<OnStatus>,
+    /// Is called after each turn that a message or a timer causes.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) on_wake: Option<Box<dyn FnMut()>>,
+    /// What takes the place of the game's types: see [`raw`](crate::raw).
+    pub(crate) raw: Option<Raw>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +119,17 @@ impl Entry {
             #[cfg(not(target_arch = "wasm32"))]
             seat_file: None,
             on_status: None,
+            #[cfg(target_arch = "wasm32")]
+            on_wake: None,
+            raw: None,
         }
+    }
+
+    /// The code of the game that [`create`] makes, in place of one that the relay draws. If a game has it already, that
+    /// is an error.
+    pub fn code(mut self, code: &str) -> Self {
+        self.code = Some(code.to_owned());
+        self
     }
 
     /// The most players, if this program makes the game: 1 to 32, 8 unless set. Spectators do not count. A game has at
@@ -185,28 +202,34 @@ impl Entry {
         if self.paths == PathPolicy::Direct && !has_direct {
             return Err(Error::NoDirectPaths);
         }
-        let schemas = hosted::schemas::<G>();
-        if let Some((what, bytes)) = hosted::too_large(&schemas) {
+        let comes_back = self.raw.as_ref().is_some_and(|raw| raw.comes_back);
+        let raw = if G::IS_RAW {
+            self.raw.unwrap_or_else(|| Raw::new(0, Schemas::new(), Rules::default()))
+        } else {
+            let schemas = hosted::schemas::<G>();
+            Raw::new(params::<G>(&schemas), schemas, rules::<G>())
+        };
+        let Raw { params, schemas, rules, attributes, .. } = raw;
+        if let Some((what, bytes)) = hosted::too_large(&schemas).filter(|_| !G::IS_RAW) {
             return Err(Error::TooLarge(what, bytes, STATE_MAX));
         }
         let bytes = world::bytes_max::<G::World>();
         if bytes > LOCKSTEP_STATE_MAX {
             return Err(Error::TooLarge("the world".to_owned(), bytes, LOCKSTEP_STATE_MAX));
         }
-        let params = params::<G>(&schemas);
         let config = PeerConfig {
             entropy: [0; 32],
             purpose: Purpose::Create(None),
             ticket: None,
             kept: None,
             name: self.name,
-            attributes: if self.watches { SPECTATOR } else { 0 },
+            attributes: if self.watches { attributes | SPECTATOR } else { attributes },
             params: secret.as_ref().map_or(params, |secret| secret.params(params)),
             schemas,
             paths: self.paths,
             capacity: self.capacity as u8,
             public: secret.is_none(),
-            rules: rules::<G>(),
+            rules,
         };
         let creates = matches!(self.way, Way::Create | Way::CreatePrivate);
         let listener = self.on_status.take();
@@ -222,6 +245,7 @@ impl Entry {
             vain: 0,
             shows_pass: true,
             tries: 0,
+            comes_back,
         };
         Ok((attempts, listener))
     }
@@ -281,6 +305,8 @@ pub(crate) struct Attempts {
     shows_pass: bool,
     /// Runs in a row that did not become members.
     tries: u32,
+    /// Whether a player who left may take its seat back.
+    comes_back: bool,
 }
 
 impl Attempts {
@@ -288,6 +314,7 @@ impl Attempts {
     pub(crate) const fn code(&self) -> Option<&GameCode> {
         self.code.as_ref()
     }
+
     pub(crate) fn name(&self) -> &str {
         &self.config.name
     }
@@ -304,7 +331,7 @@ impl Attempts {
 
     /// The identity of this program for the keeper of the next run.
     pub(crate) fn identity(&self, name: String, seed: u64) -> Identity {
-        Identity { name, seed, secret: self.secret.clone(), seeks: self.seeks() }
+        Identity { name, seed, secret: self.secret.clone(), seeks: self.seeks(), comes_back: self.comes_back }
     }
 
     /// The configuration of the next run.
@@ -321,7 +348,7 @@ impl Attempts {
 
     /// Notes the game's code, which the relay has told. Further runs go to that game.
     pub(crate) fn note_code(&mut self, code: &str) {
-        if let (None, Some(code)) = (&self.code, GameCode::parse(code)) {
+        if let Some(code) = GameCode::parse(code) {
             (self.code, self.creates) = (Some(code), false);
         }
     }
@@ -384,7 +411,7 @@ const fn is_no_place(end: &End) -> bool {
     )
 }
 
-fn of_refusal(refusal: Refusal, code: String) -> Error {
+pub(crate) fn of_refusal(refusal: Refusal, code: String) -> Error {
     match refusal {
         Refusal::UnknownGame => Error::NoSuchGame(code),
         Refusal::CodeTaken => Error::CodeTaken(code),
@@ -404,7 +431,7 @@ fn of_session(reason: EndReason) -> Error {
     match reason {
         EndReason::SeatTaken => Error::SeatTaken,
         EndReason::HostLost => Error::HostLost,
-        EndReason::Removed => Error::Misbehaved("the others went on without this program".to_owned()),
+        EndReason::Removed => Error::Removed,
         EndReason::Misbehaviour(code) => Error::Misbehaved(code.to_string()),
         EndReason::Refused(code) => match code {
             CloseCode::Full => Error::Full,

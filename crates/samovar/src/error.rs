@@ -2,8 +2,12 @@
 
 use core::fmt;
 
+use samovar_session::SendError;
+#[cfg(feature = "extras")]
+use samovar_session::SubmitError;
+#[cfg(feature = "ownership")]
+use samovar_session::WishError;
 use samovar_session::objects::{CreateError, ObjectError};
-use samovar_session::{SendError, SubmitError, WishError};
 use samovar_wire::limits::MEMBERS_MAX;
 
 /// Why a game did not begin, or ended other than by leaving it.
@@ -48,6 +52,8 @@ pub enum Error {
     SeatTaken,
     /// The host is lost, and the rules of this game allow no other.
     HostLost,
+    /// The others went on without this program, and it did not get its seat back.
+    Removed,
     /// This program, the host or the relay broke the rules. The text says how.
     Misbehaved(String),
     /// The game panicked. In a page it may also be that the browser threw an exception through the game.
@@ -98,6 +104,7 @@ impl fmt::Display for Error {
             Self::Reserved => f.write_str("the code is kept for the relay's own games"),
             Self::SeatTaken => f.write_str("another program or tab of yours took the seat"),
             Self::HostLost => f.write_str("the host is lost, and this game allows no other"),
+            Self::Removed => f.write_str("the others went on without you"),
             Self::Misbehaved(what) => write!(f, "the rules were broken: {what}"),
             Self::NoThread(why) => write!(f, "the system gives the game no thread: {why}"),
             Self::NoPage => f.write_str("the program runs in no page: it needs a window"),
@@ -197,6 +204,7 @@ impl From<SendError> for RoomError {
     }
 }
 
+#[cfg(feature = "extras")]
 impl From<SubmitError> for RoomError {
     fn from(error: SubmitError) -> Self {
         match error {
@@ -207,6 +215,7 @@ impl From<SubmitError> for RoomError {
     }
 }
 
+#[cfg(feature = "ownership")]
 impl From<WishError> for RoomError {
     fn from(_: WishError) -> Self {
         Self::NotAvailable

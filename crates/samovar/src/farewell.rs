@@ -33,8 +33,7 @@ impl Farewell {
             std::panic::set_hook(Box::new(move |info| {
                 before(info);
                 web_sys::console::error_1(&info.to_string().into());
-                let all = ALL.with(|all| all.try_borrow_mut().map(|mut all| core::mem::take(&mut *all)));
-                all.unwrap_or_default().iter().filter_map(Weak::upgrade).for_each(|words| words.say());
+                say_all();
             }));
         });
         let words = Rc::new(Words { goodbye: Box::new(goodbye), broken: Cell::new(Some(Box::new(broken))) });
@@ -49,6 +48,12 @@ impl Farewell {
     pub(crate) fn say(&self) {
         self.0.say();
     }
+}
+
+/// Sends the last words of all runs.
+pub(crate) fn say_all() {
+    let all = ALL.with(|all| all.try_borrow_mut().map(|mut all| core::mem::take(&mut *all)));
+    all.unwrap_or_default().iter().filter_map(Weak::upgrade).for_each(|words| words.say());
 }
 
 impl Words {

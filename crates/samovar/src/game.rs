@@ -8,6 +8,7 @@ use samovar_wire::limits::FIELD_MAX;
 use crate::listing::Listing;
 use crate::member::{Change, Member};
 use crate::order::{self, Order};
+use crate::raw;
 use crate::room::{Hosting, Room};
 use crate::world::{self, World};
 
@@ -43,6 +44,8 @@ pub trait Agreed: Sized + 'static {
     const ORDERS: &'static [Order] = &[];
     /// The most spectators: see [`Entry::watch`](crate::Entry::watch).
     const SPECTATORS: u8 = 0;
+    /// Whether it uses the session itself: see [`raw`](crate::raw).
+    const IS_RAW: bool = false;
     /// The state that the host keeps for all: see [`Room::state`].
     type State: Replicate + Pack + Default + Clone + MaybeSend;
     /// A message between members: see [`Room::tell`].
@@ -105,6 +108,17 @@ pub trait Game: Agreed + MaybeSend {
     fn late(&mut self, room: &mut Room<'_, Self>, from: &Member, message: Self::Message, time: f64) {
         let _ = time;
         self.message(room, from, message);
+    }
+
+    /// Something happened in the session below: only a raw game hears of it. See [`raw`](crate::raw).
+    fn event(&mut self, room: &mut Room<'_, Self>, event: &raw::Event) {
+        let _ = (room, event);
+    }
+
+    /// The data with which a raw game is made anew, if all players go at once: see [`raw`](crate::raw).
+    #[must_use]
+    fn kept(&self) -> Option<Vec<u8>> {
+        None
     }
 
     /// Something happened to a member: see [`Change`].

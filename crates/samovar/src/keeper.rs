@@ -4,10 +4,12 @@
 use std::collections::VecDeque;
 
 use samovar_peer::{Peer, PeerEvent};
+use samovar_session::objects::Schemas;
 use samovar_session::{Departure, EndReason, Event, Object as Raw, Session};
 use samovar_wire::relay::Refusal;
-use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, SeatId, Time};
+use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, SeatId, Ticket, Time};
 
+use crate::entry;
 use crate::game::Game;
 use crate::hosted::{self, Hosted};
 use crate::member::{Change, Member};
@@ -88,6 +90,8 @@ pub(crate) struct Identity {
     pub(crate) secret: Option<Secret>,
     /// Whether it takes any game, and leaves one whose host does not answer.
     pub(crate) seeks: bool,
+    /// Whether the player may take the seat back after leaving.
+    pub(crate) comes_back: bool,
 }
 
 /// One peer's run of a game.
@@ -97,6 +101,7 @@ pub(crate) struct Keeper<G: Game> {
     code: String,
     secret: Option<Secret>,
     seeks: bool,
+    comes_back: bool,
     /// When the relay let this program in.
     entered: Option<Time>,
     /// The object that holds the state, and its revision, when the entry in the relay's list was last made.
@@ -106,8 +111,6 @@ pub(crate) struct Keeper<G: Game> {
     is_new: bool,
     /// Since when this program is a member.
     joined: Option<Time>,
-    /// Whether this program had a seat before.
-    is_back: bool,
     hosts_since: Option<Time>,
     asks: VecDeque<(SeatId, u64, Vec<u8>)>,
     unread: VecDeque<Unread<G::Message>>,
@@ -124,19 +127,22 @@ pub(crate) struct Keeper<G: Game> {
 
 impl<G: Game> Keeper<G> {
     pub(crate) fn new(identity: Identity, parts: Parts<G>) -> Self {
-        let Identity { name, seed, secret, seeks } = identity;
+        let Identity { name, seed, secret, seeks, comes_back } = identity;
         let Parts { memory, on_status, begin, has_loop } = parts;
-        let schemas = hosted::schemas::<G>();
-        let hosted = memory.hosted();
+        let schemas = if G::IS_RAW { Schemas::new() } else { hosted::schemas::<G>() };
+        let hosted = if G::IS_RAW { Hosted::default() } else { memory.hosted() };
+        let mut inner = Inner::new(name, seed, schemas, hosted);
+        inner.is_back = memory.ticket.is_some();
+        inner.kept = memory.raw().filter(|_| G::IS_RAW);
         Self {
             game: None,
-            inner: Inner::new(name, seed, schemas, hosted),
+            inner,
             code: String::new(),
             secret,
             seeks,
+            comes_back,
             entered: None,
             listed: None,
-            is_back: memory.ticket.is_some(),
             memory,
             is_new: false,
             joined: None,
@@ -160,14 +166,31 @@ impl<G: Game> Keeper<G> {
         Parts { memory, on_status, begin, has_loop }
     }
 
-    /// The memory, if it changed since the last call; with the code.
+    /// The memory, if it changed since the last call; with the code. Before the host has given a ticket there is none.
     pub(crate) fn take_memory(&mut self) -> Option<(&Memory, &str)> {
+        if self.memory.ticket.is_none() && !self.has_left {
+            return None;
+        }
         core::mem::replace(&mut self.is_new, false).then_some((&self.memory, &*self.code))
     }
 
     /// The game's code without a secret, once the relay has told it.
     pub(crate) fn code(&self) -> &str {
         &self.code
+    }
+
+    /// Whether the program's own loop plays the frames.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) const fn has_loop(&self) -> bool {
+        self.has_loop
+    }
+
+    /// Handles the events that have arrived.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn take_events(&mut self, now: Time, peer: &mut Peer) {
+        while let Some(event) = peer.poll_event() {
+            self.on_event(now, peer, event);
+        }
     }
 
     /// Whether the relay has let this program in.
@@ -211,8 +234,12 @@ impl<G: Game> Keeper<G> {
                 self.entered.get_or_insert(now);
                 self.tell(&Status::Entered(self.inner.invitation.clone()));
             }
-            // A refusal counts only if the peer is over, because the game of a member goes on without the relay.
+            // A refusal ends the run only if the peer is over, because the game of a member goes on without the relay.
             PeerEvent::Refused(refusal) if peer.is_over() => self.end = Some(End::Refused(refusal)),
+            PeerEvent::Refused(refusal) => {
+                let code = self.code.clone();
+                self.tell(&Status::Refused(entry::of_refusal(refusal, code)));
+            }
             PeerEvent::Failed(fault) if peer.is_over() => self.end = Some(End::Failed(format!("{fault:?}"))),
             PeerEvent::NoSession(error) => self.end = Some(End::Failed(error.to_string())),
             // Before the relay has let this program in, another status tells why the relay cannot be reached.
@@ -241,7 +268,8 @@ impl<G: Game> Keeper<G> {
 
     /// Resets the game, because this program becomes a member again and its game begins anew.
     pub(crate) fn begin_anew(&mut self) {
-        (self.game, self.joined, self.hosts_since, self.is_back) = (None, None, None, true);
+        self.keep_raw();
+        (self.game, self.joined, self.hosts_since, self.inner.is_back) = (None, None, None, true);
         self.waiting = Waiting::default();
         self.inner.own = Own::default();
         self.asks.clear();
@@ -250,6 +278,9 @@ impl<G: Game> Keeper<G> {
     }
 
     pub(crate) fn on_session_event(&mut self, now: Time, session: &mut Session, event: Event) {
+        if G::IS_RAW {
+            return self.on_raw_event(now, session, &event);
+        }
         self.waiting.note(session, &event);
         match event {
             Event::Joined => {
@@ -262,7 +293,7 @@ impl<G: Game> Keeper<G> {
                 let host = Member::of_peer(session, session.host()).name;
                 self.tell(&Status::Joined(host));
             }
-            Event::Ticket(ticket) => self.memory.ticket = Some(ticket),
+            Event::Ticket(ticket) => self.note_ticket(ticket),
             Event::MemberJoined { member, resumed } => {
                 let change = if resumed { Change::CameBack } else { Change::Came };
                 let member = Member::of_seat(session, member.seat);
@@ -298,6 +329,24 @@ impl<G: Game> Keeper<G> {
             Event::Ended(reason) => self.end = Some(End::Session(reason)),
             _ => {}
         }
+    }
+
+    /// Tells a raw game of an event. The game begins as soon as this program is a member.
+    fn on_raw_event(&mut self, now: Time, session: &mut Session, event: &Event) {
+        match event {
+            Event::Joined => {
+                self.joined = Some(now);
+                self.game = Some((self.begin)(&mut Room { now, session, inner: &mut self.inner }));
+                self.tell(&Status::Joined(Member::of_peer(session, session.host()).name));
+            }
+            Event::Ticket(ticket) => self.note_ticket(*ticket),
+            Event::HostChanged(migration) if migration.from != migration.to => {
+                self.tell(&Status::HostIs(Member::of_peer(session, migration.to).name));
+            }
+            Event::Ended(reason) => self.end = Some(End::Session(*reason)),
+            _ => {}
+        }
+        self.play(now, session, |game, room| game.event(room, event));
     }
 
     /// Keeps a message until the game hears it; `late` is the time of one that came too late for its place.
@@ -347,6 +396,7 @@ impl<G: Game> Keeper<G> {
         } else if let Some(session) = peer.session_mut().filter(|session| session.is_member()) {
             // Once the game has begun, only the frames of the loop advance its time.
             match self.game {
+                _ if G::IS_RAW => {}
                 Some(_) => self.inner.look_at_state(session),
                 None => self.inner.look(session, now),
             }
@@ -371,17 +421,24 @@ impl<G: Game> Keeper<G> {
 
     /// Leaves if the game wants to, tells the relay what its list shall say, and remembers the seat now and then.
     fn tend(&mut self, now: Time, peer: &mut Peer) {
-        if self.listed != self.inner.held_by() {
+        if !G::IS_RAW && self.listed != self.inner.held_by() {
             self.listed = self.inner.held_by();
             let listing = G::listing(&self.inner.hosted.value);
             peer.set_listing(now, &listing.fit_title(), listing.is_open);
         }
         if core::mem::replace(&mut self.inner.leaves, false) && !self.has_left {
             self.has_left = true;
+            // A game that all have left is over, so only the ticket may bring this player back.
+            let ticket = self.memory.ticket.filter(|_| self.comes_back);
+            (self.memory, self.is_new) = (Memory { ticket, ..Memory::default() }, true);
             peer.leave(now);
         }
-        self.inner.meter.look_at_routes(now, peer);
-        if self.remembered + REMEMBERS_EVERY <= now {
+        if !G::IS_RAW {
+            self.inner.meter.look_at_routes(now, peer);
+        }
+        // The first memory that can found the game anew is taken at once: the program may end at any time.
+        let is_whole = self.memory.pass.is_some() && self.memory.kept.is_some();
+        if !is_whole || self.remembered + REMEMBERS_EVERY <= now {
             self.remembered = now;
             self.remember(now, peer);
         }
@@ -411,6 +468,9 @@ impl<G: Game> Keeper<G> {
     }
 
     fn duties(&mut self, now: Time, session: &mut Session) {
+        if G::IS_RAW {
+            return;
+        }
         self.inner.stepper.turn(now, session);
         self.host(now, session);
         self.waiting.tend(now, session, &mut self.inner.own);
@@ -428,7 +488,7 @@ impl<G: Game> Keeper<G> {
         };
         // The state that the host keeps is not known before the objects arrive, either.
         let has_state = || self.inner.holder(session).is_some();
-        let waits = (self.is_back && !has_objects()) || !has_state() || !self.inner.stepper.is_known();
+        let waits = (self.inner.is_back && !has_objects()) || !has_state() || !self.inner.stepper.is_known();
         if waits && now < joined + OBJECTS_WITHIN {
             return;
         }
@@ -437,7 +497,7 @@ impl<G: Game> Keeper<G> {
 
     /// Gives the game its messages.
     fn hear(&mut self, now: Time, session: &mut Session) {
-        if self.game.is_none() {
+        if self.game.is_none() || G::IS_RAW {
             return;
         }
         while let Some(Unread { from, late, message }) = self.unread.pop_front() {
@@ -534,13 +594,30 @@ impl<G: Game> Keeper<G> {
         }
     }
 
+    fn note_ticket(&mut self, ticket: Ticket) {
+        if !self.has_left {
+            (self.memory.ticket, self.is_new) = (Some(ticket), true);
+        }
+    }
+
+    /// Keeps the data of a raw game.
+    fn keep_raw(&mut self) {
+        if let Some(kept) = self.game.as_ref().filter(|_| G::IS_RAW).and_then(Game::kept) {
+            self.inner.kept = Some(kept.clone());
+            self.memory.keep_raw(kept);
+        }
+    }
+
     /// Updates the memory that takes the seat back.
     pub(crate) fn remember(&mut self, now: Time, peer: &Peer) {
-        let Some(session) = peer.session().filter(|session| session.is_member()) else { return };
+        let is_member = |session: &&Session| session.is_member() && !self.has_left;
+        let Some(session) = peer.session().filter(is_member) else { return };
         let before = self.memory.clone();
         self.memory.pass = peer.pass().or(self.memory.pass);
         self.memory.kept = session.kept(now).or_else(|| self.memory.kept.take());
-        if self.inner.knows_state() {
+        if G::IS_RAW {
+            self.keep_raw();
+        } else if self.inner.knows_state() {
             self.memory.keep_state(&self.inner.hosted);
         }
         self.is_new |= before != self.memory;

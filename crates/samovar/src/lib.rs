@@ -79,6 +79,7 @@ mod object;
 mod order;
 #[cfg(target_arch = "wasm32")]
 pub mod page;
+pub mod raw;
 mod room;
 mod running;
 mod secret;

@@ -100,6 +100,15 @@ impl Memory {
         self.state.as_ref().and_then(read).unwrap_or_default()
     }
 
+    /// The data of a raw game.
+    pub(crate) fn raw(&self) -> Option<Vec<u8>> {
+        self.state.as_ref()?.1.first().cloned()
+    }
+
+    pub(crate) fn keep_raw(&mut self, bytes: Vec<u8>) {
+        self.state = Some((Vec::new(), vec![bytes]));
+    }
+
     pub(crate) fn keep_state<T: Replicate>(&mut self, hosted: &Hosted<T>) {
         let state = hosted.write();
         self.state = Some((state.numbers().to_vec(), state.texts().map(<[u8]>::to_vec).collect()));

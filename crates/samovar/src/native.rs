@@ -147,7 +147,7 @@ impl<G: Game> Program<G> {
                 },
                 None => {
                     // A player who left for good has no seat to come back to.
-                    if let Some(path) = &file {
+                    if let Some(path) = file.filter(|_| parts.memory.ticket.is_none()) {
                         let _ = std::fs::remove_file(path);
                     }
                     return Ok(());
@@ -212,6 +212,18 @@ impl<G: Game> Seat<G> {
         let result = runner.keeper.with(now, peer, call);
         runner.after(peer);
         result
+    }
+
+    /// Gives access to the peer; `None` while there is none.
+    pub(crate) fn peer<R>(&self, call: impl FnOnce(Time, &mut Peer) -> R) -> Option<R> {
+        let mut loan = {
+            let lender = self.lender.lock().unwrap_or_else(PoisonError::into_inner);
+            lender.as_ref()?.borrow()?
+        };
+        let (now, peer, runner) = loan.parts()?;
+        let result = call(now, peer);
+        runner.after(peer);
+        Some(result)
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+#[cfg(feature = "ownership")]
+use samovar_session::Access;
 use samovar_session::objects::pack::{BitReader, BitWriter, Pack};
 use samovar_session::objects::{Schemas, State};
-use samovar_session::{Access, Lane, Object as Raw, Orphan, Session, Target};
+use samovar_session::{Lane, Object as Raw, Orphan, Session, Target};
 use samovar_wire::limits::FIELD_MAX;
 use samovar_wire::{Kind, ObjectId, PeerId, SeatId, Time};
 
@@ -71,6 +73,10 @@ pub(crate) struct Inner<G: Agreed> {
     /// Messages of this program to itself.
     pub(crate) to_self: VecDeque<G::Message>,
     pub(crate) leaves: bool,
+    /// Whether this program had a seat before.
+    pub(crate) is_back: bool,
+    /// The data of a raw game.
+    pub(crate) kept: Option<Vec<u8>>,
 }
 
 impl<G: Agreed> Inner<G> {
@@ -90,6 +96,8 @@ impl<G: Agreed> Inner<G> {
             own: Own::default(),
             to_self: VecDeque::new(),
             leaves: false,
+            is_back: false,
+            kept: None,
         }
     }
 
@@ -98,6 +106,9 @@ impl<G: Agreed> Inner<G> {
         self.before = self.time;
         let shown_at = session.session_time(now);
         self.time = shown_at.as_micros() as f64 / 1e6;
+        if G::IS_RAW {
+            return;
+        }
         self.look_at_state(session);
         self.meter.note_host(session, self.time);
         let Self { schemas, tracks, time, meter, .. } = self;
@@ -165,7 +176,7 @@ impl<G: Agreed> Inner<G> {
     }
 
     pub(crate) fn look_at_state(&mut self, session: &Session) {
-        let Some(object) = self.holder(session) else { return };
+        let Some(object) = self.holder(session).filter(|_| !G::IS_RAW) else { return };
         let found = Some((object.id(), object.revision()));
         if self.held_by != found
             && let Ok(hosted) = Hosted::read(&mut object.reader())
@@ -404,6 +415,7 @@ impl<G: Agreed> Room<'_, G> {
     ///
     /// # Errors
     /// `NotJoined`, `Watching`, `NotAvailable`.
+    #[cfg(feature = "ownership")]
     pub fn touch<T: ObjectOf<G>>(&mut self, id: Id<T>) -> Result<(), RoomError> {
         let now = self.now;
         self.playing()?;
@@ -417,6 +429,7 @@ impl<G: Agreed> Room<'_, G> {
     ///
     /// # Errors
     /// `NotJoined`, `Watching`, `NotAvailable`.
+    #[cfg(feature = "ownership")]
     pub fn request<T: ObjectOf<G>>(&mut self, id: Id<T>) -> Result<(), RoomError> {
         let now = self.now;
         self.playing()?;
@@ -427,6 +440,7 @@ impl<G: Agreed> Room<'_, G> {
     ///
     /// # Errors
     /// `NotJoined`; `NotAvailable`, also for an object that waits for its player (`orphan = "seat"`).
+    #[cfg(feature = "ownership")]
     pub fn release<T: ObjectOf<G>>(&mut self, id: Id<T>) -> Result<(), RoomError> {
         let now = self.now;
         if T::SHARING.orphan == Orphaned::WithSeat {
@@ -439,6 +453,7 @@ impl<G: Agreed> Room<'_, G> {
     ///
     /// # Errors
     /// `NotJoined`, `NoSuchMember`; `NotAvailable`, also for an object that waits for its player (`orphan = "seat"`).
+    #[cfg(feature = "ownership")]
     pub fn give<T: ObjectOf<G>>(&mut self, id: Id<T>, to: SeatId) -> Result<(), RoomError> {
         let now = self.now;
         if T::SHARING.orphan == Orphaned::WithSeat {
@@ -488,6 +503,7 @@ impl<G: Agreed> Room<'_, G> {
     ///
     /// # Errors
     /// `NotJoined`, `Watching`; `WouldBlock` when there are too many.
+    #[cfg(feature = "extras")]
     pub fn ask(&mut self, ask: G::Ask) -> Result<(), RoomError> {
         let now = self.now;
         self.playing()?;

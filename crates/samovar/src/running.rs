@@ -22,7 +22,7 @@ use crate::web::Seat;
 /// When a `Running` is dropped, this program leaves the game; with a `seat_file` it only goes away and keeps its
 /// seat. In a native program the drop waits until the others know, at most for some seconds.
 pub struct Running<G: Game> {
-    seat: Seat<G>,
+    pub(crate) seat: Seat<G>,
     told: Arc<Mutex<Told>>,
 }
 

@@ -130,7 +130,16 @@ impl<G: Game, C> Trial<'_, G, C> {
         self.keepers.entry(process).or_insert_with(|| {
             let (memory, begin) = (Memory::default(), Box::new(begin));
             let parts = Parts { memory, on_status: Box::new(|_| ()), begin, has_loop: false };
-            Keeper::new(Identity { name: format!("P{process}"), seed: 0, secret: None, seeks: false }, parts)
+            Keeper::new(
+                Identity {
+                    name: format!("P{process}"),
+                    seed: 0,
+                    secret: None,
+                    seeks: false,
+                    comes_back: false,
+                },
+                parts,
+            )
         })
     }
 }

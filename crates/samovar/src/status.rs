@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::error::Error;
+
 /// A change of how this program is connected. Print it, or show it to the player.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -22,6 +24,9 @@ pub enum Status {
     RelayBack,
     /// The relay stops in this number of seconds.
     RelayStops(f64),
+    /// The relay does not take this program back; [`Error::OtherVersion`] if it speaks another version now. The game goes on
+    /// by direct paths for as long as they hold.
+    Refused(Error),
     /// The others went on without this program. It takes its seat back by itself.
     Away {
         /// Whether changes were made here meanwhile. Such changes are lost.
@@ -39,7 +44,9 @@ impl fmt::Display for Status {
             Self::HostIs(host) => write!(f, "{host} hosts now"),
             Self::RelayLost => f.write_str("the relay is lost; trying again"),
             Self::RelayBack => f.write_str("the relay is back"),
-            Self::RelayStops(seconds) => write!(f, "the relay stops in {seconds:.0} s"),
+            // Printing a floating-point number would add 16 KB to a page.
+            Self::RelayStops(seconds) => write!(f, "the relay stops in {} s", *seconds as u64),
+            Self::Refused(why) => write!(f, "{why}; the game goes on by direct paths while they hold"),
             Self::Away { has_diverged: false } => {
                 f.write_str("the others went on without you; taking the seat back")
             }

@@ -77,9 +77,11 @@ impl Waiting {
                 _ if is_void => drop(session.edit(now).destroy(id)),
                 // If this program does not host, the host gets the object: the host knows better which players are
                 // there.
+                #[cfg(feature = "ownership")]
                 _ if session.host() != session.me() => drop(session.ownership(now).release(id)),
+                #[cfg(feature = "ownership")]
                 Some(player) => drop(session.ownership(now).transfer(id, player)),
-                None => {}
+                _ => {}
             }
         }
     }

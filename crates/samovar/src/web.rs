@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 use std::task::{Poll, Waker};
 
-use samovar_peer::Peer;
+use samovar_peer::{Peer, PeerConfig};
 use samovar_peer_web::{Listener, Obstacle, WebPeer, entropy, fit_name, now, tab};
 use samovar_session::Role;
 use samovar_wire::control::Presence;
@@ -51,12 +51,13 @@ impl Entry {
 
     /// # Errors
     /// The settings cannot work.
-    fn program<G: Game>(self, begin: Begin<G>, has_loop: bool) -> Result<Program<G>, Error> {
+    fn program<G: Game>(mut self, begin: Begin<G>, has_loop: bool) -> Result<Program<G>, Error> {
         let url = self.url.clone();
+        let on_wake = Rc::new(RefCell::new(self.on_wake.take()));
         let (attempts, on_status) = self.attempts::<G>()?;
         let mut memory = Memory::default();
         if let Some(code) = attempts.code() {
-            let key = key::<G>(code.as_str());
+            let key = key(code.as_str());
             tab::inherit(&key);
             let kept =
                 tab::get(&key, BYTES_MAX).map(|bytes| Memory::from_bytes(&bytes, code, attempts.params()));
@@ -67,7 +68,19 @@ impl Entry {
                 )),
             }
         }
-        Ok(Program { url, attempts, parts: Parts { memory, on_status, begin, has_loop } })
+        Ok(Program { url, attempts, on_wake, parts: Parts { memory, on_status, begin, has_loop } })
+    }
+}
+
+/// The function that lets the page's own loop play on.
+type OnWake = Rc<RefCell<Option<Box<dyn FnMut()>>>>;
+
+/// Lets the page's own loop play on.
+fn wake(on_wake: &OnWake) {
+    if let Ok(mut on_wake) = on_wake.try_borrow_mut()
+        && let Some(on_wake) = &mut *on_wake
+    {
+        on_wake();
     }
 }
 
@@ -75,6 +88,7 @@ impl Entry {
 struct Program<G: Game> {
     url: String,
     attempts: Attempts,
+    on_wake: OnWake,
     parts: Parts<G>,
 }
 
@@ -84,13 +98,13 @@ impl<G: Game> Program<G> {
     /// # Errors
     /// See [`Error`].
     async fn play(self, mut on_start: impl FnMut(&Rc<Page<G>>)) -> Result<(), Error> {
-        let Self { url, mut attempts, mut parts } = self;
+        let Self { url, mut attempts, on_wake, mut parts } = self;
         tab::live();
         (parts.on_status)(&Status::Connecting);
         loop {
             let config = attempts.config(entropy(), &parts.memory);
             let keeper = Keeper::new(attempts.identity(fit_name(attempts.name()), crate::seed()), parts);
-            let run = Run::start(&url, config, keeper)?;
+            let run = Run::start(&url, config, keeper, Rc::clone(&on_wake))?;
             on_start(&run.0);
             let end = run.ended().await;
             let was_member = run.0.was_member.get();
@@ -103,8 +117,10 @@ impl<G: Game> Program<G> {
             match attempts.next(end, was_member)? {
                 Some(pause) => sleep(pause).await,
                 None => {
-                    // A player who left for good has no seat to come back to.
-                    tab::remove(&key::<G>(&code));
+                    if parts.memory.ticket.is_none() {
+                        // A player who left for good has no seat to come back to.
+                        tab::remove(&key(&code));
+                    }
                     return Ok(());
                 }
             }
@@ -136,6 +152,7 @@ impl<G: Game> Seat<G> {
         on_end: impl FnOnce(Result<(), Error>) + 'static,
     ) -> Result<Self, Error> {
         let program = entry.program(begin, true)?;
+        let on_wake = Rc::clone(&program.on_wake);
         let (page, stop) = (Rc::new(RefCell::new(Weak::new())), Rc::new(Stop::default()));
         let (playing, stopping) = (Rc::clone(&page), Rc::clone(&stop));
         spawn_local(async move {
@@ -149,6 +166,8 @@ impl<G: Game> Seat<G> {
                 play.as_mut().poll(context)
             });
             on_end(end.await);
+            // A hidden page gets no frame in which it would see the end.
+            wake(&on_wake);
         });
         Ok(Self { page, stop })
     }
@@ -157,8 +176,23 @@ impl<G: Game> Seat<G> {
     pub(crate) fn with<R>(&mut self, call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R) -> Option<R> {
         let page = self.page.borrow().upgrade()?;
         let mut result = None;
-        page.play(|keeper, now, peer| result = keeper.with(now, peer, call));
+        page.play(|keeper, now, peer| {
+            keeper.take_events(now, peer);
+            result = keeper.with(now, peer, call);
+        });
         result
+    }
+
+    /// Gives access to the peer; `None` while there is none.
+    pub(crate) fn peer<R>(&self, call: impl FnOnce(Time, &mut Peer) -> R) -> Option<R> {
+        let page = self.page.borrow().upgrade()?;
+        let peer = page.peer.get().filter(|_| !page.is_busy.get())?;
+        Some(peer.with(|peer, now| call(now, peer)))
+    }
+
+    /// The HTTP answer that came in place of the relay's WebSocket, if one came.
+    pub(crate) fn obstacle(&self) -> Option<Obstacle> {
+        self.page.borrow().upgrade()?.peer.get()?.obstacle()
     }
 }
 
@@ -171,9 +205,9 @@ impl<G: Game> Drop for Seat<G> {
     }
 }
 
-/// The name under which the browser's storage keeps the seat.
-fn key<G: Game>(code: &str) -> String {
-    format!("samovar.{}.{code}", G::NAME)
+/// The name under which the browser's storage keeps the seat. A relay has one game of a code at a time.
+fn key(code: &str) -> String {
+    format!("samovar.seat.{code}")
 }
 
 /// A peer's run in a page. When it is dropped, the peer leaves the game.
@@ -182,14 +216,17 @@ struct Run<G: Game>(Rc<Page<G>>);
 impl<G: Game> Run<G> {
     /// # Errors
     /// There is no window: the program runs in no page.
-    fn start(url: &str, config: samovar_peer::PeerConfig, keeper: Keeper<G>) -> Result<Self, Error> {
+    fn start(url: &str, config: PeerConfig, keeper: Keeper<G>, on_wake: OnWake) -> Result<Self, Error> {
         let window = web_sys::window().ok_or(Error::NoPage)?;
+        let has_loop = keeper.has_loop();
         let page = Rc::new(Page {
             keeper: RefCell::new(Some(keeper)),
             peer: OnceCell::new(),
             url: url.to_owned(),
             params: config.params,
+            on_wake,
             began: now(),
+            has_loop,
             is_busy: Cell::new(false),
             was_member: Cell::new(false),
             told: RefCell::default(),
@@ -208,6 +245,7 @@ impl<G: Game> Run<G> {
         let peer = WebPeer::start(url, config, move || {
             if let Some(page) = waking.upgrade() {
                 page.turn(false);
+                wake(&page.on_wake);
             }
         });
         let (goodbye, broken) = (peer.farewell(), Rc::downgrade(&page));
@@ -272,7 +310,10 @@ pub(crate) struct Page<G: Game> {
     peer: OnceCell<WebPeer>,
     url: String,
     params: u64,
+    on_wake: OnWake,
     began: Time,
+    /// Whether the program's own loop plays the frames.
+    has_loop: bool,
     /// Whether a call of the game is running. After a panic this stays true.
     is_busy: Cell<bool>,
     was_member: Cell<bool>,
@@ -301,9 +342,7 @@ impl<G: Game> Page<G> {
     /// withholds frames.
     fn turn(&self, is_frame: bool) {
         self.play(|keeper, now, peer| {
-            while let Some(event) = peer.poll_event() {
-                keeper.on_event(now, peer, event);
-            }
+            keeper.take_events(now, peer);
             if is_frame || self.framed.get() + WITHHELD_AFTER <= now {
                 self.framed.set(now);
                 keeper.frame(now, peer);
@@ -327,7 +366,10 @@ impl<G: Game> Page<G> {
             }
             // The next frame is requested first, so that it can notice an exception in this frame.
             page.next_frame(&window);
-            page.turn(true);
+            // A turn before that of the program's own loop would send the states of the frame before.
+            if !page.has_loop {
+                page.turn(true);
+            }
         });
         // The cell was empty, so this cannot fail.
         let _ = self.frame.set(frame);
@@ -378,7 +420,7 @@ impl<G: Game> Page<G> {
             tab::live();
         }
         if let Some((memory, code)) = keeper.take_memory() {
-            tab::set(&key::<G>(code), &memory.to_bytes(code, self.params));
+            tab::set(&key(code), &memory.to_bytes(code, self.params));
         }
         if let Some(end) = keeper.end(peer)
             && !self.went.get()

@@ -16,7 +16,7 @@ use samovar_wire::{ObjectId, PeerId, SortedMap};
 use super::App;
 use crate::page::problem::answered;
 use crate::page::{
-    CUT_OFF, Hud, Label, LinkKind, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic,
+    Ages, CUT_OFF, Hud, Label, LinkKind, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic,
 };
 use crate::play::{Game, UNHEARD_AFTER, is_cut_off, pause_of};
 use crate::sound::Effect;
@@ -102,6 +102,23 @@ impl App {
         self.show_hud(time, &scene.standings, [about, None]);
     }
 
+    /// Shows how old the others' data are, if the address asks for it.
+    pub(super) fn chart(&mut self, time: f64) {
+        if !self.params.stats || time - self.charted_at < METER_EVERY {
+            return;
+        }
+        self.charted_at = time;
+        let ages = self.play.as_ref().and_then(|play| {
+            play.look(|now, peer, game| {
+                let (Game::Duel(duel), session) = (game, peer.session()?) else { return None };
+                let (ages, shown, now) = (session.ages(), duel.ages(), session.session_time(now));
+                let stages = [&ages.sent, &ages.received, &shown.applied, &shown.drawn];
+                Ages::of(stages.map(|stage| stage.over(now)))
+            })
+        });
+        self.page.ages(ages);
+    }
+
     /// Shows the standings and the state of the session, with a line about the match and a line about lockstep.
     pub(super) fn show_hud(
         &mut self,
@@ -110,10 +127,10 @@ impl App {
         [standing, lockstep]: [Option<String>; 2],
     ) {
         let (Some(play), is_offline) = (&self.play, self.is_offline) else { return };
-        let (hud, trouble) = play.look(|now, peer, _| {
+        let shown = play.look(|now, peer, _| {
             let traffic = peer.traffic();
             let traffic = self.meter.read(time, [traffic.bytes_in, traffic.bytes_out]);
-            let Some(session) = peer.session() else { return (None, None) };
+            let session = peer.session()?;
             let is_cut_off = is_cut_off(now, peer, session, is_offline);
             let is_reached = peer.is_relay_connected() && !is_cut_off;
             let relay = if is_reached { RelayState::Connected } else { RelayState::Lost };
@@ -135,9 +152,9 @@ impl App {
                 Role::Suspended(pause) => Some(pause.banner()),
                 _ => is_lost.then_some(RECONNECTING),
             };
-            (Some(hud), trouble)
+            Some((hud, trouble))
         });
-        let Some(hud) = hud else { return };
+        let Some((hud, trouble)) = shown else { return };
         self.page.hud(&hud);
         let refused = play.obstacle().filter(|_| hud.relay == RelayState::Lost).map(|obstacle| {
             let said = answered(obstacle.status, &obstacle.text);
@@ -177,13 +194,12 @@ impl App {
     /// Reacts to an event of the duel: plays sounds, shows crumbs, and writes lines for the player.
     pub(super) fn on_noise(&mut self, event: &DuelEvent) {
         let colour = |app: &Self, player| {
-            let look = app.play.as_ref().map(|play| {
+            app.play.as_ref().and_then(|play| {
                 play.look(|_, peer, game| match game {
                     Game::Duel(duel) => peer.session().map(|session| duel.looks_of(session, player)),
                     Game::Maze(_) => None,
                 })
-            });
-            look.flatten()
+            })
         };
         match event {
             DuelEvent::Fired { position, .. } => self.play_at(Effect::Fire, 0.35, *position),

@@ -3,7 +3,6 @@
 //! The pixel ratio can change at the same size, for example on another screen. That is no resize, so the view looks
 //! at the ratio in each frame.
 
-use samovar_peer_web::tab;
 use wasm_bindgen::prelude::*;
 
 use super::{App, Place};
@@ -33,33 +32,15 @@ impl App {
             }
         };
         Ok(vec![
-            Listener::new(&document, "visibilitychange", with(Self::on_visibility))?,
-            Listener::new(&document, "freeze", with(Self::on_freeze))?,
+            Listener::new(&document, "freeze", with(Self::stop_leaving))?,
             Listener::new(&window, "resize", with(Self::on_resize))?,
             Listener::new(&window, "offline", with(|app| app.is_offline = true))?,
             Listener::new(&window, "online", with(|app| app.is_offline = false))?,
             Listener::new(&window, "popstate", with(Self::on_history))?,
-            Listener::new(&window, "pagehide", with(Self::on_page_hide))?,
-            Listener::new(&window, "pageshow", with(Self::on_page_show))?,
+            Listener::new(&window, "pagehide", with(Self::stop_leaving))?,
             Listener::new(&canvas, "webglcontextlost", with(|_| ()))?,
             Listener::new(&canvas, "webglcontextrestored", with(Self::on_graphics_back))?,
         ])
-    }
-
-    fn on_visibility(&mut self) {
-        let visible = !self.is_hidden();
-        if let Some(play) = &mut self.play {
-            play.set_visible(visible);
-        }
-    }
-
-    /// The browser is about to stop the page, so a host hands over. A hidden host has done so already, if another
-    /// member was visible.
-    fn on_freeze(&mut self) {
-        self.stop_leaving();
-        if let Some(play) = &self.play {
-            play.hand_over();
-        }
     }
 
     fn on_resize(&mut self) {
@@ -90,24 +71,5 @@ impl App {
     /// The player went back or forth between the lobby and a game: the address names the screen.
     fn on_history(&mut self) {
         let _ = self.window.location().reload();
-    }
-
-    /// The page ends or is left. It tells the other members, so that they need not wait until they miss this member.
-    /// It also keeps the data with which a reload takes the seat back.
-    fn on_page_hide(&mut self) {
-        self.stop_leaving();
-        self.keep_table();
-        tab::end();
-        if let Some(play) = self.play.take() {
-            play.go_away();
-            self.left_by_hiding = true;
-        }
-    }
-
-    /// The browser kept the page in its cache and shows it again: the page loads itself anew and takes its seat back.
-    fn on_page_show(&mut self) {
-        if core::mem::take(&mut self.left_by_hiding) {
-            let _ = self.window.location().reload();
-        }
     }
 }

@@ -9,7 +9,6 @@ use crate::guard;
 use crate::page::{Problem, RelayState};
 use crate::params::Mode;
 use crate::play::{Ending, News, Wish};
-use crate::seat;
 use crate::sound::Effect;
 use crate::tenths::tenths;
 
@@ -20,11 +19,6 @@ impl App {
                 self.relay = RelayState::Connected;
                 if let Some(play) = &mut self.play {
                     play.set_code(code);
-                }
-            }
-            News::Ticket(ticket) => {
-                if let Some(code) = self.play.as_ref().and_then(|play| play.wish().code.as_ref()) {
-                    seat::write(code.as_str(), ticket);
                 }
             }
             News::Joined => {
@@ -48,7 +42,7 @@ impl App {
             }
             News::Outdated => self.is_outdated = true,
             News::Draining(within) => {
-                let seconds = within.as_micros() / 1_000_000;
+                let seconds = within as u32;
                 self.page
                     .toast(&format!("The relay stops within {seconds} s. Direct links go on without it."));
             }
@@ -109,7 +103,6 @@ impl App {
     /// The others went on without this tab, which takes its seat back.
     fn on_rejoining(&mut self, has_diverged: bool) {
         self.rest();
-        self.kept_at = f64::NEG_INFINITY;
         self.comes_back = Some(self.comes_back.unwrap_or(false) || has_diverged);
         self.page.show_waiting("The others went on. Taking your seat back…");
     }

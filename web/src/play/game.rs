@@ -1,5 +1,6 @@
 //! The duel or the maze, behind functions that are the same for both.
 
+use samovar::raw::Raw;
 use samovar_duel::course::Stakes;
 use samovar_duel::game::{self, Duel, DuelConfig};
 use samovar_duel::maze::game::MazeGame;
@@ -7,8 +8,8 @@ use samovar_duel::maze::{self, Hand, Maze, Way};
 use samovar_duel::scores::Scoreboard;
 use samovar_duel::status::Played;
 use samovar_duel::teapot::Controls;
-use samovar_peer::Rules;
-use samovar_session::{Event, Schemas, Session};
+use samovar_peer_web::entropy;
+use samovar_session::{Event, Session};
 use samovar_wire::Time;
 
 use super::{News, Wish};
@@ -17,11 +18,12 @@ use crate::params::Mode;
 /// A stick that is pushed further than this, from 0 to 1, asks for a direction in the maze.
 const MEANT: f32 = 0.35;
 
-/// The values that all members of a session must share.
-pub(super) struct Agreed {
-    pub(super) params: u64,
-    pub(super) schemas: Schemas,
-    pub(super) rules: Rules,
+/// The values that all members of a session of this game share.
+pub(super) fn agreed(mode: Mode) -> Raw {
+    match mode {
+        Mode::Duel => Raw::new(game::params(), game::schemas(), game::rules()),
+        Mode::Maze => Raw::new(maze::game::params(), maze::game::schemas(), maze::game::rules()),
+    }
 }
 
 /// The game that is played.
@@ -33,18 +35,10 @@ pub enum Game {
 }
 
 impl Game {
-    /// The game that a player wants; `seed` has an effect only if this player founds the session.
-    pub(super) fn new(wish: &Wish, seed: u64) -> Self {
-        let kept = wish.table.as_ref().map(|table| &*table.game);
-        Self::with(wish, seed, wish.ticket.is_some(), kept)
-    }
-
-    /// The same game for a player who takes the seat back.
-    pub(super) fn resumed(&self, wish: &Wish, seed: u64) -> Self {
-        Self::with(wish, seed, true, Some(&self.kept()))
-    }
-
-    fn with(wish: &Wish, seed: u64, is_resuming: bool, kept: Option<&[u8]>) -> Self {
+    /// The game that a player wants. `is_resuming` says whether the player had a seat before, and `kept` is the state of
+    /// the match then. Both, like the wish, have an effect only if this player founds the session or comes back.
+    pub(super) fn new(wish: &Wish, is_resuming: bool, kept: Option<&[u8]>) -> Self {
+        let seed = seed();
         let (robots, stakes) = (wish.robots, wish.stakes);
         match wish.mode {
             Mode::Duel => {
@@ -64,20 +58,6 @@ impl Game {
                     maze.unwrap_or_else(|| Maze::new(seed).with_limit(limit)),
                 )))
             }
-        }
-    }
-
-    /// The values on which the members of a session of this game agree.
-    pub(super) fn agreed(&self) -> Agreed {
-        match self {
-            Self::Duel(_) => {
-                Agreed { params: game::params(), schemas: game::schemas(), rules: game::rules() }
-            }
-            Self::Maze(_) => Agreed {
-                params: maze::game::params(),
-                schemas: maze::game::schemas(),
-                rules: maze::game::rules(),
-            },
         }
     }
 
@@ -121,6 +101,12 @@ impl Game {
             Self::Maze(maze) => Played::Maze(maze),
         }
     }
+}
+
+/// A seed for the game's random numbers.
+fn seed() -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = entropy();
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// Turns driving controls into directions in the maze: ahead is up, and left is left.

@@ -5,9 +5,10 @@
 //! counts, the same at every peer.
 
 use samovar_session::{Object, Session};
-use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
+use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp, Time};
 
 use super::kinds::{TEAPOT, seat_number};
+use crate::ages::ShownAges;
 use crate::hits::Target;
 use crate::motion::Motion;
 use crate::phase::Phase;
@@ -38,6 +39,7 @@ pub(super) struct Teapots {
     tracks: SortedMap<ObjectId, Track>,
     /// The teapot that counts for each player.
     chosen: SortedMap<PlayerKey, ObjectId>,
+    pub(super) ages: ShownAges,
 }
 
 /// A teapot that counts, at the time of the last step.
@@ -94,16 +96,16 @@ impl Track {
         })
     }
 
-    /// Reads the object if it changed. An unreadable state changes nothing: the teapot rolls to a stop from its last
+    /// Reads the object if it changed, and returns whether it did. An unreadable state changes nothing: the teapot rolls to a stop from its last
     /// readable state.
-    fn update(&mut self, object: &Object, time: u64) {
+    fn update(&mut self, object: &Object, time: u64) -> bool {
         let revision = (object.stamp(), object.revision());
         if self.revision == revision {
-            return;
+            return false;
         }
         self.revision = revision;
         let owner = object.owner();
-        let Some(state) = read(object) else { return };
+        let Some(state) = read(object) else { return false };
         if (owner, state.identity.driver) != (self.owner, self.identity.driver) {
             self.is_accepted = false;
         }
@@ -117,6 +119,7 @@ impl Track {
         self.owner = owner;
         self.identity = state.identity;
         self.is_out = is_out;
+        true
     }
 
     /// The phase to show: the scoreboard's, except that the teapot stays off the table until its owner has published
@@ -140,14 +143,16 @@ impl Teapots {
         self.chosen.clear();
         for object in session.objects().filter(|object| object.traits().kind == TEAPOT) {
             let id = object.id();
+            let mut is_new = false;
             if let Some(track) = self.tracks.get_mut(&id) {
-                track.update(object, time);
+                is_new = track.update(object, time);
             } else if let Some(track) = Track::new(object, time) {
                 self.tracks.insert(id, track);
             }
             let Some(track) = self.tracks.get_mut(&id) else { continue };
             if !is_driven(id) {
                 track.shown = track.warp.advance(time);
+                self.ages.note(Time::from_micros(time), object.sampled(), is_new);
             }
             let player = track.identity.driver;
             track.is_accepted |= speaks_for(session, track.owner, player);

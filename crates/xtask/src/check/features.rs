@@ -3,10 +3,10 @@
 use super::{Context, Outcome};
 use crate::process::{self, Failure, Result};
 
-/// Features of the session. All other checks build the session with all of them.
+/// Features of the session, which `samovar` passes on. All other checks build the session with all of them.
 const FEATURES: [&str; 4] = ["orders", "lockstep", "ownership", "extras"];
 
-/// Checks the session with each feature alone, and without any.
+/// Checks the session and `samovar` with each feature alone, and without any.
 ///
 /// # Errors
 /// One of these sessions does not build, fails a test, or sends other messages.
@@ -15,6 +15,9 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
         let mut clippy = context.repo.cargo("clippy");
         clippy.args(["--package", "samovar-session", "--no-default-features", "--features", feature]);
         process::run(clippy.args(["--all-targets", "--locked", "--", "-D", "warnings"]))?;
+        let mut clippy = context.repo.cargo("clippy");
+        clippy.args(["--package", "samovar", "--no-default-features", "--features", feature]);
+        process::run(clippy.args(["--lib", "--locked", "--", "-D", "warnings"]))?;
     }
     let mut test = context.repo.cargo("test");
     test.args(["--package", "samovar-session", "--no-default-features", "--locked", "--quiet"]);
