@@ -81,7 +81,7 @@ pub struct Entry {
     /// Is called after each turn that a message or a timer causes.
     #[cfg(target_arch = "wasm32")]
     pub(crate) on_wake: Option<Box<dyn FnMut()>>,
-    /// What takes the place of the game's types: see [`raw`](crate::raw).
+    /// The values in place of those of the game's types: see [`raw`](crate::raw).
     pub(crate) raw: Option<Raw>,
 }
 

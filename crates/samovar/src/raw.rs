@@ -50,7 +50,7 @@ pub struct Below<'a> {
     pub session: &'a mut Session,
     /// Whether this player had a seat before.
     pub is_back: bool,
-    /// What [`Game::kept`] last returned, in this run or an earlier one.
+    /// The bytes that [`Game::kept`] last returned, in this run or an earlier one.
     pub kept: Option<&'a [u8]>,
 }
 
