@@ -1,6 +1,13 @@
 //! Dueling Teapots in the browser: scene, page, input, and the driver between them and a peer.
 
+// The unit tests of the page's parts run natively, where there is no page to run.
+#![cfg_attr(
+    not(target_arch = "wasm32"),
+    allow(dead_code, unused_imports, reason = "only the page uses its parts")
+)]
+
 mod address;
+#[cfg(target_arch = "wasm32")]
 mod app;
 mod automation;
 mod battery;
@@ -10,13 +17,16 @@ mod guard;
 mod input;
 mod page;
 mod params;
+#[cfg(target_arch = "wasm32")]
 mod play;
 mod sound;
 mod tenths;
 mod view;
 
+#[cfg(target_arch = "wasm32")]
 use wasm_bindgen::prelude::*;
 
+#[cfg(target_arch = "wasm32")]
 fn main() {
     guard::on_crash(samovar::raw::say_farewell);
     std::panic::set_hook(Box::new(|info| guard::crash(&info.to_string())));
@@ -28,6 +38,7 @@ fn main() {
     }
 }
 
+#[cfg(target_arch = "wasm32")]
 fn run() -> Result<(), JsValue> {
     let place = app::App::start()?;
     // The listeners live as long as the page does.
@@ -39,4 +50,9 @@ fn run() -> Result<(), JsValue> {
             guard::crash("What was thrown at the page's work took its state.");
         }
     })
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn main() {
+    eprintln!("This program runs in a page: `cargo xtask play`.");
 }

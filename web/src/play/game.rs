@@ -4,7 +4,7 @@ use samovar::raw::Raw;
 use samovar_duel::course::Stakes;
 use samovar_duel::game::{self, Duel, DuelConfig};
 use samovar_duel::maze::game::MazeGame;
-use samovar_duel::maze::{self, Hand, Maze, Way};
+use samovar_duel::maze::{self, Hand, Maze};
 use samovar_duel::scores::Scoreboard;
 use samovar_duel::status::Played;
 use samovar_duel::teapot::Controls;
@@ -14,9 +14,6 @@ use samovar_wire::Time;
 
 use super::{News, Wish};
 use crate::params::Mode;
-
-/// A stick that is pushed further than this, from 0 to 1, asks for a direction in the maze.
-const MEANT: f32 = 0.35;
 
 /// The values that all members of a session of this game share.
 pub(super) fn agreed(mode: Mode) -> Raw {
@@ -65,7 +62,7 @@ impl Game {
     pub(super) fn step(&mut self, now: Time, session: &mut Session, controls: Controls) {
         match self {
             Self::Duel(duel) => duel.step(now, session, controls),
-            Self::Maze(maze) => maze.step(now, session, hand(controls)),
+            Self::Maze(maze) => maze.step(now, session, Hand::of(controls)),
         }
     }
 
@@ -107,28 +104,4 @@ impl Game {
 fn seed() -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = entropy();
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
-}
-
-/// Turns driving controls into directions in the maze: ahead is up, and left is left.
-fn hand(controls: Controls) -> Hand {
-    let Controls { throttle, turn, .. } = controls;
-    let ways = [(Way::Up, throttle), (Way::Down, -throttle), (Way::Left, turn), (Way::Right, -turn)];
-    let meant = ways.into_iter().filter(|(_, pushed)| *pushed > MEANT);
-    meant.fold(Hand::default(), |hand, (way, _)| hand.with(way))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stick_pushed_far_enough_gives_one_or_two_directions() {
-        let pushed = |throttle, turn| hand(Controls { throttle, turn, fire: true });
-        let way = |way| Hand::default().with(way);
-        assert_eq!(pushed(0.2, -0.3), Hand::default());
-        assert_eq!(pushed(1.0, 0.0), way(Way::Up));
-        assert_eq!(pushed(-0.5, 0.1), way(Way::Down));
-        assert_eq!(pushed(0.0, 1.0), way(Way::Left));
-        assert_eq!(pushed(0.7, -0.7), way(Way::Up).with(Way::Right));
-    }
 }

@@ -1,5 +1,7 @@
 //! Places and directions in the grid.
 
+use crate::teapot::Controls;
+
 /// Tiles from left to right: the red half, a column of gates, the blue half.
 pub const WIDTH: u8 = 25;
 
@@ -93,6 +95,9 @@ impl Way {
     }
 }
 
+/// A stick that is pushed further than this, from 0 to 1, asks for a direction.
+const MEANT: f32 = 0.35;
+
 /// The directions in which a player wants to go, by its keys or its thumb: the input of one frame.
 ///
 /// Each direction has one bit. Up and down together, or left and right together, cancel each other. If two directions
@@ -105,6 +110,15 @@ impl Hand {
     #[must_use]
     pub const fn from_byte(byte: u8) -> Self {
         Self(byte & 0x0f)
+    }
+
+    /// The directions that driving controls ask for: ahead is up, and left is left.
+    #[must_use]
+    pub fn of(controls: Controls) -> Self {
+        let Controls { throttle, turn, .. } = controls;
+        let ways = [(Way::Up, throttle), (Way::Down, -throttle), (Way::Left, turn), (Way::Right, -turn)];
+        let meant = ways.into_iter().filter(|(_, pushed)| *pushed > MEANT);
+        meant.fold(Self::default(), |hand, (way, _)| hand.with(way))
     }
 
     /// The wanted directions as one byte of input.
@@ -123,5 +137,23 @@ impl Hand {
     #[must_use]
     pub const fn wants(self, way: Way) -> bool {
         self.0 & 1 << way.number() != 0 && self.0 & 1 << way.back().number() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn stick_pushed_far_enough_gives_one_or_two_directions() {
+        let pushed = |throttle, turn| Hand::of(Controls { throttle, turn, fire: true });
+        let way = |way| Hand::default().with(way);
+        assert_eq!(pushed(0.2, -0.3), Hand::default());
+        assert_eq!(pushed(1.0, 0.0), way(Way::Up));
+        assert_eq!(pushed(-0.5, 0.1), way(Way::Down));
+        assert_eq!(pushed(0.0, 1.0), way(Way::Left));
+        assert_eq!(pushed(0.7, -0.7), way(Way::Up).with(Way::Right));
     }
 }
