@@ -1,9 +1,11 @@
 //! Whole games of a random course, in which hosts, backups and players are lost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::world::{TEAPOT, World};
+use samovar_session::objects::ObjectError;
 use samovar_session::{Event, Role, Rules, Session};
+use samovar_wire::object::Traits;
 use samovar_wire::{Entropy, ObjectId, PeerId, SeatId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -25,6 +27,10 @@ struct Life {
     /// The peer that submitted the last input of each seat.
     submitters: BTreeMap<SeatId, PeerId>,
     seats: BTreeMap<PeerId, SeatId>,
+    /// Peers that the others went on without.
+    replaced: BTreeSet<PeerId>,
+    /// Inputs of which a host has heard, and which it has not carried out.
+    waiting: BTreeMap<PeerId, VecDeque<(SeatId, u64, Vec<u8>)>>,
     /// A player submits an input in one of this many milliseconds on average; never if this is zero.
     rarity: u64,
 }
@@ -48,12 +54,15 @@ impl Life {
             excused: BTreeSet::new(),
             submitters: BTreeMap::new(),
             seats: BTreeMap::new(),
+            replaced: BTreeSet::new(),
+            waiting: BTreeMap::new(),
             rarity: 0,
         };
         let founder = life.host();
         life.run(20);
         for seat in 1..=8 {
-            let list = life.world.create(founder, TEAPOT, &[&0u64.to_le_bytes()]);
+            let list = Traits { with_host: true, ..TEAPOT };
+            let list = life.world.create(founder, list, &[&0u64.to_le_bytes()]);
             life.lists.insert(SeatId(seat), list);
         }
         for _ in 1..peers {
@@ -85,6 +94,7 @@ impl Life {
             for peer in over {
                 let ticket = self.world.peers.remove(&peer).unwrap().ticket();
                 self.world.join(ticket);
+                self.replaced.insert(peer);
             }
         }
     }
@@ -145,18 +155,34 @@ impl Life {
                     }
                     // Skip inputs after the end of the session: no other peer would learn of their effect.
                     Event::Input { seat, number, bytes } if self.world.peers[&peer].is_member() => {
-                        self.carry_out(peer, seat, number, &bytes);
+                        self.waiting.entry(peer).or_default().push_back((seat, number, bytes));
                     }
                     _ => {}
                 }
             }
+            self.carry_out_waiting(peer);
             if self.rarity > 0 && self.roll(self.rarity) == 0 {
                 self.submit(peer);
             }
         }
     }
 
-    fn carry_out(&mut self, host: PeerId, seat: SeatId, number: u64, bytes: &[u8]) {
+    /// Carries out the inputs in order. A new host may not own a list yet that a former host holds; its inputs wait. A
+    /// host that was replaced forgets them, since the next host has them, too.
+    fn carry_out_waiting(&mut self, host: PeerId) {
+        if self.world.peers[&host].host() != host {
+            self.waiting.remove(&host);
+        }
+        while let Some((seat, number, bytes)) = self.waiting.get(&host).and_then(|waiting| waiting.front()) {
+            if !self.carry_out(host, *seat, *number, &bytes.clone()) {
+                return;
+            }
+            self.waiting.get_mut(&host).unwrap().pop_front();
+        }
+    }
+
+    /// `false` if the host does not own the seat's list yet.
+    fn carry_out(&mut self, host: PeerId, seat: SeatId, number: u64, bytes: &[u8]) -> bool {
         let list = self.lists[&seat];
         let now = self.world.now;
         let session = self.world.peer(host);
@@ -165,8 +191,9 @@ impl Life {
         if number > last {
             value[..8].copy_from_slice(&number.to_le_bytes());
             value.extend_from_slice(bytes);
-            session.edit(now).set(list, 0, &value).unwrap();
+            return session.edit(now).set(list, 0, &value) != Err(ObjectError::NotOwner);
         }
+        true
     }
 
     fn submit(&mut self, peer: PeerId) {
@@ -284,9 +311,10 @@ fn live(seed: u64, backups: u8) {
             life.world.join(ticket);
         }
         life.settle();
-        // If a host was cut off and replaced while all its backups died, the inputs that it alone held are lost.
-        let is_cut_off = life.host() != host && !victims.contains(&host);
-        if is_cut_off && backups.iter().all(|backup| victims.contains(backup)) {
+        // The inputs that only the host and its backups held are lost with them: with those that were killed, and with
+        // those that were cut off, so that the others went on without them.
+        let is_lost = |peer: &PeerId| victims.contains(peer) || life.replaced.contains(peer);
+        if life.host() != host && backups.iter().all(is_lost) {
             life.excused.extend(life.accepted.values().flatten());
         }
     }
