@@ -9,6 +9,7 @@ pub(crate) mod browser;
 mod commands;
 mod deny;
 mod features;
+mod integrations;
 mod layers;
 mod links;
 mod names;

@@ -4,13 +4,13 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::Command;
 
-use super::{Context, Outcome, Step, browser, deny, features, program, wasm_pack};
+use super::{Context, Outcome, Step, browser, deny, features, integrations, program, wasm_pack};
 use crate::process::{self, Result};
 use crate::repo::NATIVE;
 use crate::tools::{Tool, network};
 use crate::{bench, fuzz, mutants, page, person};
 
-pub(super) const STEPS: [Step; 12] = [
+pub(super) const STEPS: [Step; 13] = [
     Step { name: "soak", about: "simulated sessions that nobody has seen yet", first: 4.0, run: soak },
     Step {
         name: "models",
@@ -34,6 +34,12 @@ pub(super) const STEPS: [Step; 12] = [
         run: deny::advisories,
     },
     Step { name: "benches", about: "the benches compile, beside their peers", first: 3.0, run: benches },
+    Step {
+        name: "integrations",
+        about: "the crates for engines build, and pass their tests",
+        first: 5.0,
+        run: integrations::check,
+    },
     Step { name: "bugs", about: "planted bugs, each of which has to be found", first: 4.0, run: bugs },
     Step { name: "figures", about: "medians of real browsers and processes", first: 4.0, run: figures },
     Step { name: "serve", about: "two play through trunk serve", first: 3.0, run: serve },

@@ -3,7 +3,8 @@
 
 use super::binaries::{self, Binary, Job};
 use super::{
-    Context, Outcome, Step, adopter, browser, commands, layers, links, names, package, rooms, sections, words,
+    Context, Outcome, Step, adopter, browser, commands, integrations, layers, links, names, package, rooms,
+    sections, words,
 };
 use crate::process::{self, Failure, Result};
 use crate::repo::{BROWSER_PACKAGES, FOR_BOTH, NATIVE, WASM};
@@ -66,6 +67,7 @@ fn format(context: &Context<'_>) -> Result<Outcome> {
     process::run(context.repo.cargo("fmt").args(["--all", "--check"]))?;
     process::run(context.repo.cargo("fmt").arg("--check").current_dir(context.repo.root.join("fuzz")))?;
     bench::check_format(context.repo)?;
+    integrations::check_format(context)?;
     Ok(Outcome::Done)
 }
 

@@ -10,7 +10,7 @@ const RIDDLES: [&str; 7] = ["What", "Who", "Whom", "Whoever", "Whose", "Of", "No
 /// The most characters of a function's name.
 const NAME_MAX: usize = 60;
 /// The folders with sources of ours.
-const FOLDERS: [&str; 7] = ["crates", "web", "relay", "tests", "examples", "bench", "fuzz"];
+const FOLDERS: [&str; 8] = ["crates", "web", "relay", "tests", "examples", "bench", "fuzz", "integrations"];
 /// Folders of build tools, below these.
 const BUILT: [&str; 2] = ["target", "dist"];
 
