@@ -3,9 +3,9 @@
 use bevy_app::{App, First, Last};
 use bevy_ecs::component::Mutable;
 use bevy_ecs::prelude::{Component, Mut, World};
-use samovar::{Entry, Error, Game, Member, ObjectOf};
+use samovar::{Entry, Error, Game, ObjectOf};
 
-use crate::news::{Heard, RoomNews};
+use crate::news::{Heard, Messages, RoomNews};
 use crate::objects::Objects;
 use crate::room::Room;
 
@@ -37,7 +37,7 @@ pub trait SamovarApp {
     ///
     /// # Panics
     /// The app has not entered a room of `G`.
-    fn hear<G: Game>(&mut self, take: fn(&mut G) -> Vec<(Member, G::Message)>) -> &mut Self
+    fn hear<G: Game>(&mut self, take: fn(&mut G) -> Messages<G>) -> &mut Self
     where
         G::Message: Sync;
 }
@@ -62,7 +62,7 @@ impl SamovarApp for App {
         self
     }
 
-    fn hear<G: Game>(&mut self, take: fn(&mut G) -> Vec<(Member, G::Message)>) -> &mut Self
+    fn hear<G: Game>(&mut self, take: fn(&mut G) -> Messages<G>) -> &mut Self
     where
         G::Message: Sync,
     {

@@ -58,6 +58,6 @@ mod room;
 pub use app::SamovarApp;
 #[cfg(doc)]
 use bevy_app::App;
-pub use news::{Heard, RoomNews};
+pub use news::{Heard, Messages, RoomNews};
 pub use objects::{Owner, Share, Touch};
 pub use room::Room;

@@ -1,7 +1,7 @@
 //! What an app hears of its room, as Bevy's messages.
 
 use bevy_ecs::prelude::Message;
-use samovar::{Game, Member};
+use samovar::{Agreed, Game, Member};
 
 /// A change in the room.
 #[derive(Message, Clone, Debug, PartialEq)]
@@ -18,6 +18,9 @@ pub enum RoomNews {
     /// The game is over for this program: see [`Room::end`](crate::Room::end).
     Ended,
 }
+
+/// Messages with their senders.
+pub type Messages<G> = Vec<(Member, <G as Agreed>::Message)>;
 
 /// A message of a member: see [`SamovarApp::hear`](crate::SamovarApp::hear).
 #[derive(Message, Debug)]
