@@ -1,4 +1,4 @@
-//! What an app hears of its room, as Bevy's messages.
+//! The news of a room, as Bevy's messages.
 
 use bevy_ecs::prelude::Message;
 use samovar::{Agreed, Game, Member};
