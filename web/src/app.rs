@@ -35,9 +35,6 @@ const LIST_EVERY: f64 = 2_500.0;
 const POWER_EVERY: f64 = 5_000.0;
 /// Milliseconds that the relay may be out of reach before the page gives up a join.
 const RELAY_PATIENCE: f64 = 15_000.0;
-/// Milliseconds before the page gives up a join when another server answers in the relay's place. A single attempt
-/// may have failed because the network was just changing.
-const REFUSED_PATIENCE: f64 = 3_000.0;
 /// Milliseconds that a session may be without a host before the page says so on a screen of its own.
 const SUSPENDED_PATIENCE: f64 = 20_000.0;
 /// If no frame comes for this many milliseconds, the browser withholds frames, and the page plays on without them.
@@ -347,15 +344,12 @@ impl App {
                 }
             }
             None if is_stuck => self.trouble = Some((time, false)),
-            Some((since, false)) if !is_member => {
+            Some((since, false)) if !is_member && time - since >= RELAY_PATIENCE => {
                 let obstacle = play.obstacle().cloned();
-                let is_final = obstacle.as_ref().is_some_and(Obstacle::is_final);
-                if time - since >= if is_final { REFUSED_PATIENCE } else { RELAY_PATIENCE } {
-                    self.stop_playing();
-                    self.page.problem(obstacle.map_or(Problem::RelayLost, |Obstacle { status, text }| {
-                        Problem::RelayRefuses { status, text }
-                    }));
-                }
+                self.stop_playing();
+                self.page.problem(obstacle.map_or(Problem::RelayLost, |Obstacle { status, text }| {
+                    Problem::RelayRefuses { status, text }
+                }));
             }
             Some((since, false)) if is_member && time - since >= SUSPENDED_PATIENCE => {
                 self.trouble = Some((since, true));

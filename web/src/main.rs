@@ -3,7 +3,7 @@
 // The unit tests of the page's parts run natively, where there is no page to run.
 #![cfg_attr(
     not(target_arch = "wasm32"),
-    allow(dead_code, unused_imports, reason = "only the page uses its parts")
+    expect(dead_code, unused_imports, reason = "only the page uses its parts")
 )]
 
 mod address;

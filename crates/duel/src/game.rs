@@ -49,7 +49,7 @@ mod scene;
 mod talk;
 mod teapots;
 
-use samovar_session::{Delivery, Departure, Event, Session};
+use samovar_session::{Delivery, Departure, Event, Session, ShownAges};
 use samovar_wire::{Duration, PeerId, SortedSet, Term, Time};
 
 use self::board::Board;
@@ -62,7 +62,6 @@ use self::matches::Told;
 use self::pilot::{Pilot, Stretch};
 use self::talk::Talk;
 use self::teapots::{Seen, Teapots};
-use crate::ages::ShownAges;
 use crate::arena::TEA_TABLE;
 use crate::bowl::Grab;
 use crate::course::Stakes;

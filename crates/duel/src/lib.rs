@@ -58,7 +58,6 @@
 //! | [`maze`] | the other game: four teapots in corridors, capture the bowl |
 //! | [`rng`], [`plane`], [`angle`] | seeded randomness; vectors and angles; sine and cosine |
 
-pub mod ages;
 pub mod angle;
 pub mod arena;
 pub mod bowl;

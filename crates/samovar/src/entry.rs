@@ -4,8 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use samovar_peer::{PathPolicy, PeerConfig, Purpose};
-use samovar_session::objects::Schemas;
-use samovar_session::{EndReason, Rules};
+use samovar_session::EndReason;
 use samovar_wire::limits::{LOCKSTEP_STATE_MAX, MEMBERS_MAX, STATE_MAX};
 use samovar_wire::relay::Refusal;
 use samovar_wire::view::SPECTATOR;
@@ -185,7 +184,7 @@ impl Entry {
     /// Checks the settings, and gives the listener back.
     ///
     /// # Errors
-    /// `BadAddress`, `BadCode`, `BadCapacity`, `NoDirectPaths`, `TooLarge`.
+    /// `BadAddress`, `BadCode`, `BadCapacity`, `NoDirectPaths`, `TooLarge`, `BadRaw`.
     pub(crate) fn attempts<G: Game>(mut self) -> Result<(Attempts, OnStatus), Error> {
         check_address(&self.url)?;
         let (code, mut secret) = match &self.code {
@@ -203,11 +202,13 @@ impl Entry {
             return Err(Error::NoDirectPaths);
         }
         let comes_back = self.raw.as_ref().is_some_and(|raw| raw.comes_back);
-        let raw = if G::IS_RAW {
-            self.raw.unwrap_or_else(|| Raw::new(0, Schemas::new(), Rules::default()))
-        } else {
-            let schemas = hosted::schemas::<G>();
-            Raw::new(params::<G>(&schemas), schemas, rules::<G>())
+        let raw = match self.raw {
+            Some(raw) if G::IS_RAW => raw,
+            None if !G::IS_RAW => {
+                let schemas = hosted::schemas::<G>();
+                Raw::new(params::<G>(&schemas), schemas, rules::<G>())
+            }
+            _ => return Err(Error::BadRaw),
         };
         let Raw { params, schemas, rules, attributes, .. } = raw;
         if let Some((what, bytes)) = hosted::too_large(&schemas).filter(|_| !G::IS_RAW) {
@@ -480,6 +481,13 @@ mod tests {
         for capacity in [0, 33, 200] {
             assert!(said(create(url, "Ann").capacity(capacity)).contains("1 to 32 players"));
         }
+    }
+
+    #[test]
+    fn only_a_raw_game_gets_values_of_a_raw_game() {
+        let raw = Raw::new(7, crate::Schemas::new(), crate::Rules::default());
+        let entry = join("ws://tea.example/ws", "TEA", "Ann").raw(raw);
+        assert_eq!(entry.attempts::<Idle>().err(), Some(Error::BadRaw));
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub enum Error {
     BadCapacity(usize),
     /// The program wants direct paths alone, and was built without them.
     NoDirectPaths,
+    /// A game is raw ([`Agreed::IS_RAW`](crate::Agreed::IS_RAW)) and was given no values by [`Entry::raw`](crate::Entry::raw), or
+    /// it is not and was given some.
+    BadRaw,
     /// A part of the game may take more bytes than possible: the part, its bytes, and the most that are possible.
     TooLarge(String, usize, usize),
     /// The file of the seat cannot be read or written.
@@ -82,6 +85,7 @@ impl fmt::Display for Error {
                 "this program was built without direct paths: build it with the feature `direct` of samovar, or let \
                  packets take the relay",
             ),
+            Self::BadRaw => f.write_str("a raw game needs `Entry::raw`, and no other game may have it"),
             Self::TooLarge(what, bytes, most) => write!(
                 f,
                 "{what} may take {bytes} bytes, and at most {most} are possible: lower the bounds of its texts and lists"

@@ -1,35 +1,33 @@
 //! Runs a game on a peer: turns the peer's events into calls of the game, and does what every game needs. It keeps
 //! the host's state, carries out each ask once, and remembers the data that take the seat back.
 
+mod hosting;
+mod remembering;
+
 use std::collections::VecDeque;
 
 use samovar_peer::{Peer, PeerEvent};
 use samovar_session::objects::Schemas;
-use samovar_session::{Departure, EndReason, Event, Object as Raw, Session};
+use samovar_session::{Departure, EndReason, Event, Session};
 use samovar_wire::relay::Refusal;
-use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, SeatId, Ticket, Time};
+use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, SeatId, Time};
 
 use crate::entry;
 use crate::game::Game;
 use crate::hosted::{self, Hosted};
 use crate::member::{Change, Member};
 use crate::memory::Memory;
-use crate::room::{Hosting, Inner, Room, unpack};
+use crate::room::{Inner, Room, unpack};
 use crate::secret::Secret;
 use crate::status::Status;
 use crate::waiting::{Own, Waiting};
 
 /// For how long a player who comes back waits for the objects that it had.
 const OBJECTS_WITHIN: Duration = Duration::from_millis(500);
-/// For how long a new host waits for the object of the state that the former host kept, before it makes one.
-const STATE_WITHIN: Duration = Duration::from_millis(1_500);
 /// For how long a program that takes any game waits for its host.
 const ADMITTED_WITHIN: Duration = Duration::from_millis(5_000);
 /// The time between two updates of the memory.
 const REMEMBERS_EVERY: Duration = Duration::from_millis(2_000);
-/// How far the number of an honest ask may be ahead of session time. The numbers are below session time in
-/// microseconds, and clocks differ by less than this.
-const AHEAD_MAX: Duration = Duration::from_millis(60_000);
 /// The most messages that wait for the game to begin. Beyond this the oldest are dropped.
 const UNREAD_MAX: usize = 1_024;
 
@@ -164,14 +162,6 @@ impl<G: Game> Keeper<G> {
     pub(crate) fn into_parts(self) -> Parts<G> {
         let Self { memory, on_status, begin, has_loop, .. } = self;
         Parts { memory, on_status, begin, has_loop }
-    }
-
-    /// The memory, if it changed since the last call; with the code. Before the host has given a ticket there is none.
-    pub(crate) fn take_memory(&mut self) -> Option<(&Memory, &str)> {
-        if self.memory.ticket.is_none() && !self.has_left {
-            return None;
-        }
-        core::mem::replace(&mut self.is_new, false).then_some((&self.memory, &*self.code))
     }
 
     /// The game's code without a secret, once the relay has told it.
@@ -428,9 +418,7 @@ impl<G: Game> Keeper<G> {
         }
         if core::mem::replace(&mut self.inner.leaves, false) && !self.has_left {
             self.has_left = true;
-            // A game that all have left is over, so only the ticket may bring this player back.
-            let ticket = self.memory.ticket.filter(|_| self.comes_back);
-            (self.memory, self.is_new) = (Memory { ticket, ..Memory::default() }, true);
+            self.forget_seat();
             peer.leave(now);
         }
         if !G::IS_RAW {
@@ -513,114 +501,6 @@ impl<G: Game> Keeper<G> {
             let from = Member::of_peer(session, session.me());
             self.play(now, session, |game, room| game.message(room, &from, message));
         }
-    }
-
-    /// The host's duties: it keeps the state, and carries out asks.
-    fn host(&mut self, now: Time, session: &mut Session) {
-        if session.host() != session.me() {
-            self.hosts_since = None;
-            // Another member hosts. It has these asks, too.
-            self.asks.clear();
-        }
-        if !session.is_host() {
-            return;
-        }
-        let since = *self.hosts_since.get_or_insert(now);
-        let me = session.me();
-        let is_alone = session.view().members().count() == 1;
-        let holder = self.inner.holder(session);
-        let is_damaged = holder.is_some_and(|object| Hosted::<G::State>::read(&mut object.reader()).is_err());
-        match holder.map(Raw::id) {
-            // A damaged state was written, so this host writes the state that it last read.
-            Some(holder) if is_damaged => {
-                let _ = session.edit(now).set_state(holder, &self.inner.hosted.write());
-            }
-            None if is_alone || since + STATE_WITHIN <= now => {
-                let state = self.inner.hosted.write();
-                if let Err(error) = session.edit(now).create_state(hosted::TRAITS, &state) {
-                    crate::log(&format!("samovar: the game's state cannot be kept: {error}"));
-                }
-            }
-            None => {}
-            Some(holder) => {
-                // Only one object may hold the state, so this host ends its others. A host may have made one before
-                // it heard that it was replaced, or a member that broke the rules did and has gone.
-                let is_other = |object: &&Raw| {
-                    object.owner() == me && object.traits().kind == hosted::KIND && object.id() != holder
-                };
-                let others: Vec<_> = session.objects().filter(is_other).map(Raw::id).collect();
-                for id in others {
-                    let _ = session.edit(now).destroy(id);
-                }
-            }
-        }
-        self.decide(now, session);
-    }
-
-    /// Carries out what members asked for, each ask once.
-    fn decide(&mut self, now: Time, session: &mut Session) {
-        while session.is_host()
-            && let Some((seat, number, bytes)) = self.asks.pop_front()
-        {
-            let holder = self.inner.holder(session);
-            let Some((id, Ok(mut hosted))) =
-                holder.map(|object| (object.id(), Hosted::<G::State>::read(&mut object.reader())))
-            else {
-                // The state has not arrived yet, so the ask waits.
-                self.asks.push_front((seat, number, bytes));
-                return;
-            };
-            // A former host may have written any number for the seat. One that is far ahead of session time does not
-            // count.
-            let last = hosted.ledger.last(seat);
-            let is_known = last <= session.session_time(now).as_micros() + AHEAD_MAX.as_micros();
-            if number > hosted::NUMBER_MAX || (is_known && number <= last) {
-                continue;
-            }
-            let from = Member::of_seat(session, seat);
-            let seats: Vec<_> = session.view().seats().map(|record| record.seat).collect();
-            // An honest spectator asks for nothing. Only a spectator that hosts may ask.
-            let may_ask = !from.watches || from.is_me;
-            if let Some(ask) = unpack::<G::Ask>(&bytes).filter(|_| may_ask) {
-                let room = Room { now, session: &mut *session, inner: &mut self.inner };
-                G::decide(&mut Hosting { room, state: &mut hosted.value }, &from, ask);
-            }
-            self.inner.warn_beyond(&hosted.value);
-            hosted.ledger.note(seat, number, |seat| seats.contains(&seat));
-            if let Err(error) = session.edit(now).set_state(id, &hosted.write()) {
-                crate::log(&format!("samovar: the game's state cannot be kept: {error}"));
-            }
-            self.inner.look_at_state(session);
-        }
-    }
-
-    fn note_ticket(&mut self, ticket: Ticket) {
-        if !self.has_left {
-            (self.memory.ticket, self.is_new) = (Some(ticket), true);
-        }
-    }
-
-    /// Keeps the data of a raw game.
-    fn keep_raw(&mut self) {
-        if let Some(kept) = self.game.as_ref().filter(|_| G::IS_RAW).and_then(Game::kept) {
-            self.inner.kept = Some(kept.clone());
-            self.memory.keep_raw(kept);
-        }
-    }
-
-    /// Updates the memory that takes the seat back.
-    pub(crate) fn remember(&mut self, now: Time, peer: &Peer) {
-        let is_member = |session: &&Session| session.is_member() && !self.has_left;
-        let Some(session) = peer.session().filter(is_member) else { return };
-        let before = self.memory.clone();
-        self.memory.pass = peer.pass().or(self.memory.pass);
-        self.memory.kept = session.kept(now).or_else(|| self.memory.kept.take());
-        if G::IS_RAW {
-            self.keep_raw();
-        } else if self.inner.knows_state() {
-            self.memory.keep_state(&self.inner.hosted);
-        }
-        self.is_new |= before != self.memory;
     }
 }
 

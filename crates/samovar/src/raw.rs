@@ -55,9 +55,9 @@ pub struct Below<'a> {
 }
 
 impl Entry {
-    /// Gives the values of a raw game ([`Agreed::IS_RAW`]; without effect on other games). `begin` is then called at once when this program has become a member, and
-    /// [`Game::event`] tells the game of all events of its session. There is no host's state, so [`Game::decide`] and
-    /// [`Game::message`] are not called.
+    /// Gives the values of a raw game ([`Agreed::IS_RAW`]), which needs them; for another game they are an error.
+    /// `begin` is then called at once when this program has become a member, and [`Game::event`] tells the game of all
+    /// events of its session. There is no host's state, so [`Game::decide`] and [`Game::message`] are not called.
     pub fn raw(mut self, raw: Raw) -> Self {
         self.raw = Some(raw);
         self

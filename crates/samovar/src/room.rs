@@ -126,7 +126,7 @@ impl<G: Agreed> Inner<G> {
                     false
                 }
             };
-            meter.note_shown(shown_at, object.sampled(), is_new);
+            meter.shown.note(shown_at, object.sampled(), is_new);
         }
     }
 

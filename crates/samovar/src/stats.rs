@@ -1,7 +1,7 @@
 //! Numbers that a game can show: how good the connections are, and how old the data is.
 
 use samovar_peer::{Path, Peer};
-use samovar_session::{RecentSpread, Session, Spread};
+use samovar_session::{Session, ShownAges, Spread};
 use samovar_wire::{Duration, PeerId, SeatId, Time};
 
 use crate::member::Member;
@@ -10,9 +10,6 @@ use crate::member::Member;
 const HOSTS_MAX: usize = 16;
 /// The least time between two looks at the paths.
 const LOOKS_EVERY: Duration = Duration::from_millis(500);
-/// A state that is older than this is one of an object at rest, so its age says nothing.
-const RESTS_AFTER: Duration = Duration::from_millis(1_000);
-
 /// The quality of the connections, and the ages of the others' data: see [`Room::stats`](crate::Room::stats).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -119,26 +116,13 @@ impl AgeSummary {
 /// The measurements of a program beside those of its session.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
-    applied: RecentSpread,
-    drawn: RecentSpread,
+    pub(crate) shown: ShownAges,
     hosts: Vec<HostTerm>,
     routes: Vec<(PeerId, Route)>,
     looked: Time,
 }
 
 impl Meter {
-    /// Notes that a frame at session time `now` shows a state that was sampled at `sampled`. `is_new` tells whether
-    /// this is the first frame that shows the state.
-    pub(crate) fn note_shown(&mut self, now: Time, sampled: Time, is_new: bool) {
-        let age = now.since(sampled);
-        if is_new {
-            self.applied.note(now, age);
-        }
-        if age < RESTS_AFTER {
-            self.drawn.note(now, age);
-        }
-    }
-
     /// Notes the present host, if it is another than before.
     pub(crate) fn note_host(&mut self, session: &Session, time: f64) {
         let term = session.term().0;
@@ -179,7 +163,7 @@ impl Meter {
             })
         };
         let [sent, received, applied, drawn] =
-            [&session.ages().sent, &session.ages().received, &self.applied, &self.drawn]
+            [&session.ages().sent, &session.ages().received, &self.shown.applied, &self.shown.drawn]
                 .map(|ages| AgeSummary::of(&ages.over(now)));
         RoomStats {
             members: others(session).filter_map(member).collect(),

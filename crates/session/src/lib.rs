@@ -86,7 +86,7 @@ mod time;
 mod transmit;
 mod view;
 
-pub use ages::DataAges;
+pub use ages::{DataAges, ShownAges};
 #[cfg(feature = "extras")]
 pub use calls::{
     CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallKey, IncomingCall, Procedure, Reply, ReplyError,

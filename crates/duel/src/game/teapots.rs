@@ -4,11 +4,10 @@
 //! absent members. All other teapots are neither shown nor touched. If one player has several teapots, one of them
 //! counts, the same at every peer.
 
-use samovar_session::{Object, Session};
+use samovar_session::{Object, Session, ShownAges};
 use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp, Time};
 
 use super::kinds::{TEAPOT, seat_number};
-use crate::ages::ShownAges;
 use crate::hits::Target;
 use crate::motion::Motion;
 use crate::phase::Phase;
