@@ -38,6 +38,8 @@ pub(crate) struct Driver {
     _network: Network,
     queue: RefCell<VecDeque<Input>>,
     is_at_work: Cell<bool>,
+    /// Whether the relay has accepted a WebSocket, and has not closed one since.
+    is_open: Cell<bool>,
     /// The page's function; `None` while it runs.
     on_wake: Cell<Option<OnWake>>,
     wake_wanted: Cell<bool>,
@@ -73,6 +75,7 @@ impl Driver {
             _network: Network::watch(Rc::new(move || push(&changes, Input::NetworkChanged))),
             queue: RefCell::default(),
             is_at_work: Cell::new(false),
+            is_open: Cell::new(false),
             on_wake: Cell::new(Some(on_wake)),
             wake_wanted: Cell::new(false),
             myself,
@@ -103,6 +106,11 @@ impl Driver {
             return;
         }
         self.drain();
+    }
+
+    /// Whether the relay has accepted a WebSocket, and has not closed one since.
+    pub(crate) fn is_relay_open(&self) -> bool {
+        self.is_open.get()
     }
 
     /// The HTTP answer that came in place of the relay's WebSocket.
@@ -151,6 +159,7 @@ impl Driver {
             Input::Relay(socket, event) if self.relays.get(socket).is_some() => match event {
                 RelayEvent::Opened => {
                     self.inquiry.on_opened();
+                    self.is_open.set(true);
                     self.tell(|peer, now| peer.handle_relay_opened(now, socket));
                 }
                 RelayEvent::Message(bytes) => {
@@ -189,6 +198,7 @@ impl Driver {
 
     fn lose_relay(&self, socket: SocketId) {
         if self.relays.take(socket).is_some() {
+            self.is_open.set(false);
             self.inquiry.on_closed(&self.relay_url);
             self.tell(|peer, now| peer.handle_relay_closed(now, socket));
         }

@@ -64,6 +64,12 @@ impl WebPeer {
         }
     }
 
+    /// Whether the relay has accepted this page's WebSocket. It may still make the peer wait before it lets it in.
+    #[must_use]
+    pub fn is_relay_open(&self) -> bool {
+        self.0.is_relay_open()
+    }
+
     /// The HTTP answer that came in place of the relay's WebSocket, for example from a relay that refuses this page
     /// or from a proxy. `None` when a socket is open, and while no server answers at all.
     #[must_use]

@@ -348,7 +348,7 @@ impl<G: Game> Page<G> {
                 keeper.frame(now, peer);
             }
             self.tend_office(now, peer);
-            self.watch_relay(now, peer, keeper);
+            self.watch_relay(now, keeper);
         });
     }
 
@@ -431,9 +431,10 @@ impl<G: Game> Page<G> {
 
     /// Tells the program why the relay lets nobody in. If another server answers in the relay's place, that is final,
     /// unless the server is a gateway whose relay is starting.
-    fn watch_relay(&self, now: Time, peer: &Peer, keeper: &mut Keeper<G>) {
+    fn watch_relay(&self, now: Time, keeper: &mut Keeper<G>) {
         // A relay that is connected may make newcomers wait, which is no fault.
-        if keeper.was_let_in() || peer.is_relay_connected() || now < self.began + UNANSWERED_AFTER {
+        let is_open = self.peer.get().is_some_and(WebPeer::is_relay_open);
+        if keeper.was_let_in() || is_open || now < self.began + UNANSWERED_AFTER {
             return;
         }
         let url = &self.url;
