@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use samovar::prelude::*;
 
 /// Long enough for every machine: no test measures how fast the host changes.
-const PATIENCE: Duration = Duration::from_secs(40);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Plays frames until `found` has found something.
 ///

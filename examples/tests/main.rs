@@ -5,6 +5,7 @@ mod chat;
 mod cursors;
 mod frames;
 mod orders;
+mod orders_page;
 mod pong;
 mod program;
 mod rooms;

@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use samovar_session::objects::Schemas;
-use samovar_session::{Event, Session};
+use samovar_session::{Event, Rules, Session};
 use samovar_sim::{Broken, ProcessId, Promise, SCENARIOS, Scenario, Turn, run};
+pub use samovar_sim::{Fault, Plan, Weather, Who};
+pub use samovar_wire::Duration;
 
-use crate::game::Game;
+use crate::game::{Game, MaybeSend, rules};
 use crate::hosted;
 use crate::keeper::{Identity, Keeper, Parts, play_frame};
 use crate::member::Member;
@@ -47,35 +49,55 @@ impl<G: Game> Settled<'_, G> {
 pub fn play<G: Game>(
     scenario: &str,
     seeds: Range<u64>,
-    begin: fn(&mut Room<'_, G>) -> G,
+    begin: impl Begin<G>,
     check: impl Fn(&[Settled<'_, G>]) -> Result<(), String>,
 ) -> Result<(), String> {
     let known = || SCENARIOS.iter().map(|scenario| scenario.name).collect::<Vec<_>>().join(", ");
     let scenario = Scenario::named(scenario)
         .ok_or_else(|| format!("there is no scenario {scenario:?}; there are {}", known()))?;
     for seed in seeds {
-        let mut plan = scenario.plan(seed);
-        // The simulator measures recovery by an object that each host keeps moving, which not every game has.
-        plan.recovers_within = None;
-        let outcome = run(plan, Trial { keepers: BTreeMap::new(), begin, check: &check }, false);
-        if let Some(violation) = outcome.violation {
-            let (name, promise) = (violation.promise.name(), violation.what);
-            return Err(format!("{} {seed}: {name}: {promise}", scenario.name));
-        }
+        play_plan(scenario.plan(seed), begin.clone(), &check)
+            .map_err(|broken| format!("{} {seed}: {broken}", scenario.name))?;
     }
     Ok(())
 }
 
+/// Plays the game by a plan of your own: its players, its network, its faults, and its seed. The players have the seats
+/// from 1 on, in the order in which the plan counts them.
+///
+/// # Errors
+/// The first promise that was broken.
+pub fn play_plan<G: Game>(
+    mut plan: Plan,
+    begin: impl Begin<G>,
+    check: impl Fn(&[Settled<'_, G>]) -> Result<(), String>,
+) -> Result<(), String> {
+    // The simulator measures recovery by an object that each host keeps moving, which not every game has.
+    plan.recovers_within = None;
+    let Rules { orders, steps_within, spectators, .. } = rules::<G>();
+    plan.rules = Rules { orders, steps_within, spectators, ..plan.rules };
+    match run(plan, Trial { keepers: BTreeMap::new(), begin, check: &check }, false).violation {
+        Some(violation) => Err(format!("{}: {}", violation.promise.name(), violation.what)),
+        None => Ok(()),
+    }
+}
+
+/// Makes each player's game: a function, or a closure that can be cloned.
+pub trait Begin<G: Game>: Fn(&mut Room<'_, G>) -> G + Clone + MaybeSend + 'static {}
+
+impl<G: Game, F: Fn(&mut Room<'_, G>) -> G + Clone + MaybeSend + 'static> Begin<G> for F {}
+
 /// All players of a run.
-struct Trial<'a, G: Game, C> {
+struct Trial<'a, G: Game, B, C> {
     keepers: BTreeMap<ProcessId, Keeper<G>>,
-    begin: fn(&mut Room<'_, G>) -> G,
+    begin: B,
     check: &'a C,
 }
 
-impl<G, C> samovar_sim::Game for Trial<'_, G, C>
+impl<G, B, C> samovar_sim::Game for Trial<'_, G, B, C>
 where
     G: Game,
+    B: Begin<G>,
     C: Fn(&[Settled<'_, G>]) -> Result<(), String>,
 {
     fn schemas(&self) -> Schemas {
@@ -124,9 +146,9 @@ where
     }
 }
 
-impl<G: Game, C> Trial<'_, G, C> {
+impl<G: Game, B: Begin<G>, C> Trial<'_, G, B, C> {
     fn keeper(&mut self, process: ProcessId) -> &mut Keeper<G> {
-        let begin = self.begin;
+        let begin = self.begin.clone();
         self.keepers.entry(process).or_insert_with(|| {
             let (memory, begin) = (Memory::default(), Box::new(begin));
             let parts = Parts { memory, on_status: Box::new(|_| ()), begin, has_loop: false };

@@ -20,6 +20,9 @@ pub struct Plan {
     pub update_rate: u64,
     /// The conditions of direct paths, and of data channels to the relay.
     pub direct: Weather,
+    /// How much longer packets take on the direct path from one player to another, until everything
+    /// heals.
+    pub lags: Vec<(usize, usize, Duration)>,
     /// The conditions of the WebSockets to the relay.
     pub relay: Weather,
     /// How long the relay's disk takes to write a record.
@@ -70,6 +73,7 @@ impl Plan {
             frame_rate: 30,
             update_rate: 30,
             direct: Weather::fair(),
+            lags: Vec::new(),
             relay: Weather::fair(),
             disk: Duration::from_millis(2),
             drift: 50,

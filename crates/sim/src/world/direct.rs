@@ -53,6 +53,13 @@ impl<G: Game> World<G> {
         self.net.weather(from, self.plan.direct)
     }
 
+    /// How much longer packets take from one place to another than the weather says.
+    fn lag(&self, from: Place, to: Place) -> Duration {
+        let is_this =
+            |lag: &&(usize, usize, Duration)| (Place::Player(lag.0), Place::Player(lag.1)) == (from, to);
+        self.plan.lags.iter().find(is_this).filter(|_| !self.healing).map_or(Duration::ZERO, |lag| lag.2)
+    }
+
     /// Lets a driver make an offer, or the answer to `offer`.
     pub(super) fn describe(&mut self, id: ProcessId, peer: PeerId, attempt: u32, offer: Option<&str>) {
         let other = offer.and_then(parse);
@@ -130,17 +137,19 @@ impl<G: Game> World<G> {
 
     pub(super) fn send_direct(&mut self, id: ProcessId, attempt: u32, mode: Mode, bytes: Vec<u8>) {
         let from = self.cast.place(id);
-        let weather = self.direct_weather(from);
-        let Some(channel) = self.cast.processes[id].channels.get_mut(&attempt).filter(|c| c.is_open) else {
+        let Some(channel) = self.cast.processes[id].channels.get(&attempt).filter(|c| c.is_open) else {
             return;
         };
         if channel.relay_path.is_some() {
             return self.send_relay_path(id, attempt, mode, bytes);
         }
         let Some((to, theirs)) = channel.other else { return };
+        let to_place = self.cast.place(to);
+        let mut weather = self.direct_weather(from);
+        weather.latency = weather.latency + self.lag(from, to_place);
+        let Some(channel) = self.cast.processes[id].channels.get_mut(&attempt) else { return };
         let arrivals = channel.carry(self.now, (mode, bytes.len()), &weather, &mut self.chance.dice);
         let is_dead = channel.is_dead;
-        let to_place = self.cast.place(to);
         if is_dead || !self.net.lets_direct() || !self.net.cuts.lets(from, to_place) {
             return;
         }

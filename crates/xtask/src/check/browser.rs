@@ -148,6 +148,7 @@ pub(crate) struct Stage {
     relay: PathBuf,
     page: PathBuf,
     whiteboard: PathBuf,
+    orders: PathBuf,
     chromium: Chromium,
 }
 
@@ -158,18 +159,21 @@ impl Stage {
     /// The page or the relay cannot be built, or there is no browser.
     pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<Self> {
         page::build(repo, toolbox, Optimised::Always)?;
-        let whiteboard = page::build_example(repo, toolbox, "whiteboard")?;
+        let [whiteboard, orders] =
+            ["whiteboard", "orders"].map(|name| page::build_example(repo, toolbox, name));
         // Not a release build, which is no faster when only a few pages play.
         let relay = program::as_tested(repo, "samovar-relay", "relay")?;
-        Ok(Self { relay, page: page::directory(repo), whiteboard, chromium: Chromium::ensure()? })
+        let (page, chromium) = (page::directory(repo), Chromium::ensure()?);
+        Ok(Self { relay, page, whiteboard: whiteboard?, orders: orders?, chromium })
     }
 
     /// The variables by which tests find the parts.
-    pub(crate) fn variables(&self) -> [(&'static str, OsString); 5] {
+    pub(crate) fn variables(&self) -> [(&'static str, OsString); 6] {
         [
             ("SAMOVAR_RELAY_BIN", self.relay.clone().into()),
             ("SAMOVAR_WEB_DIR", self.page.clone().into()),
             ("SAMOVAR_WHITEBOARD_DIR", self.whiteboard.clone().into()),
+            ("SAMOVAR_ORDERS_DIR", self.orders.clone().into()),
             ("SAMOVAR_CHROMIUM", self.chromium.browser.clone().into()),
             ("CHROMEDRIVER", self.chromium.driver.clone().into()),
         ]

@@ -114,6 +114,7 @@ fn refusal(repo: &Repo, programs: &Programs, command: &str) -> Option<String> {
         ["cargo", "run", ..] => match (package, behind("--")) {
             (Some(&"samovar-sim"), Some(rest)) => misreads(&programs.sim, rest),
             (Some(&"samovar-relay"), Some(rest)) => misreads(&programs.relay, rest),
+            (Some(&"samovar-orders"), None) => None,
             // An example takes a relay, a code and a name. The examples' own tests run them with these.
             (Some(&"samovar-examples"), Some([_, _, _])) => {
                 let name = behind("--bin")?.first()?;
