@@ -84,6 +84,8 @@ pub(crate) enum Task {
     },
     /// Print the page's download size after Brotli; fails above the budget
     Size,
+    /// Make the guide a book of pages, in target/book; print.html there is all of it on one page
+    Book,
     /// Fetch the build tools, and print the line that puts them on PATH
     Tools,
 }

@@ -1,4 +1,4 @@
-//! The developer's commands: `cargo xtask play | test | prove | person | picture | fuzz | bench | mutants | size |
+//! The developer's commands: `cargo xtask play | test | prove | person | picture | fuzz | bench | mutants | size | book |
 //! tools`.
 //!
 //! Every command first fetches the tools that it needs, and starts no step before the previous one has succeeded. This
@@ -6,6 +6,7 @@
 //! packages without being root.
 
 mod bench;
+mod book;
 mod check;
 mod cli;
 mod client;
@@ -76,6 +77,12 @@ fn perform(task: Task) -> Result<()> {
         Task::Mutants { list: true, .. } => mutants::mutants(&Repo::locate()?, &mutants::Order::List),
         Task::Mutants { names, seeds, .. } => {
             mutants::mutants(&Repo::locate()?, &mutants::Order::Find { only: names, seeds })
+        }
+        Task::Book => {
+            let repo = Repo::locate()?;
+            let book = book::build(&repo, &Toolbox::new(&repo)?)?;
+            println!("{}", book.join("index.html").display());
+            Ok(())
         }
         Task::Size => size::size(&Repo::locate()?),
         Task::Tools => Toolbox::new(&Repo::locate()?)?.print_path(),

@@ -34,6 +34,8 @@ pub(crate) enum Tool {
     Deny,
     /// Runs a crate's tests in a browser, by a command that developers know.
     WasmPack,
+    /// Makes the guide a book.
+    Mdbook,
 }
 
 /// The tools of every release build of the page.
@@ -44,6 +46,7 @@ const TRUNK: &str = "0.21.14";
 /// The version of cargo-deny; newer ones need a newer form of `deny.toml`.
 const DENY: &str = "0.18.9";
 const WASM_PACK: &str = "0.15.1";
+const MDBOOK: &str = "0.5.4";
 /// The version of Binaryen, which has wasm-opt. The same number is in `Trunk.toml`. Version 108, which Debian has,
 /// corrupts the module silently.
 const BINARYEN: &str = "132";
@@ -68,9 +71,14 @@ impl Tool {
             ),
             Self::Deny => ("cargo-deny", DENY.to_owned(), &["cargo-deny"]),
             Self::WasmPack => ("wasm-pack", WASM_PACK.to_owned(), &["wasm-pack"]),
+            Self::Mdbook => ("mdbook", MDBOOK.to_owned(), &["mdbook"]),
             Self::WasmOpt => ("binaryen", format!("{BINARYEN}.0.0"), &["wasm-opt"]),
         };
-        let printed = if self == Self::WasmOpt { BINARYEN.to_owned() } else { version.clone() };
+        let printed = match self {
+            Self::WasmOpt => BINARYEN.to_owned(),
+            Self::Mdbook => format!("v{version}"),
+            _ => version.clone(),
+        };
         Ok(Recipe { package, version, printed, programs })
     }
 }

@@ -8,9 +8,9 @@ use super::{Context, Outcome, Step, browser, deny, features, integrations, progr
 use crate::process::{self, Result};
 use crate::repo::NATIVE;
 use crate::tools::{Tool, network};
-use crate::{bench, fuzz, mutants, page, person};
+use crate::{bench, book, fuzz, mutants, page, person};
 
-pub(super) const STEPS: [Step; 13] = [
+pub(super) const STEPS: [Step; 14] = [
     Step { name: "soak", about: "simulated sessions that nobody has seen yet", first: 4.0, run: soak },
     Step {
         name: "models",
@@ -33,6 +33,7 @@ pub(super) const STEPS: [Step; 13] = [
         first: 0.2,
         run: deny::advisories,
     },
+    Step { name: "book", about: "the guide is a book without dead links", first: 1.5, run: book },
     Step { name: "benches", about: "the benches compile, beside their peers", first: 3.0, run: benches },
     Step {
         name: "integrations",
@@ -106,6 +107,11 @@ fn fuzz(context: &Context<'_>) -> Result<Outcome> {
         return Ok(Outcome::Skipped(obstacle));
     }
     fuzz::fuzz_for(context.repo, context.minutes * FUZZ)?;
+    Ok(Outcome::Done)
+}
+
+fn book(context: &Context<'_>) -> Result<Outcome> {
+    book::build(context.repo, &context.toolbox)?;
     Ok(Outcome::Done)
 }
 

@@ -22,8 +22,11 @@ const LIGHT_PROFILE: [(&str, &str); 4] = [
 pub(super) fn install(tool: Tool, recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
     match tool {
         Tool::WasmOpt => from_npm(recipe, scratch, root),
-        // The default features of these two fetch further tools over TLS, which is this module's work.
-        Tool::Trunk | Tool::WasmBindgen => from_crates(recipe, &["--no-default-features"], scratch, root),
+        // The default features of the first two fetch further tools over TLS, which is this module's work; those of the
+        // book watch and serve.
+        Tool::Trunk | Tool::WasmBindgen | Tool::Mdbook => {
+            from_crates(recipe, &["--no-default-features"], scratch, root)
+        }
         Tool::Deny | Tool::WasmPack => from_crates(recipe, &[], scratch, root),
     }
 }
