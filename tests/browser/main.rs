@@ -29,4 +29,5 @@ mod reload;
 mod seat_back;
 mod still_host;
 mod stun;
+mod survival;
 mod suspended;

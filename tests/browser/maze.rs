@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use samovar_tests::hands::Key;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
 use samovar_tests::sampler;
@@ -173,6 +174,38 @@ async fn code_of_a_duel_joins_it_even_if_the_link_says_maze() {
     for player in [&ann, &bob] {
         player.wait("both duel", SETTLE_WITHIN, together).await;
     }
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn players_choose_their_teapots_by_key_and_by_mouse() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&mode=maze&name=Ann&low").await;
+    let bob = Player::join(&relay, "game=TEA&mode=maze&name=Bob&low").await;
+    let peers = [ann.peer().await, bob.peer().await];
+    let plays = |player: usize, role| {
+        let peer = Some(peers[player].clone());
+        move |status: &Status| maze(status).roles.get(role) == Some(&peer)
+    };
+    for player in [&ann, &bob] {
+        player.wait("both are there", SETTLE_WITHIN, |status| status.others().count() == 1).await;
+    }
+    ann.hands().tap_key(Key { key: "4", code: "Digit4" }).await;
+    for player in [&ann, &bob] {
+        player.wait("Ann has the second blue teapot", MATCH_WITHIN, plays(0, "B2")).await;
+    }
+    bob.hands().click("#scores [data-role='1']").await;
+    ann.wait("Bob has the second red teapot", MATCH_WITHIN, plays(1, "R2")).await;
+    for player in [&ann, &bob] {
+        assert_eq!(player.text("toasts").await, "", "nobody had to wait");
+    }
+    // A teapot that another player drives is not on offer.
+    let offered = "document.querySelectorAll('#scores [data-action=take]').length";
+    assert_eq!(bob.tab().evaluate(offered).await, 2, "two robots");
+    ann.hands().tap_key(Key { key: "2", code: "Digit2" }).await;
+    ann.wait_text("toasts", "when it is free").await;
+    ann.screenshot("maze-roles").await;
     ann.finish().await;
     bob.finish().await;
 }

@@ -45,6 +45,10 @@ pub struct Status {
     pub backup: Option<Id>,
     /// `mesh` or `byHost`.
     pub topology: String,
+    /// Whether another member hosts when the host is lost.
+    pub migrates: bool,
+    /// Whether both sides of a split network play on.
+    pub forks: bool,
     /// `connected` or `lost`.
     pub relay: String,
     /// The game: `duel` or `maze`.

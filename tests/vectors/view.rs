@@ -23,6 +23,8 @@ fn founding() -> ViewHeader {
         next_seat: 1,
         electorate: Electorate::default(),
         by_host: false,
+        migrates: true,
+        forks: false,
     }
 }
 
@@ -43,6 +45,8 @@ fn view_headers_and_seats_match_their_vectors() {
                 next_seat: 300,
                 electorate: two,
                 by_host: true,
+                migrates: false,
+                forks: true,
             },
         ),
         (
@@ -55,6 +59,8 @@ fn view_headers_and_seats_match_their_vectors() {
                 next_seat: u16::MAX,
                 electorate: all,
                 by_host: true,
+                migrates: false,
+                forks: true,
             },
         ),
     ] {

@@ -65,6 +65,14 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
         PathChoice::Relayed => append("path=", "relayed"),
         PathChoice::ByHost => append("by=", "host"),
     }
+    let survival = params.survival;
+    for (is_set, key, value) in
+        [(survival.ends_with_host, "ends=", "host"), (survival.is_strict, "split=", "wait")]
+    {
+        if is_set {
+            append(key, value);
+        }
+    }
     for (is_set, key) in [(params.low, "low"), (params.stats, "stats")] {
         if is_set {
             append(key, "");

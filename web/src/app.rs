@@ -22,7 +22,7 @@ use crate::guard;
 use crate::input::{Controls, Input};
 use crate::page::problem::answered;
 use crate::page::{Page, PageEvent, Problem, RelayState};
-use crate::params::{Entry, Mode, Params, PathChoice};
+use crate::params::{Entry, Mode, NewGame, Params, PathChoice, Survival};
 use crate::play::{Play, Wish};
 use crate::sound::Sound;
 use crate::view::{Quality, View, ViewError, suggested_quality};
@@ -182,15 +182,16 @@ impl App {
             Entry::Lobby => self.show_lobby(),
             Entry::Join(code) => self.join(&code),
             Entry::Create(code) => {
-                self.create(code.as_deref(), self.params.mode, self.params.robots.unwrap_or(0))
+                let Params { mode, robots, survival, .. } = self.params;
+                self.create(code.as_deref(), NewGame { mode, robots: robots.unwrap_or(0), survival })
             }
         }
     }
 
     fn show_lobby(&mut self) {
         self.stop_playing();
-        self.params.robots = None;
-        self.params.mode = Mode::Duel;
+        (self.params.robots, self.params.mode) = (None, Mode::Duel);
+        self.params.survival = Survival::default();
         address::show_game(&self.window, &self.params, None);
         self.in_lobby = true;
         self.listed_at = f64::NEG_INFINITY;
@@ -227,10 +228,10 @@ impl App {
         self.begin(Wish { code: Some(code), create: false, robots, ..self.wish() });
     }
 
-    fn create(&mut self, code: Option<&str>, mode: Mode, robots: u8) {
+    fn create(&mut self, code: Option<&str>, NewGame { mode, robots, survival }: NewGame) {
         self.page.show_waiting("Setting the table…");
-        // The address keeps robots and mode over a reload, in case this tab founds the game anew.
-        (self.params.robots, self.params.mode) = (Some(robots), mode);
+        // The address keeps these over a reload, in case this tab founds the game anew.
+        (self.params.robots, self.params.mode, self.params.survival) = (Some(robots), mode, survival);
         let code = code.and_then(GameCode::parse);
         self.begin(Wish { code, create: true, robots, ..self.wish() });
     }
@@ -254,6 +255,7 @@ impl App {
             colour,
             robots: 0,
             stakes: self.params.stakes,
+            survival: self.params.survival,
             paths,
         }
     }
@@ -395,9 +397,16 @@ impl App {
     fn on_page_event(&mut self, event: PageEvent) {
         match event {
             PageEvent::Join { code } => self.join(&code),
-            PageEvent::Create { code, mode, robots } => self.create(code.as_deref(), mode, robots),
+            PageEvent::Create { code, game } => self.create(code.as_deref(), game),
             PageEvent::Enter => self.enter(),
             PageEvent::Leave => self.leave(),
+            PageEvent::Take(role) => {
+                if let Some(play) = &self.play
+                    && play.take(role)
+                {
+                    self.page.toast("You get that teapot when it is free.");
+                }
+            }
             PageEvent::PutOut(peer) => {
                 if let Some(play) = &self.play {
                     play.put_out(peer);

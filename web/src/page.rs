@@ -35,7 +35,7 @@ pub use notices::{CUT_OFF, RECONNECTING, RELAY_GONE};
 pub use problem::Problem;
 pub use samovar_duel::status::RelayState;
 
-use crate::params::Mode;
+use crate::params::{Mode, NewGame};
 use chart::Chart;
 use curtain::Curtain;
 use dom::Listener;
@@ -65,9 +65,7 @@ pub enum PageEvent {
         /// The wanted code; `None` lets the relay choose.
         code: Option<String>,
         /// The game to play.
-        mode: Mode,
-        /// Robots in the game, 0 to 3; a maze has a robot in each place that no player takes.
-        robots: u8,
+        game: NewGame,
     },
     /// Leave the game that is shown.
     Leave,
@@ -86,6 +84,8 @@ pub enum PageEvent {
     Enter,
     /// Put a player out, as the host.
     PutOut(PeerId),
+    /// Play this teapot of the maze, a number from 0 to 3.
+    Take(u8),
 }
 
 /// One line of the list of open games.
@@ -335,8 +335,7 @@ impl Parts {
 
     fn create(&self, code: Option<String>) {
         self.note_choice();
-        let (mode, robots) = (self.lobby.mode(), self.lobby.robots());
-        self.wish(PageEvent::Create { code, mode, robots });
+        self.wish(PageEvent::Create { code, game: self.lobby.new_game() });
     }
 
     /// Shows the elements of this game, and hides those of the other.

@@ -1,6 +1,6 @@
 //! The parameters of the address:
 //! `?game=CODE&name=N&new=CODE&mode=duel|maze&robots=K&points=N&minutes=T&bowls=S` and
-//! `&path=auto|direct|relayed&by=host&low&stats&colour=C`.
+//! `&path=auto|direct|relayed&by=host&ends=host&split=wait&low&stats&colour=C`.
 //!
 //! Strangers write the address. The page ignores and reports a parameter that it does not know. A known parameter with
 //! a value that the page cannot understand is a [`Problem`]: a guess could start a game that was not meant.
@@ -80,6 +80,26 @@ pub enum PathChoice {
     ByHost,
 }
 
+/// How a new game survives the loss of its host, or of its network. Those who join take this over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Survival {
+    /// Whether the game ends with its host, instead of going on under another one.
+    pub ends_with_host: bool,
+    /// Whether a side of a split network waits if it has neither the relay nor a majority, instead of playing on.
+    pub is_strict: bool,
+}
+
+/// The choices of a player who sets a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewGame {
+    /// The game to play.
+    pub mode: Mode,
+    /// Robots in the game, 0 to [`ROBOTS_MAX`]; a maze has a robot in each place that no player takes.
+    pub robots: u8,
+    /// How the game survives.
+    pub survival: Survival,
+}
+
 /// The meaning of the address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Params {
@@ -95,6 +115,8 @@ pub struct Params {
     pub robots: Option<u8>,
     /// The goal of a new duel.
     pub stakes: Stakes,
+    /// How a new game survives.
+    pub survival: Survival,
     /// The paths that packets may take.
     pub path: PathChoice,
     /// Whether to draw less: no shadows, fewer pixels.
@@ -162,6 +184,14 @@ impl Params {
             "by" => match value {
                 "host" => self.path = PathChoice::ByHost,
                 _ => self.refuse("by", value, "host"),
+            },
+            "ends" => match value {
+                "host" => self.survival.ends_with_host = true,
+                _ => self.refuse("ends", value, "host"),
+            },
+            "split" => match value {
+                "wait" => self.survival.is_strict = true,
+                _ => self.refuse("split", value, "wait"),
             },
             "path" => match value {
                 "auto" => self.path = PathChoice::Auto,
@@ -245,6 +275,9 @@ mod tests {
         assert_eq!((params.robots, params.mode, params.stats), (Some(3), Mode::Duel, true));
         assert_eq!(Params::parse("game=CUP&mode=maze").mode, Mode::Maze);
         assert_eq!(params.stakes, Stakes::default());
+        assert_eq!(params.survival, Survival::default());
+        let survival = Params::parse("new=CUP&ends=host&split=wait").survival;
+        assert_eq!(survival, Survival { ends_with_host: true, is_strict: true });
         let stakes = Params::parse("new=CUP&points=3&minutes=2&bowls=0").stakes;
         assert_eq!(stakes, Stakes { points: 3, seconds: 120, bowl_seconds: 0 });
         assert_eq!((params.warnings.len(), params.problem), (0, None));
@@ -277,6 +310,8 @@ mod tests {
             "robots=x",
             "path=up",
             "mode=chess",
+            "ends=never",
+            "split=",
             "points=1000",
             "minutes=61",
             "bowls=-1",

@@ -11,6 +11,7 @@ use samovar::{Agreed, Error, Room, Running, Schemas, Status as Standing};
 use samovar_duel::course::Stakes;
 use samovar_duel::game::{DuelEvent, attributes};
 use samovar_duel::journal::Journal;
+use samovar_duel::maze::Role;
 use samovar_duel::maze::game::MazeNews;
 use samovar_duel::player::{Glaze, PlayerName};
 use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
@@ -20,7 +21,7 @@ use samovar_session::{Event, Migration, Session, Suspension};
 use samovar_wire::{Duration, GameCode, PeerId, Time};
 
 use crate::page::{Pause, Problem, RelayState};
-use crate::params::Mode;
+use crate::params::{Mode, Survival};
 pub use game::Game;
 
 /// The most members of a game.
@@ -48,6 +49,8 @@ pub struct Wish {
     pub robots: u8,
     /// The goal of a new duel.
     pub stakes: Stakes,
+    /// How a new game survives.
+    pub survival: Survival,
     /// The paths to use.
     pub paths: PathPolicy,
 }
@@ -183,7 +186,7 @@ impl Play {
             Some(code) => samovar::create(relay_url, &wish.name).code(code.as_str()),
             None => samovar::create(relay_url, &wish.name),
         };
-        let mut raw = game::agreed(wish.mode);
+        let mut raw = game::agreed(&wish);
         raw.attributes = attributes(Glaze::new(usize::from(wish.colour)), false);
         raw.comes_back = true;
         let played =
@@ -294,6 +297,14 @@ impl Play {
     /// Puts another member out until the game ends, if this peer hosts.
     pub fn put_out(&self, other: PeerId) {
         self.session(|now, session| session.bar(now, other));
+    }
+
+    /// Wishes to play this teapot of the maze, by its number from 0. Returns whether the player has to wait for it.
+    pub fn take(&self, role: u8) -> bool {
+        let game = &mut self.table.0.borrow_mut().game;
+        let (Game::Maze(maze), Some(&role)) = (game, Role::ALL.get(usize::from(role))) else { return false };
+        maze.wish_for(role);
+        self.session(|_, session| maze.waits_for(session, role)).unwrap_or(false)
     }
 
     /// Whether the game is over: this peer has left, was refused, or cannot come back.

@@ -104,6 +104,8 @@ pub struct Status {
     host: String,
     backup: Option<String>,
     topology: &'static str,
+    migrates: bool,
+    forks: bool,
     relay: &'static str,
     mode: &'static str,
     r#match: Option<MatchStatus>,
@@ -171,6 +173,8 @@ impl Status {
             host: String::new(),
             backup: None,
             topology: "mesh",
+            migrates: true,
+            forks: true,
             relay: relay.word(),
             mode: "duel",
             r#match: None,
@@ -207,6 +211,8 @@ impl Status {
             host: session.host().to_string(),
             backup: session.view().backup().map(|backup| backup.to_string()),
             topology: if session.view().is_by_host() { "byHost" } else { "mesh" },
+            migrates: session.rules().migrates,
+            forks: session.rules().forks,
             relay: if outside.relay_connected { RelayState::Connected } else { RelayState::Lost }.word(),
             mode: match game {
                 Played::Duel(_) => "duel",
@@ -255,6 +261,8 @@ impl Status {
         json.key("host").text(&self.host);
         json.key("backup").maybe(self.backup.as_deref(), Json::text);
         json.key("topology").text(self.topology);
+        json.key("migrates").flag(self.migrates);
+        json.key("forks").flag(self.forks);
         json.key("relay").text(self.relay);
         json.key("mode").text(self.mode);
         json.key("match").maybe(self.r#match.as_ref(), |json, it| json.object(|json| it.write(json)));

@@ -118,20 +118,19 @@ impl Roster {
         (key.verifies_warrant(&warrant) && warrant.term.is_witnessed()).then_some(roster)
     }
 
-    /// Sets whether another member succeeds a lost host; by default one does.
+    /// Sets whether another member succeeds a lost host, and whether each side of a partition goes on by itself. By
+    /// default another does, and only the larger side goes on. With forks, members that have missed their host for
+    /// three seconds vote among the members that they hear, and no lease ends. Of two hosts in one voted term, the one
+    /// with the higher id gives way.
     #[must_use]
-    pub fn with_migration(mut self, migrates: bool) -> Self {
-        self.migrates = migrates;
+    pub fn with_survival(mut self, migrates: bool, forks: bool) -> Self {
+        self.set_survival(migrates, forks);
         self
     }
 
-    /// Sets whether each side of a partition goes on by itself; by default only the larger one does. With forks,
-    /// members that have missed their host for three seconds vote among the members that they hear, and no lease
-    /// ends. Of two hosts in one voted term, the one with the higher id gives way.
-    #[must_use]
-    pub fn with_forks(mut self, forks: bool) -> Self {
-        self.forks = forks;
-        self
+    /// Sets the same as [`Roster::with_survival`], when the view of the session tells it to a newcomer.
+    pub fn set_survival(&mut self, migrates: bool, forks: bool) {
+        (self.migrates, self.forks) = (migrates, forks);
     }
 
     /// The session of this roster.

@@ -43,6 +43,8 @@ impl View {
             next_seat: 1,
             electorate,
             by_host: false,
+            migrates: true,
+            forks: false,
         };
         Self { header, seats: vec![None; SEATS_MAX] }
     }
@@ -139,6 +141,26 @@ impl View {
         if !core::mem::replace(&mut self.header.by_host, true) {
             self.note_change();
         }
+    }
+
+    /// Whether another member succeeds a lost host.
+    #[must_use]
+    pub const fn migrates(&self) -> bool {
+        self.header.migrates
+    }
+
+    /// Whether each side of a partition goes on by itself.
+    #[must_use]
+    pub const fn forks(&self) -> bool {
+        self.header.forks
+    }
+
+    /// Sets, in a session that is being founded, whether another member succeeds a lost host, and whether each side of a
+    /// partition goes on by itself. By default another does, and only one side goes on.
+    #[must_use]
+    pub fn with_survival(mut self, migrates: bool, forks: bool) -> Self {
+        (self.header.migrates, self.header.forks) = (migrates, forks);
+        self
     }
 
     /// The most players that the session may have; spectators do not count.

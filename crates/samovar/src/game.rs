@@ -138,12 +138,11 @@ pub(crate) fn rules<G: Agreed>() -> Rules {
 
 /// The hash of all that members must agree on, by which programs that differ refuse each other.
 pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
-    let Rules { migrates, backups, forks, grace, steps_within, orders, spectators, by_host: _ } =
+    // The view states what is left out here.
+    let Rules { migrates: _, forks: _, by_host: _, backups, grace, steps_within, orders, spectators } =
         rules::<G>();
     let timestamp = orders.timestamp.unwrap_or_default();
     let flags = [
-        u8::from(migrates),
-        u8::from(forks),
         backups,
         spectators,
         orders.causal.map_or(0, |causality| 1 + causality as u8),

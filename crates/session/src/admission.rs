@@ -1,7 +1,7 @@
 //! The host's work on the view: it founds the session, admits and removes members, and publishes one view after
 //! another.
 
-use samovar_roster::VIEW_FIELDS;
+use samovar_roster::{VIEW_FIELDS, View};
 use samovar_wire::control::{Hello, Standing};
 use samovar_wire::{CloseCode, Duration, ObjectId, PROTOCOL_VERSION, PeerId, Time};
 
@@ -9,7 +9,7 @@ use crate::core::Phase;
 use crate::core::peer_link::PeerLink;
 use crate::desk::Desk;
 use crate::settle::News;
-use crate::{EndReason, Event, Kept, Session};
+use crate::{EndReason, Event, Kept, Rules, Session};
 
 /// A host ends a stranger's link if it has not admitted the stranger within this time.
 const HELLO_WITHIN: Duration = Duration::from_millis(5_000);
@@ -28,9 +28,12 @@ impl Session {
                 let has_same_id = session == core.roster.warrant().session;
                 members.view = view.founded_anew(time, core.config.capacity, has_same_id);
                 core.clock.begin_at(now, time);
+                core.learn_survival();
             }
             None => {
-                members.view = samovar_roster::View::founding(core.config.capacity);
+                let Rules { migrates, forks, .. } = core.config.rules;
+                let view = View::founding(core.config.capacity);
+                members.view = view.with_survival(migrates, forks);
                 core.clock.begin(now);
             }
         }

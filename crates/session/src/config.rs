@@ -67,11 +67,13 @@ impl core::fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
-/// The rules of a session, the same for all its members.
+/// The rules of a session, the same for all its members. Those of them that the view states are the founder's, whatever
+/// the others bring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
     /// Whether another member succeeds a lost host. If not, the loss ends every member's session with
-    /// [`EndReason::HostLost`](crate::EndReason::HostLost).
+    /// [`EndReason::HostLost`](crate::EndReason::HostLost). The founder decides this; a member that joins takes it over
+    /// from the view.
     pub migrates: bool,
     /// How many backups hold what the host accepted, besides the host itself: 1 or 2.
     pub backups: u8,
@@ -87,7 +89,8 @@ pub struct Rules {
     /// suits games where play counts for more than its outcome, such as a duel. A member that hears neither the relay
     /// nor a majority goes on when it has missed its host for three seconds. If the session keeps the other side,
     /// [`crate::Event::Diverged`] tells what this side did alone, and the ticket takes the seat back. Without this
-    /// rule, which is the default, a side that has neither the relay nor a majority waits.
+    /// rule, which is the default, a side that has neither the relay nor a majority waits. The founder decides this, as
+    /// `migrates`.
     pub forks: bool,
     /// The grace time: how long a lost member's seat is kept for it, with score and objects; 10 minutes unless set. A
     /// longer time keeps the seat for a member that comes back late, until a newcomer needs it and no other seat has

@@ -241,10 +241,19 @@ impl Core {
         }
     }
 
+    /// Takes over how the session survives from its view, as the founder decided it.
+    pub(crate) fn learn_survival(&mut self) {
+        let view = &self.members.view;
+        let (migrates, forks) = (view.migrates(), view.forks());
+        (self.config.rules.migrates, self.config.rules.forks) = (migrates, forks);
+        self.roster.set_survival(migrates, forks);
+    }
+
     /// Makes this peer a member, since the view names it.
     pub(crate) fn become_member(&mut self, now: Time) {
         if self.phase == Phase::Joining {
             self.phase = Phase::Member;
+            self.learn_survival();
             self.clock.show(now);
             self.push_event(Event::Joined);
             self.push_ticket();

@@ -8,7 +8,7 @@ use samovar_wire::limits::FIELD_MAX;
 use samovar_wire::{DecodeError, SessionId, Time};
 
 /// The version of the layout of [`Kept::to_bytes`]. Bytes of another version are not read.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 /// The highest session time that is read, in microseconds: 285 years.
 const TIME_MAX: u64 = 1 << 53;
 

@@ -61,8 +61,7 @@ impl Session {
         }
         let roster = Roster::new(config.me, config.key, config.warrant)
             .ok_or(ConfigError::BadWarrant)?
-            .with_migration(config.rules.migrates)
-            .with_forks(config.rules.forks);
+            .with_survival(config.rules.migrates, config.rules.forks);
         let mut entropy = Entropy::new(config.entropy);
         let tickets = Tickets::new(config.warrant.session, config.tickets.clone(), &mut entropy);
         let desk = Desk::new(now, entropy);

@@ -49,7 +49,7 @@ pub use time::{Duration, Time};
 pub use warrant::{PeerPass, Signature, Warrant};
 
 /// Version of everything in the wire document. Peers and relays of different versions refuse each other (PROTOCOL §1).
-pub const PROTOCOL_VERSION: u16 = 7;
+pub const PROTOCOL_VERSION: u16 = 8;
 
 /// How a path treats the bytes that it carries (PROTOCOL §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

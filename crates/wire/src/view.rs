@@ -25,6 +25,10 @@ pub struct ViewHeader {
     /// Whether members whose policy leaves the choice open have direct paths with the host and its backups only. The
     /// host and its backups then carry packets between the other members (PROTOCOL §2.6).
     pub by_host: bool,
+    /// Whether another member succeeds a lost host. The founder decides it, and it does not change.
+    pub migrates: bool,
+    /// Whether each side of a partition goes on by itself. The founder decides it, and it does not change.
+    pub forks: bool,
 }
 
 /// The members whose votes count. An electorate changes by one peer at a time, and only when more than half of its

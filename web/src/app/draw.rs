@@ -135,7 +135,8 @@ impl App {
             let is_reached = peer.is_relay_connected() && !is_cut_off;
             let relay = if is_reached { RelayState::Connected } else { RelayState::Lost };
             let role = session.role(now);
-            let row = |standing: &Standing| player_row(now, peer, session, standing);
+            let is_maze = lockstep.is_some();
+            let row = |standing: &Standing| player_row(now, (peer, session), standing, is_maze);
             let spectators = session.view().members().filter(|m| is_spectator(m.record.attributes));
             let spectators: Vec<_> = spectators.map(|m| without_score(m.record)).collect();
             let seated = standings.iter().filter(|each| !each.has_left);
@@ -356,9 +357,9 @@ fn glaze_of(scene: &Scene, player: PlayerKey) -> u8 {
 
 fn player_row(
     now: samovar_wire::Time,
-    peer: &samovar_peer::Peer,
-    session: &samovar_session::Session,
+    (peer, session): (&samovar_peer::Peer, &samovar_session::Session),
     standing: &Standing,
+    is_maze: bool,
 ) -> PlayerRow {
     let (me, host) = (session.me(), session.host());
     let member = session.view().members().find(|m| PlayerKey::Seat(m.record.seat.0) == standing.player);
@@ -384,6 +385,10 @@ fn player_row(
         score: i32::from(standing.score),
         is_self: standing.is_me,
         is_robot: standing.is_robot,
+        takes: match standing.player {
+            PlayerKey::Robot(number) if is_maze => Some(number),
+            _ => None,
+        },
         is_spectator: member.is_some_and(|m| is_spectator(m.record.attributes)),
         can_be_put_out: other.filter(|_| session.is_host()),
         is_host: member.is_some_and(|m| m.peer == host),

@@ -52,6 +52,8 @@ pub struct PlayerRow {
     pub is_self: bool,
     /// Whether a program plays.
     pub is_robot: bool,
+    /// The number of this robot's teapot, if the player can ask for it.
+    pub takes: Option<u8>,
     /// Whether this member has no teapot, like the relay's referee. Such a member is not among the scores.
     pub is_spectator: bool,
     /// The peer of this row, if this page hosts and can put it out.
@@ -305,6 +307,11 @@ impl Row {
         if self.shown.colour != player.colour {
             dom::paint_mark(&self.mark, player.colour);
         }
+        let role = player.takes.map(|role| role.to_string()).unwrap_or_default();
+        let (action, title) = if role.is_empty() { ("", "") } else { ("take", "Play this teapot") };
+        for (name, value) in [("data-action", action), ("data-role", &role), ("title", title)] {
+            dom::attribute(&self.root, name, value);
+        }
         self.name.set(player.name.as_str());
         self.points.set(&player.score.to_string());
         self.about.set(&about(player));
@@ -405,6 +412,7 @@ mod tests {
             score: 0,
             is_self: false,
             is_robot: false,
+            takes: None,
             is_spectator: false,
             can_be_put_out: None,
             is_host: false,

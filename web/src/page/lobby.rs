@@ -12,7 +12,7 @@ use super::name::{clean_name, default_name};
 use super::palette::{self, PALETTE};
 use super::store::{self, Key};
 use super::{GameRow, RelayState};
-use crate::params::Mode;
+use crate::params::{Mode, NewGame, Survival};
 
 const SHOWN: &str = "shown";
 const HIDDEN: &str = "hidden";
@@ -153,19 +153,26 @@ impl Lobby {
         Some(index)
     }
 
-    /// The number of robots wanted in a new game.
-    pub fn robots(&self) -> u8 {
-        let checked = self.document.query_selector("input[name=robots]:checked").ok().flatten();
-        let value =
-            checked.and_then(|input| input.dyn_into::<HtmlInputElement>().ok()).map(|input| input.value());
-        value.and_then(|value| value.parse().ok()).unwrap_or(1)
+    /// The game wanted at a new table.
+    pub fn new_game(&self) -> NewGame {
+        let survival = Survival {
+            ends_with_host: self.checked("ends").is_some(),
+            is_strict: self.checked("split").is_some(),
+        };
+        let robots = self.checked("robots").and_then(|robots| robots.parse().ok()).unwrap_or(1);
+        NewGame { mode: self.mode(), robots, survival }
     }
 
-    /// The game wanted at a new table.
+    /// The choice between duel and maze.
     pub fn mode(&self) -> Mode {
-        let checked = self.document.query_selector("input[name=mode]:checked").ok().flatten();
-        let input = checked.and_then(|input| input.dyn_into::<HtmlInputElement>().ok());
-        input.and_then(|input| Mode::parse(&input.value())).unwrap_or_default()
+        self.checked("mode").and_then(|mode| Mode::parse(&mode)).unwrap_or_default()
+    }
+
+    /// The value of the choice of this name; `None` when nothing is chosen.
+    fn checked(&self, name: &str) -> Option<String> {
+        let chosen =
+            self.document.query_selector(&["input[name=", name, "]:checked"].concat()).ok().flatten();
+        Some(chosen?.dyn_into::<HtmlInputElement>().ok()?.value())
     }
 
     /// The typed code. If it is not a code, shows what is wrong with it and returns `None`.

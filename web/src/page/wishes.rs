@@ -62,6 +62,11 @@ fn on_click(parts: &Parts, event: &Event) {
                 parts.wish(PageEvent::PutOut(peer));
             }
         }
+        "take" => {
+            if let Some(role) = button.get_attribute("data-role").and_then(|role| role.parse().ok()) {
+                parts.wish(PageEvent::Take(role));
+            }
+        }
         "reload" => reload(),
         _ => {}
     }
@@ -117,6 +122,9 @@ fn on_keydown(parts: &Parts, event: &Event) {
         Some('m') => parts.toggle_muted(),
         Some('h' | '?') if parts.help.open() => parts.help.close(),
         Some('h' | '?') => open_help(parts),
+        Some(digit @ '1'..='4') if parts.screen.get() == Screen::Game => {
+            parts.wish(PageEvent::Take(digit as u8 - b'1'));
+        }
         _ => return,
     }
     event.prevent_default();

@@ -9,18 +9,20 @@ use samovar_duel::scores::Scoreboard;
 use samovar_duel::status::Played;
 use samovar_duel::teapot::Controls;
 use samovar_peer_web::entropy;
-use samovar_session::{Event, Session};
+use samovar_session::{Event, Rules, Session};
 use samovar_wire::Time;
 
 use super::{News, Wish};
-use crate::params::Mode;
+use crate::params::{Mode, Survival};
 
-/// The values that all members of a session of this game share.
-pub(super) fn agreed(mode: Mode) -> Raw {
-    match mode {
-        Mode::Duel => Raw::new(game::params(), game::schemas(), game::rules()),
-        Mode::Maze => Raw::new(maze::game::params(), maze::game::schemas(), maze::game::rules()),
-    }
+/// The values that all members of a session of this game share. How it survives counts if this player founds it.
+pub(super) fn agreed(wish: &Wish) -> Raw {
+    let (params, schemas, rules) = match wish.mode {
+        Mode::Duel => (game::params(), game::schemas(), game::rules()),
+        Mode::Maze => (maze::game::params(), maze::game::schemas(), maze::game::rules()),
+    };
+    let Survival { ends_with_host, is_strict } = wish.survival;
+    Raw::new(params, schemas, Rules { migrates: !ends_with_host, forks: !is_strict, ..rules })
 }
 
 /// The game that is played.

@@ -43,7 +43,8 @@ pub fn schemas() -> Schemas {
 const SPECTATORS: u8 = 2;
 
 /// The rules of a duel's session, and the orders of its messages: the feed is in causal order, the bowl in time-stamp
-/// order, matches in total order. With `forks`, each side of a partition plays on without a majority.
+/// order, matches in total order. Unless the founder chooses otherwise, each side of a partition plays on without a
+/// majority.
 pub fn rules() -> Rules {
     let orders = Orders {
         causal: Some(Causality::Vector),
@@ -55,19 +56,14 @@ pub fn rules() -> Rules {
 }
 
 /// The agreed parameters of a duel's session: a hash of the game's name, its rules' version, its schemas, and its
-/// [`rules`] without the ones about paths, which the view holds.
+/// [`rules`] without the ones that the view states.
 pub fn params() -> u64 {
     let schemas = schemas().hash().to_le_bytes();
-    let Rules { migrates, backups, forks, grace, steps_within, orders, spectators, by_host: _ } = rules();
+    let Rules { migrates: _, forks: _, by_host: _, backups, grace, steps_within, orders, spectators } =
+        rules();
     let TimeOrderConfig { lookahead, patience } = orders.timestamp.unwrap_or_default();
     let causal = orders.causal.map_or(0, |causality| 1 + causality as u8);
-    let flags = [
-        u8::from(migrates),
-        u8::from(forks),
-        causal,
-        u8::from(orders.total),
-        u8::from(orders.timestamp.is_some()),
-    ];
+    let flags = [causal, u8::from(orders.total), u8::from(orders.timestamp.is_some())];
     let times = [grace, steps_within.unwrap_or_default(), lookahead, patience]
         .map(|time| time.as_micros().to_le_bytes())
         .concat();

@@ -106,7 +106,15 @@ impl Maze {
         let mut events = Vec::new();
         self.steps += 1;
         let playing: Vec<_> = inputs.iter().map(|&(seat, _)| seat).collect();
-        self.seats.settle(&playing);
+        let wish = |seat| inputs.iter().find(|(other, _)| *other == seat).and_then(|(_, hand)| hand.wish());
+        self.seats.settle(&playing, wish);
+        for (seat, role) in inputs.iter().filter_map(|(seat, hand)| Some((*seat, hand.wish()?))) {
+            // A bowl stays with the player who took it.
+            let own = self.seats.role_of(seat);
+            if !self.carries(role) && own.is_some_and(|own| !self.carries(own)) {
+                self.seats.change(seat, role);
+            }
+        }
         self.left = self.left.saturating_sub(1);
         if self.is_time_over() {
             self.enter(Stage::Over(self.ahead()), &mut events);

@@ -19,7 +19,7 @@ use crate::game::is_spectator;
 use crate::player::PlayerName;
 
 /// The version of the rules. Peers of different versions refuse each other.
-const RULES_VERSION: u16 = 2;
+const RULES_VERSION: u16 = 3;
 
 /// Number of past states that are kept: lockstep asks for the fields of one of the last 255.
 const KEPT: usize = 256;
@@ -57,8 +57,8 @@ pub enum MazeNews {
     },
 }
 
-/// The rules of a maze's session: lockstep at [`RATE`] frames a second. With `forks`, each side of a partition plays
-/// on without a majority.
+/// The rules of a maze's session: lockstep at [`RATE`] frames a second. Unless the founder chooses
+/// otherwise, each side of a partition plays on without a majority.
 #[must_use]
 pub fn rules() -> Rules {
     let lockstep = LockstepConfig::new(1).with_tick(tick());
@@ -103,6 +103,8 @@ pub struct MazeGame {
     input_delay: u64,
     desyncs: u64,
     news: VecDeque<MazeNews>,
+    /// The teapot that this player would rather play.
+    wish: Option<Role>,
 }
 
 impl MazeGame {
@@ -125,6 +127,7 @@ impl MazeGame {
             input_delay: 0,
             desyncs: 0,
             news: VecDeque::new(),
+            wish: None,
         }
     }
 
@@ -136,6 +139,7 @@ impl MazeGame {
         }
         self.is_seated = true;
         let Some(mut lockstep) = session.lockstep(now) else { return };
+        let hand = self.wish.map_or(hand, |role| hand.wishing(role));
         let is_taken = lockstep.set_input(&[hand.byte()]);
         debug_assert!(is_taken.is_ok(), "the rules say one byte");
         while let Some(request) = lockstep.poll_request() {
@@ -153,6 +157,24 @@ impl MazeGame {
             }
         }
         self.input_delay = lockstep.input_delay();
+        if self.wish.is_some() && self.wish == self.role(session) {
+            self.wish = None;
+        }
+    }
+
+    /// Wishes to play this teapot: this player gets it as soon as a robot has it, and neither it nor the player's own
+    /// teapot carries a bowl. Another wish replaces this one.
+    pub const fn wish_for(&mut self, role: Role) {
+        self.wish = Some(role);
+    }
+
+    /// Whether this player has to wait for this teapot: another player drives it, or a bowl is on it or on the player's own
+    /// teapot.
+    #[must_use]
+    pub fn waits_for(&self, session: &Session, role: Role) -> bool {
+        let own = self.role(session);
+        let is_laden = [Some(role), own].into_iter().flatten().any(|role| self.maze.carries(role));
+        own != Some(role) && (self.maze.seat_of(role).is_some() || is_laden)
     }
 
     fn carry_out(&mut self, now: Time, lockstep: &mut Lockstep<'_>, request: Request) {

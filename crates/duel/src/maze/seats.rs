@@ -1,5 +1,5 @@
-//! The seats of a maze: which member plays which teapot. Members get teapots in the order in which they come, and
-//! robots play the rest.
+//! The seats of a maze: which member plays which teapot. Members get teapots in the order in which they come: the ones
+//! that they wish for, if these are free. Robots play the rest.
 
 use samovar_wire::SeatId;
 
@@ -26,9 +26,9 @@ impl Seats {
     }
 
     /// Adjusts the seats to the players, given in rising order of seats. A player that left is replaced at once, by
-    /// the member that has waited longest or else by a robot. A new player takes the first free role of the side with
-    /// fewer members.
-    pub(super) fn settle(&mut self, playing: &[SeatId]) {
+    /// the member that has waited longest or else by a robot. A new player takes the role that it wishes for, if it is
+    /// free, and otherwise the first free role of the side with fewer members.
+    pub(super) fn settle(&mut self, playing: &[SeatId], wish: impl Fn(SeatId) -> Option<Role>) {
         let stays = |seat: &SeatId| playing.contains(seat);
         for role in &mut self.roles {
             *role = role.take_if(|seat| stays(seat));
@@ -41,7 +41,18 @@ impl Seats {
             }
         }
         while let Some(role) = self.free_role().filter(|_| !self.waiting.is_empty()) {
-            self.roles[role.index()] = Some(self.waiting.remove(0));
+            let seat = self.waiting.remove(0);
+            let role = wish(seat).filter(|&wished| self.of(wished).is_none()).unwrap_or(role);
+            self.roles[role.index()] = Some(seat);
+        }
+    }
+
+    /// Gives a player who has a role this one instead, if a robot plays it.
+    pub(super) fn change(&mut self, seat: SeatId, to: Role) {
+        if self.of(to).is_none()
+            && let Some(from) = self.role_of(seat)
+        {
+            self.roles.swap(from.index(), to.index());
         }
     }
 
@@ -69,9 +80,9 @@ mod tests {
     #[test]
     fn members_take_roles_in_order_and_balance_the_sides() {
         let mut seats = Seats::default();
-        seats.settle(&ids(&[7]));
-        seats.settle(&ids(&[2, 7]));
-        seats.settle(&ids(&[2, 3, 7, 9, 11]));
+        seats.settle(&ids(&[7]), |_| None);
+        seats.settle(&ids(&[2, 7]), |_| None);
+        seats.settle(&ids(&[2, 3, 7, 9, 11]), |_| None);
         assert_eq!(seats.roles.map(|seat| seat.map(|seat| seat.0)), [Some(7), Some(3), Some(2), Some(9)]);
         assert_eq!(seats.waiting, ids(&[11]));
     }
@@ -79,19 +90,34 @@ mod tests {
     #[test]
     fn the_longest_waiting_member_replaces_a_leaver() {
         let mut seats = Seats::default();
-        seats.settle(&ids(&[1, 2, 3, 4, 5, 6]));
-        seats.settle(&ids(&[1, 3, 4, 5, 6]));
+        seats.settle(&ids(&[1, 2, 3, 4, 5, 6]), |_| None);
+        seats.settle(&ids(&[1, 3, 4, 5, 6]), |_| None);
         assert_eq!(seats.role_of(SeatId(5)), Some(Role::B1));
         assert_eq!(seats.waiting, ids(&[6]));
-        seats.settle(&ids(&[3]));
+        seats.settle(&ids(&[3]), |_| None);
         assert_eq!(seats.roles.iter().flatten().count(), 1);
+    }
+
+    #[test]
+    fn wished_role_is_given_where_a_robot_plays_it() {
+        let mut seats = Seats::default();
+        seats.settle(&ids(&[1, 2]), |seat| (seat == SeatId(1)).then_some(Role::B2));
+        assert_eq!((seats.role_of(SeatId(1)), seats.role_of(SeatId(2))), (Some(Role::B2), Some(Role::R1)));
+        seats.change(SeatId(2), Role::B2);
+        assert_eq!(seats.role_of(SeatId(2)), Some(Role::R1), "another player has it");
+        seats.change(SeatId(2), Role::B1);
+        assert_eq!((seats.role_of(SeatId(2)), seats.of(Role::R1)), (Some(Role::B1), None));
+        seats.settle(&ids(&[1, 2, 3]), |_| Some(Role::B1));
+        assert_eq!(seats.role_of(SeatId(3)), Some(Role::R1), "the wish of a latecomer is in vain");
+        seats.change(SeatId(9), Role::R2);
+        assert_eq!(seats.of(Role::R2), None, "strangers have no role to change");
     }
 
     #[test]
     fn waiting_members_are_bounded() {
         let mut seats = Seats::default();
         let many: Vec<_> = (1..2_000).map(SeatId).collect();
-        seats.settle(&many);
+        seats.settle(&many, |_| None);
         assert_eq!((seats.roles.iter().flatten().count(), seats.waiting.len()), (4, WAITING_MAX - 4));
     }
 }

@@ -1,5 +1,6 @@
 //! Places and directions in the grid.
 
+use super::Role;
 use crate::teapot::Controls;
 
 /// Tiles from left to right: the red half, a column of gates, the blue half.
@@ -95,10 +96,14 @@ impl Way {
     }
 }
 
+/// The place of the wish for a teapot in a [`Hand`]: above the directions.
+const WISH: u8 = 4;
+
 /// A stick that is pushed further than this, from 0 to 1, asks for a direction.
 const MEANT: f32 = 0.35;
 
-/// The directions in which a player wants to go, by its keys or its thumb: the input of one frame.
+/// The directions in which a player wants to go, by its keys or its thumb, and the teapot that it would rather play: the
+/// input of one frame.
 ///
 /// Each direction has one bit. Up and down together, or left and right together, cancel each other. If two directions
 /// remain, the one that turns to a side comes first, so that a player can ask for a turn before the corner.
@@ -109,7 +114,20 @@ impl Hand {
     /// Reads one byte of input; unknown bits are dropped.
     #[must_use]
     pub const fn from_byte(byte: u8) -> Self {
-        Self(byte & 0x0f)
+        Self(byte & 0x7f)
+    }
+
+    /// The same input with the wish to play this teapot.
+    #[must_use]
+    pub const fn wishing(self, role: Role) -> Self {
+        Self(self.0 & 0x0f | (role as u8 + 1) << WISH)
+    }
+
+    /// The teapot that the player would rather play, if any.
+    #[must_use]
+    pub fn wish(self) -> Option<Role> {
+        let number = usize::from(self.0 >> WISH);
+        Role::ALL.get(number.checked_sub(1)?).copied()
     }
 
     /// The directions that driving controls ask for: ahead is up, and left is left.
@@ -145,6 +163,17 @@ mod tests {
     use super::*;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn wish_for_a_teapot_leaves_the_directions_as_they_are() {
+        let hand = Hand::default().with(Way::Left);
+        for role in Role::ALL {
+            let wishing = Hand::from_byte(hand.wishing(role).byte());
+            assert_eq!((wishing.wish(), wishing.wants(Way::Left)), (Some(role), true));
+        }
+        assert_eq!(hand.wish(), None);
+        assert_eq!(Hand::from_byte(0x7f).wish(), None, "there are four teapots");
+    }
 
     #[test]
     fn stick_pushed_far_enough_gives_one_or_two_directions() {

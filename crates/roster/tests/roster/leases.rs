@@ -165,14 +165,14 @@ fn sleeper_made_host_asks_the_relay_before_it_acts() {
 
 #[test]
 fn with_forks_a_peer_that_slept_goes_on_alone() {
-    let mut host = roster(1).with_forks(true);
+    let mut host = roster(1).with_survival(true, true);
     host.set_relay(at(0), false);
     host.handle_wake(at(0));
     look(&mut host, 400, &[2, 3, 4]);
     assert_eq!(host.suspension(at(400)), Some(Suspension::Slept));
     look(&mut host, 1_000, &[2, 3, 4]);
     assert_eq!(host.suspension(at(1_000)), None);
-    let mut member = roster(2).with_forks(true);
+    let mut member = roster(2).with_survival(true, true);
     member.set_relay(at(0), false);
     look(&mut member, 0, &[1, 3, 4]);
     member.handle_wake(at(2_900));

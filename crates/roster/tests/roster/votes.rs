@@ -248,7 +248,7 @@ fn former_host_stays_when_its_candidate_is_denied() {
 #[test]
 fn with_forks_the_voting_side_gives_way_to_the_relays_side() {
     let apart = || {
-        let mut roster = roster(2).with_forks(true);
+        let mut roster = roster(2).with_survival(true, true);
         roster.set_relay(at(0), false);
         look(&mut roster, 0, &[1, 3, 4]);
         look(&mut roster, 2_999, &[1, 3, 4]);
@@ -271,7 +271,7 @@ fn with_forks_the_voting_side_gives_way_to_the_relays_side() {
 
 #[test]
 fn with_forks_a_majority_elects_without_waiting() {
-    let mut roster = roster(2).with_forks(true);
+    let mut roster = roster(2).with_survival(true, true);
     roster.set_relay(at(0), false);
     for peer in [3, 4] {
         roster.handle_opinion(PeerId(peer), votes_for(misses(Term::FIRST, 1), VOTED, 2));
@@ -282,7 +282,7 @@ fn with_forks_a_majority_elects_without_waiting() {
 
 #[test]
 fn with_forks_a_newcomer_outside_the_electorate_goes_on() {
-    let mut roster = roster(2).with_forks(true);
+    let mut roster = roster(2).with_survival(true, true);
     roster.set_relay(at(0), false);
     let mut view = view();
     view.begin_electorate(|peer| peer == PeerId(1));

@@ -418,6 +418,8 @@ fn absurd_view(liar: &mut Liar, stamp: Stamp) -> Vec<u8> {
         next_seat: liar.number(9) as u16,
         electorate: Electorate { number: liar.number(4), peers: vec![PeerId(50), PeerId(liar.small(60))] },
         by_host: liar.roll(4) == 0,
+        migrates: liar.roll(2) == 0,
+        forks: liar.roll(2) == 0,
     };
     fields[0] = header.encode();
     let orphan = if liar.roll(8) == 0 { Orphan::Destroy } else { Orphan::ToHost };

@@ -484,6 +484,25 @@ fn lost_host_without_migration_ends_the_session_for_all() {
 }
 
 #[test]
+fn members_take_over_how_the_founder_lets_the_session_survive() {
+    let mut world = World::new(80, 0);
+    world.rules = Rules { migrates: false, forks: true, ..world.rules };
+    world.peers.clear();
+    world.next_peer = 100;
+    let host = world.join(None);
+    let survival = |rules: &Rules| (rules.migrates, rules.forks);
+    let founders = survival(world.peers[&host].rules());
+    assert_eq!(founders, (false, true));
+    world.rules = Rules { migrates: true, forks: false, ..world.rules };
+    let other = world.join(None);
+    world.run(2_000);
+    assert_eq!(survival(world.peers[&other].rules()), founders);
+    world.kill(host);
+    world.run(7_000);
+    assert_eq!(world.events[&other].last(), Some(&Event::Ended(EndReason::HostLost)));
+}
+
+#[test]
 fn doubt_is_sent_when_a_missed_host_is_heard_again() {
     let (mut world, host, others) = world_of(7, 0, 3);
     let member = others[0];

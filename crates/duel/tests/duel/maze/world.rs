@@ -161,7 +161,7 @@ impl Player {
             self.game.on_event(&event);
         }
         if dice.number().is_multiple_of(100) {
-            self.hand = Hand::from_byte(dice.number() as u8);
+            self.hand = Hand::from_byte(dice.number() as u8 & 0x0f);
         }
         self.game.step(now, &mut self.session, self.hand);
         // The newest 20 states are enough. One step adds fewer, except when a log is replayed, and then the other
