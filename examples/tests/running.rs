@@ -4,7 +4,7 @@
 use samovar::prelude::*;
 use samovar_tests::relay::Relay;
 
-use crate::frames::until;
+use crate::frames::{PATIENCE, until};
 
 #[derive(Default)]
 struct Table {
@@ -119,4 +119,25 @@ async fn bad_addresses_fail_at_start_and_unknown_games_at_the_end() {
     let running = start(&url).expect("the settings are good");
     let end = running.finished().await;
     assert_eq!(end, Err(Error::NoSuchGame("TEA-6".to_owned())));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn game_that_ends_with_its_host_ends_for_all() {
+    let relay = Relay::start();
+    let url = format!("ws://{}/ws", relay.address());
+    let (ann, bob) = tokio::task::block_in_place(|| {
+        let entry = samovar::join_or_create(&url, "TEA-5", "ann");
+        let entry = entry.ends_with_host().on_status(|_| ());
+        let mut ann = entry.start(|_| Table::default()).expect("settings");
+        until(&mut ann, "ann hosts", |_, room| room.is_host().then_some(()));
+        // Bob's program does not ask for it.
+        let mut bob = start(&relay, "bob");
+        until(&mut bob, "both are there", |_, room| {
+            (room.members().len() == 2).then_some(())
+        });
+        (ann, bob)
+    });
+    drop(ann);
+    let end = tokio::time::timeout(PATIENCE, bob.finished()).await;
+    assert_eq!(end, Ok(Err(Error::HostLost)));
 }

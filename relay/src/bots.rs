@@ -19,6 +19,7 @@ use samovar_wire::GameCode;
 use samovar_wire::relay::Purpose;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
+use crate::play::Mode;
 use crate::player::{Fate, Player};
 use crate::seat::{Looks, Seat};
 
@@ -44,6 +45,8 @@ pub struct BotsConfig {
     pub trust: Trust,
     /// The game to join; `None` founds one.
     pub game: Option<GameCode>,
+    /// The game to found; where `game` is joined, a guess that saves time.
+    pub mode: Mode,
     /// The number of robots.
     pub count: u8,
     /// The time that they play, in seconds.
@@ -151,6 +154,7 @@ async fn play(robots: &mut [Robot], code: &GameCode, end: Instant) -> Option<Str
             match seen.fate {
                 Fate::Playing => robot.is_in(),
                 Fate::Waiting => {}
+                Fate::OtherGame => robot.seat.try_the_other_game(Purpose::Join(code.clone())),
                 Fate::Away => drop(robot.seat.come_back(now, || Purpose::Join(code.clone())).await),
                 Fate::Over(why) => return Some(why),
             }
@@ -216,6 +220,8 @@ fn take_seat(url: &str, config: &BotsConfig, code: Option<GameCode>, (tag, numbe
         paths: config.paths,
         bind: config.bind.clone(),
         trust: config.trust.clone(),
+        mode: config.mode,
+        is_last_guess: config.game.is_none(),
         name: bot_name(tag, number),
         attributes: game::attributes(glaze, true),
         capacity: CAPACITY,

@@ -25,6 +25,7 @@ mod outbox;
 mod page;
 #[cfg(test)]
 mod panics;
+mod play;
 mod player;
 mod reach;
 mod referee;
@@ -54,5 +55,6 @@ use panics::process;
 pub use endpoint::UdpConfig;
 pub use error::RelayError;
 pub use limits::Limits;
+pub use play::Mode;
 pub use referee::RefereeConfig;
 pub use server::{Order, Relay, ServeConfig};

@@ -14,7 +14,7 @@ use samovar_peer::PathPolicy;
 use samovar_peer_native::Trust;
 use samovar_relay::bots::{self, BOTS_MAX, BotsConfig};
 use samovar_relay::settings::{LogConfig, LogFormat, Settings, SettingsError};
-use samovar_relay::{Relay, RelayError};
+use samovar_relay::{Mode, Relay, RelayError};
 use samovar_wire::GameCode;
 use tracing_subscriber::EnvFilter;
 
@@ -50,6 +50,9 @@ struct BotsArgs {
     /// Founds a game; its code is printed on the standard error output.
     #[arg(long)]
     new: bool,
+    /// The game that they found; with --game, a guess that saves time.
+    #[arg(long, value_enum, default_value_t = Mode::Duel)]
+    mode: Mode,
     /// How many robots.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=i64::from(BOTS_MAX)))]
     count: u8,
@@ -124,7 +127,7 @@ fn main() -> ExitCode {
 fn play(args: BotsArgs, log: &Log) -> Result<(), String> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     log.trace(LogConfig { filter, format: LogFormat::Text });
-    let BotsArgs { relay, ca, game, count, seconds, path, by_host, bind, .. } = args;
+    let BotsArgs { relay, ca, game, mode, count, seconds, path, by_host, bind, .. } = args;
     let trust = ca.map_or_else(|| Ok(Trust::default()), |file| Trust::with_file(&file));
     let trust = trust.map_err(|error| error.to_string())?;
     let paths = match path {
@@ -139,7 +142,7 @@ fn play(args: BotsArgs, log: &Log) -> Result<(), String> {
         runtime.map_err(|source| RelayError::System { what: "start its threads", source }.to_string())?;
     runtime.block_on(async {
         let stop = signals::stop().map_err(|error| error.to_string())?;
-        let config = BotsConfig { relay, trust, game, count, seconds, paths, bind };
+        let config = BotsConfig { relay, trust, game, mode, count, seconds, paths, bind };
         bots::run(config, stop).await.map_err(|error| error.to_string())
     })
 }

@@ -1,15 +1,15 @@
-//! The duel on one native peer: a robot, or a spectator that hosts.
+//! The duel or the maze on one native peer: a robot, or a spectator that hosts.
 
-use samovar_duel::game::{Duel, DuelConfig};
+use samovar_duel::game::DuelConfig;
 use samovar_duel::journal::Journal;
-use samovar_duel::robot::Robot;
-use samovar_duel::scores::Scoreboard;
 use samovar_duel::status::{Outside, PathWord, RelayState, Status, TrafficCount};
 use samovar_peer::{Kept, Path, Peer, PeerEvent};
 use samovar_peer_native::{Game, OpenError};
 use samovar_session::{EndReason, Event};
 use samovar_wire::relay::Refusal;
 use samovar_wire::{CloseCode, PROTOCOL_VERSION, PeerId, PeerPass, Ticket, Time};
+
+use crate::play::{Mode, Play};
 
 /// The state of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(crate) enum Fate {
     /// The member was not let in again, or had no ticket when the others went on without it. Another peer may be
     /// started for it.
     Away,
+    /// Another game than expected is played under this code: a maze, or a duel.
+    OtherGame,
     /// The member is out for good, for this reason.
     Over(String),
 }
@@ -42,7 +44,7 @@ pub(crate) struct Memory {
 pub(crate) struct Table {
     pub(crate) pass: PeerPass,
     pub(crate) kept: Kept,
-    pub(crate) scoreboard: Scoreboard,
+    pub(crate) game: Vec<u8>,
 }
 
 /// A member updates its `Table` once in this many ticks.
@@ -50,10 +52,12 @@ const KEEP_EVERY: u64 = 30;
 
 /// A robot, or a spectator, whose controls move nothing.
 pub(crate) struct Player {
-    duel: Duel,
+    play: Play,
+    mode: Mode,
     /// The settings of the duel, to begin it anew.
     config: DuelConfig,
-    mind: Robot,
+    /// Whether no other game than this is left to try.
+    is_last_guess: bool,
     name: String,
     memory: Memory,
     /// Whether the member had a seat before.
@@ -64,14 +68,18 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    pub(crate) fn new(name: String, config: DuelConfig, mind: Robot, memory: Memory) -> Self {
+    pub(crate) fn new(name: String, (mode, config): (Mode, DuelConfig), memory: Memory) -> Self {
         let is_back = memory.ticket.is_some();
-        let duel = Duel::new(DuelConfig { is_resuming: is_back, ..config });
-        let duel = match &memory.table {
-            Some(table) => duel.with_scoreboard(table.scoreboard.clone()),
-            None => duel,
-        };
-        Self { duel, config, mind, name, memory, is_back, fate: Fate::Waiting, unreachable: None }
+        let kept = memory.table.as_ref().map(|table| &table.game[..]);
+        let play = Play::new(mode, DuelConfig { is_resuming: is_back, ..config }, kept);
+        let (fate, unreachable) = (Fate::Waiting, None);
+        Self { play, mode, config, is_last_guess: false, name, memory, is_back, fate, unreachable }
+    }
+
+    /// Takes a refusal by the game's parameters for the end: no other game is tried.
+    pub(crate) const fn with_last_guess(mut self, is_last: bool) -> Self {
+        self.is_last_guess = is_last;
+        self
     }
 
     /// The state for the member's next peer.
@@ -114,7 +122,7 @@ impl Player {
             bytes_in: traffic.bytes_in,
         };
         let outside = Outside { relay_connected, path: &path, frames: self.memory.ticks, traffic };
-        Status::of(now, session, samovar_duel::status::Played::Duel(&self.duel), journal, &outside).to_json()
+        Status::of(now, session, self.play.played(), journal, &outside).to_json()
     }
 }
 
@@ -125,13 +133,16 @@ impl Game for Player {
             PeerEvent::Session(event) => {
                 self.on_session_event(&event);
                 if let Some(session) = peer.session() {
-                    self.duel.on_event(now, session, &event);
+                    self.play.on_event(now, session, &event);
                 }
             }
             PeerEvent::Rejoining { .. } => {
                 (self.fate, self.is_back) = (Fate::Waiting, true);
                 let config = DuelConfig { is_resuming: true, ..self.config };
-                self.duel = Duel::new(config).with_scoreboard(self.duel.scoreboard().clone());
+                self.play = Play::new(self.mode, config, Some(&self.play.kept()));
+            }
+            PeerEvent::Refused(Refusal::Parameters) if !self.is_back && !self.is_last_guess => {
+                self.fate = Fate::OtherGame;
             }
             PeerEvent::Refused(refusal) => {
                 let text = format!("the relay refused: {}", words(refusal));
@@ -161,13 +172,11 @@ impl Game for Player {
         if self.memory.ticks.is_multiple_of(KEEP_EVERY) {
             let kept = peer.session().and_then(|session| session.kept(now));
             if let Some((pass, kept)) = peer.pass().zip(kept) {
-                self.memory.table = Some(Table { pass, kept, scoreboard: self.duel.scoreboard().clone() });
+                self.memory.table = Some(Table { pass, kept, game: self.play.kept() });
             }
         }
         let Some(session) = peer.session_mut().filter(|session| session.is_member()) else { return };
-        let controls = self.duel.steer(now, session, &mut self.mind);
-        self.duel.step(now, session, controls);
-        while self.duel.poll_event().is_some() {}
+        self.play.step(now, session);
     }
 }
 
@@ -179,8 +188,8 @@ fn words(refusal: Refusal) -> String {
         Refusal::Full => "every seat of the game is taken; try again when somebody has left".to_owned(),
         Refusal::Closed => "the game has ended or takes nobody in".to_owned(),
         Refusal::Parameters => {
-            "another game is played under this code, a maze perhaps, or a duel of another version; \
-             robots play the duel of their own version: give the code of one with --game, or found one with --new"
+            "another game is played under this code, or a duel or maze of another version; robots play those of \
+             their own version: give the code of one with --game, or found one with --new"
                 .to_owned()
         }
         Refusal::Version(theirs) => format!(
@@ -210,7 +219,7 @@ mod tests {
 
     fn player(ticket: Option<Ticket>) -> Player {
         let memory = Memory { ticket, ..Memory::default() };
-        Player::new("Bot 1".to_owned(), DuelConfig::default(), Robot::new(1), memory)
+        Player::new("Bot 1".to_owned(), (Mode::Duel, DuelConfig::default()), memory)
     }
 
     #[test]

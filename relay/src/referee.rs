@@ -22,6 +22,7 @@ use samovar_wire::{GameCode, name};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
+use crate::play::Mode;
 use crate::player::{Fate, Player};
 use crate::seat::{Looks, Seat};
 
@@ -127,6 +128,8 @@ impl Table {
             paths: PathPolicy::Relayed,
             bind: Vec::new(),
             trust: Trust::default(),
+            mode: Mode::Duel,
+            is_last_guess: true,
             name: name::RELAY.to_owned(),
             attributes: attributes(Glaze::default(), true) | SPECTATOR,
             capacity: PLAYERS,
@@ -150,7 +153,7 @@ impl Table {
                 self.code = code;
             }
             Fate::Waiting if now - self.since < KEPT_FOR => {}
-            Fate::Waiting | Fate::Away | Fate::Over(_) => self.come_back(now, &fate).await,
+            Fate::Waiting | Fate::Away | Fate::OtherGame | Fate::Over(_) => self.come_back(now, &fate).await,
         }
     }
 
@@ -175,7 +178,7 @@ fn see(peer: &Peer, player: &Player) -> (Fate, Option<GameCode>, State) {
     let state = match (&player.fate, peer.session().filter(|session| session.is_member())) {
         (Fate::Playing, Some(session)) => state_of(session),
         (Fate::Playing | Fate::Waiting, _) => State::Setting,
-        (Fate::Away | Fate::Over(_), _) => State::Lost,
+        (Fate::Away | Fate::OtherGame | Fate::Over(_), _) => State::Lost,
     };
     (player.fate.clone(), peer.code().cloned(), state)
 }

@@ -4,14 +4,14 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use samovar_duel::game::{self, DuelConfig};
-use samovar_duel::robot::Robot;
+use samovar_duel::game::DuelConfig;
 use samovar_peer::{PathPolicy, Peer, PeerConfig, Rules};
 use samovar_peer_native::{NativeConfig, NativePeer, Trust, entropy};
 use samovar_wire::Time;
 use samovar_wire::relay::Purpose;
 use tokio::time::Instant;
 
+use crate::play::Mode;
 use crate::player::{Memory, Player};
 
 /// The pause before a member comes back; it doubles with each failure.
@@ -28,6 +28,10 @@ pub(crate) struct Looks {
     pub(crate) bind: Vec<IpAddr>,
     /// The authorities whose certificates are accepted from a relay with TLS.
     pub(crate) trust: Trust,
+    /// The game to found, or the one that is probably played.
+    pub(crate) mode: Mode,
+    /// Whether no other game is left to try.
+    pub(crate) is_last_guess: bool,
     pub(crate) name: String,
     pub(crate) attributes: u32,
     /// The capacity of a game that the member founds.
@@ -78,6 +82,12 @@ impl Seat {
         true
     }
 
+    /// Tries the other game under the same code.
+    pub(crate) fn try_the_other_game(&mut self, purpose: Purpose) {
+        (self.looks.mode, self.looks.is_last_guess) = (self.looks.mode.other(), true);
+        self.peer = self.looks.start(purpose, Memory::default());
+    }
+
     /// Leaves for good; a host hands over first.
     pub(crate) async fn stop(self) {
         self.peer.stop().await;
@@ -94,6 +104,7 @@ impl Looks {
             (Purpose::Join(code), Some(table)) => Purpose::Rejoin(code, table.pass),
             (purpose, _) => purpose,
         };
+        let (params, schemas, rules) = self.mode.agreed();
         let peer = PeerConfig {
             entropy: entropy(),
             purpose,
@@ -101,15 +112,16 @@ impl Looks {
             kept: memory.table.as_ref().map(|table| table.kept.clone()),
             name: self.name.clone(),
             attributes: self.attributes,
-            params: game::params(),
-            schemas: game::schemas(),
+            params,
+            schemas,
             paths: self.paths,
             capacity: self.capacity,
             public: true,
-            rules: Rules { by_host: self.by_host, ..game::rules() },
+            rules: Rules { by_host: self.by_host, ..rules },
         };
         let duel = DuelConfig { seed, robots: self.robots, ..DuelConfig::default() };
-        let player = Player::new(peer.name.clone(), duel, Robot::new(seed), memory);
+        let player = Player::new(peer.name.clone(), (self.mode, duel), memory);
+        let player = player.with_last_guess(self.is_last_guess);
         let mut native = NativeConfig { trust: self.trust.clone(), ..NativeConfig::default() };
         if !self.bind.is_empty() {
             native.bind.clone_from(&self.bind);

@@ -1,8 +1,13 @@
 //! A player who sets a table chooses how the game survives, and those who join take that over.
 
+use std::time::Duration;
+
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
+
+/// Longer than other members wait for a host whose game stands still.
+const HIDDEN_FOR: Duration = Duration::from_secs(6);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn game_that_ends_with_its_host_says_so_to_those_who_are_left() {
@@ -18,7 +23,13 @@ async fn game_that_ends_with_its_host_says_so_to_those_who_are_left() {
     let code = code.as_str().expect("the address names the game").to_owned();
     let bob = Player::join(&relay, &format!("game={code}&name=Bob&low")).await;
     let knows = |status: &Status| status.others().count() == 1 && !status.migrates && status.forks;
-    bob.wait("it has learned the rule", SETTLE_WITHIN, knows).await;
+    let host = bob.wait("it has learned the rule", SETTLE_WITHIN, knows).await.host;
+    // A host that is hidden has nobody to hand over to, and goes on.
+    ann.hide().await;
+    tokio::time::sleep(HIDDEN_FOR).await;
+    let status = bob.status().await;
+    assert!(status.host == host && status.others().count() == 1, "{status}");
+    ann.show().await;
     ann.kill();
     bob.wait_text("curtain-title", "The host is gone").await;
     assert!(bob.text("curtain").await.contains(&format!("{code} was to end with its host")));

@@ -3,6 +3,7 @@
 mod listing;
 mod lost_host;
 mod lost_relay;
+mod maze_robots;
 mod referee;
 mod sleeping_robot;
 mod stopped_twice;

@@ -56,6 +56,7 @@ use crate::rng::Rng;
 pub use self::bout::{MazeEvent, ROUNDS, Stage, WINS};
 pub use self::mover::Mover;
 pub use self::plan::Plan;
+pub use self::robot::Autopilot;
 pub use self::way::{BORDER, HEIGHT, Hand, Place, TILE, WIDTH, Way};
 
 /// Frames a second that the rules are made for.

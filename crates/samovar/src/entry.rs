@@ -71,6 +71,8 @@ pub struct Entry {
     way: Way,
     capacity: usize,
     watches: bool,
+    ends_with_host: bool,
+    forks: bool,
     paths: PathPolicy,
     #[cfg(all(not(target_arch = "wasm32"), feature = "direct"))]
     pub(crate) bind: Vec<IpAddr>,
@@ -112,6 +114,8 @@ impl Entry {
             way,
             capacity: 8,
             watches: false,
+            ends_with_host: false,
+            forks: false,
             paths: PathPolicy::Auto,
             #[cfg(all(not(target_arch = "wasm32"), feature = "direct"))]
             bind: vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::UNSPECIFIED)],
@@ -145,6 +149,20 @@ impl Entry {
     /// makes a game may watch in any case, for example on a server.
     pub const fn watch(mut self) -> Self {
         self.watches = true;
+        self
+    }
+
+    /// A game that this program makes ends with its host: no other member hosts, and the others get
+    /// [`Error::HostLost`]. Those who join need not say so.
+    pub const fn ends_with_host(mut self) -> Self {
+        self.ends_with_host = true;
+        self
+    }
+
+    /// In a game that this program makes, each part of a network that falls apart plays on under a host of its own: see
+    /// [`Rules::forks`](crate::Rules::forks). Those who join need not say so.
+    pub const fn forks(mut self) -> Self {
+        self.forks = true;
         self
     }
 
@@ -210,7 +228,9 @@ impl Entry {
             }
             _ => return Err(Error::BadRaw),
         };
-        let Raw { params, schemas, rules, attributes, .. } = raw;
+        let Raw { params, schemas, mut rules, attributes, .. } = raw;
+        rules.migrates &= !self.ends_with_host;
+        rules.forks |= self.forks;
         if let Some((what, bytes)) = hosted::too_large(&schemas).filter(|_| !G::IS_RAW) {
             return Err(Error::TooLarge(what, bytes, STATE_MAX));
         }

@@ -14,7 +14,7 @@ use samovar_session::lockstep::{self, LockstepConfig, Request};
 use samovar_session::{Departure, Event, Lockstep, Orders, Rules, Schemas, Session};
 use samovar_wire::{Duration, Time, digest};
 
-use super::{Hand, Maze, MazeEvent, RATE, Role};
+use super::{Autopilot, Hand, Maze, MazeEvent, RATE, Role};
 use crate::game::is_spectator;
 use crate::player::PlayerName;
 
@@ -160,6 +160,11 @@ impl MazeGame {
         if self.wish.is_some() && self.wish == self.role(session) {
             self.wish = None;
         }
+    }
+
+    /// The input that a program chooses in this player's place. Pass it to [`MazeGame::step`].
+    pub fn steer(&self, session: &Session, autopilot: &mut Autopilot) -> Hand {
+        self.role(session).map_or(Hand::default(), |role| autopilot.drive(&self.maze, role))
     }
 
     /// Wishes to play this teapot: this player gets it as soon as a robot has it, and neither it nor the player's own

@@ -51,9 +51,35 @@ fn post(side: Side, plan: &Plan, rng: &mut Rng) -> Place {
     if side == Side::Red { place } else { place.opposite() }
 }
 
+/// A program that plays a member's teapot as a robot would. It sees no more than a player, and has an errand of its own.
+#[derive(Clone, Debug)]
+pub struct Autopilot {
+    errand: Errand,
+    rng: Rng,
+}
+
+impl Autopilot {
+    /// An autopilot whose choices depend on this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self { errand: Errand::NONE, rng: Rng::new(seed) }
+    }
+
+    /// The input for the next frame of a player in this role.
+    #[must_use]
+    pub fn drive(&mut self, maze: &Maze, role: Role) -> Hand {
+        self.errand.pass(role.side(), &maze.plan, &mut self.rng);
+        towards(maze, role, goal(maze, role, self.errand.post), maze.teapot(role).mover.here())
+    }
+}
+
 /// The input of a robot in this role, in the middle of the tile `from`.
 pub(super) fn hand(maze: &Maze, role: Role, from: Place) -> Hand {
-    let goal = goal(maze, role);
+    towards(maze, role, goal(maze, role, maze.teapot(role).errand.post), from)
+}
+
+/// The input that leads a teapot from one tile to another.
+fn towards(maze: &Maze, role: Role, goal: Place, from: Place) -> Hand {
     let is_steam = |place: Place| maze.steam.iter().any(|puff| puff.holds(place));
     let is_feared = |place: Place| is_feared(maze, role, place);
     let way = route(&maze.plan, from, goal, |place| is_steam(place) || is_feared(place))
@@ -62,15 +88,14 @@ pub(super) fn hand(maze: &Maze, role: Role, from: Place) -> Hand {
     way.map_or(Hand::default(), |way| Hand::default().with(way))
 }
 
-/// The place that the robot wants to reach.
-fn goal(maze: &Maze, role: Role) -> Place {
+/// The place that a robot wants to reach. `guards_at` is its post as a guard.
+fn goal(maze: &Maze, role: Role, guards_at: Option<Place>) -> Place {
     let side = role.side();
     let carrier = maze.carrier(side.other());
     if carrier == Some(role) {
         return maze.plan.base(side);
     }
     let intruder = nearest_intruder(maze, role);
-    let guards_at = maze.teapot(role).errand.post;
     match (intruder, guards_at) {
         // All teapots of a side chase the carrier of their bowl.
         (Some((intruder, place)), _) if maze.carrier(side) == Some(intruder) => place,
@@ -160,5 +185,22 @@ mod tests {
         for side in Side::BOTH {
             assert!((0..50).all(|_| Side::of(post(side, &plan, &mut rng)) == Some(side)));
         }
+    }
+
+    #[test]
+    fn autopilot_plays_as_well_as_a_robot() {
+        use crate::maze::MazeEvent;
+        let (mut maze, mut autopilot) = (Maze::new(5), Autopilot::new(9));
+        let seat = samovar_wire::SeatId(1);
+        let mut hand = Hand::default();
+        let mut scored = 0;
+        for _ in 0..30 * 600 {
+            for event in maze.step(&[(seat, hand)]) {
+                let (MazeEvent::Captured { by } | MazeEvent::SentHome { by, .. }) = event else { continue };
+                scored += u32::from(maze.role_of(seat) == Some(by));
+            }
+            hand = maze.role_of(seat).map_or(hand, |role| autopilot.drive(&maze, role));
+        }
+        assert!(scored > 5, "{scored} bowls and catches in ten minutes");
     }
 }

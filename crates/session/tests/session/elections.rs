@@ -1,7 +1,7 @@
 //! Elections: which member hosts when the host is lost, with the relay and without it.
 
 use crate::world::{TEAPOT, World, hosts, part, relay_comes, relay_goes, world_of};
-use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension, Target};
+use samovar_session::{Cause, EndReason, Event, Role, Rules, Session, Suspension, Target};
 use samovar_wire::object::Traits;
 use samovar_wire::{CloseCode, Lane, Mode, PeerId, Term};
 #[cfg(target_arch = "wasm32")]
@@ -497,6 +497,15 @@ fn members_take_over_how_the_founder_lets_the_session_survive() {
     let other = world.join(None);
     world.run(2_000);
     assert_eq!(survival(world.peers[&other].rules()), founders);
+    // So does a session that is founded anew from what a member knows of it.
+    let kept = world.peers[&other].kept(world.now);
+    let mut anew = World::new(81, 0);
+    anew.next_peer = 100;
+    let config = anew.config(Vec::new());
+    assert_ne!(survival(&config.rules), founders);
+    let session = Session::with_kept(anew.now, config, kept).unwrap();
+    assert_eq!(survival(session.rules()), founders);
+    assert_eq!((session.view().migrates(), session.view().forks()), founders);
     world.kill(host);
     world.run(7_000);
     assert_eq!(world.events[&other].last(), Some(&Event::Ended(EndReason::HostLost)));

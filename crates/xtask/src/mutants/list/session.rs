@@ -5,6 +5,21 @@ use super::{Mutant, Promise};
 
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
+        name: "newcomer-survives-by-its-own-rules",
+        package: "session",
+        text: "$.phase = Phase::Member;\n            $.learn_survival();",
+        instead: "$.phase = Phase::Member;",
+        breaks: "a newcomer elects a host in a session that was to end with its host",
+        guards: Promise::Survival,
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "session",
+            "members_take_over_how_the_founder_lets_the_session_survive",
+        ]),
+    },
+    Mutant {
         name: "stranger-takes-all-with-it",
         package: "session",
         text: "$.roster.exclude();\n            $.watch.soon();",
