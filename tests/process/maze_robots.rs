@@ -23,7 +23,7 @@ fn are_in_step(one: &Status, other: &Status) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn robots_join_a_maze_by_its_code_and_stay_in_step_without_their_host() {
+async fn robots_join_a_maze_by_code_and_outlive_their_host() {
     let relay = Relay::start();
     let (here, address) = (Place::here(), format!("http://{}", relay.address()));
     let (mut host, code) = Bots::found_behind(&here, &address, &["--mode", "maze"], "auto").await;
