@@ -61,6 +61,29 @@ async fn visitor_can_start_a_game_that_was_not_found() {
     visitor.finish().await;
 }
 
+/// Keeps the texts that the page shows while a player waits.
+const KEEP_WAITING: &str = r"
+window.__waited = [];
+addEventListener('DOMContentLoaded', () =>
+  new MutationObserver(() => __waited.push(document.body.innerText))
+    .observe(document.body, {subtree: true, childList: true, characterData: true, attributes: true}));";
+
+/// The relay makes newcomers wait for a game whose members have just vanished, because they may come back.
+#[tokio::test(flavor = "multi_thread")]
+async fn newcomer_to_a_vanished_game_waits_without_alarm() {
+    let relay = Relay::start();
+    let mut ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    ann.kill();
+    let visit = Visit::new(&relay, "game=TEA&name=Eve").with_script(KEEP_WAITING);
+    let eve = visit.open().await;
+    assert_told(&eve, "No such game", &["TEA"]).await;
+    let waited = eve.tab().evaluate("__waited.filter(text => text.includes('Joining TEA')).length").await;
+    assert!(waited.as_u64() > Some(0), "it says that it joins");
+    let alarmed = eve.tab().evaluate("__waited.filter(text => text.includes('does not answer'))").await;
+    assert_eq!(alarmed, serde_json::json!([]));
+    eve.finish().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn page_says_that_a_table_is_full() {
     let relay = Relay::start();
