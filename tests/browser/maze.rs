@@ -206,6 +206,10 @@ async fn players_choose_their_teapots_by_key_and_by_mouse() {
     ann.hands().tap_key(Key { key: "2", code: "Digit2" }).await;
     ann.wait_text("toasts", "when it is free").await;
     ann.screenshot("maze-roles").await;
+    // A player who reloads has the same teapot, unless another took it meanwhile.
+    bob.reload().await;
+    let back = |status: &Status| maze(status).role.as_deref() == Some("R2");
+    bob.wait("Bob has his teapot again", SETTLE_WITHIN, back).await;
     ann.finish().await;
     bob.finish().await;
 }

@@ -14,7 +14,7 @@ use crate::codec::{DecodeError, Reader};
 use crate::rng::Rng;
 
 /// The first byte of a saved state; it changes with the format.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// The byte that stands for no side, no role or no place.
 const NONE: u8 = u8::MAX;
@@ -201,10 +201,18 @@ fn read_runner(reader: &mut Reader<'_>, plan: &Plan) -> Result<Runner, DecodeErr
     Ok(Runner { mover, out, errand, captures: reader.u8()?, catches: reader.u8()? })
 }
 
+/// The marks of a role that a player has, and of one that a player had last. Zero stands for no player so far.
+const TAKEN: u8 = 1;
+const HAD: u8 = 2;
+
 fn write_seats(seats: &Seats, out: &mut Vec<u8>) {
-    for role in seats.roles {
-        out.push(u8::from(role.is_some()));
-        out.extend(role.unwrap_or(SeatId(0)).0.to_le_bytes());
+    for (role, last) in seats.roles.iter().zip(seats.last) {
+        out.push(match (role, last) {
+            (Some(_), _) => TAKEN,
+            (None, Some(_)) => HAD,
+            (None, None) => 0,
+        });
+        out.extend(last.unwrap_or(SeatId(0)).0.to_le_bytes());
     }
     // At most WAITING_MAX members wait, so their number fits.
     out.push(seats.waiting.len() as u8);
@@ -213,9 +221,10 @@ fn write_seats(seats: &Seats, out: &mut Vec<u8>) {
 
 fn read_seats(reader: &mut Reader<'_>) -> Result<Seats, DecodeError> {
     let mut seats = Seats::default();
-    for role in &mut seats.roles {
-        let (is_taken, seat) = (reader.u8()?, reader.u16()?);
-        *role = (is_taken == 1).then_some(SeatId(seat));
+    for (role, last) in seats.roles.iter_mut().zip(&mut seats.last) {
+        let (mark, seat) = (reader.u8()?, reader.u16()?);
+        *role = (mark == TAKEN).then_some(SeatId(seat));
+        *last = [TAKEN, HAD].contains(&mark).then_some(SeatId(seat));
     }
     let waiting = usize::from(reader.u8()?);
     debug_assert!(waiting <= WAITING_MAX, "a byte counts no further");
@@ -223,6 +232,9 @@ fn read_seats(reader: &mut Reader<'_>) -> Result<Seats, DecodeError> {
         seats.waiting.push(SeatId(reader.u16()?));
     }
     let all: Vec<_> = seats.roles.iter().flatten().chain(&seats.waiting).collect();
-    ensure(all.iter().enumerate().all(|(at, seat)| !all[..at].contains(seat)))?;
+    let last: Vec<_> = seats.last.iter().flatten().collect();
+    for seats in [all, last] {
+        ensure(seats.iter().enumerate().all(|(at, seat)| !seats[..at].contains(seat)))?;
+    }
     Ok(seats)
 }

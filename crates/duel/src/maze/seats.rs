@@ -1,5 +1,5 @@
 //! The seats of a maze: which member plays which teapot. Members get teapots in the order in which they come: the ones
-//! that they wish for, if these are free. Robots play the rest.
+//! that they wish for or had before, if these are free. Robots play the rest.
 
 use samovar_wire::SeatId;
 
@@ -12,6 +12,8 @@ pub(super) const WAITING_MAX: usize = 255;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seats {
     pub(super) roles: [Option<SeatId>; Role::COUNT],
+    /// The player who has each role, or had it last. A seat is here at most once.
+    pub(super) last: [Option<SeatId>; Role::COUNT],
     /// The seats of members that wait for a teapot, in the order in which they came.
     pub(super) waiting: Vec<SeatId>,
 }
@@ -26,8 +28,8 @@ impl Seats {
     }
 
     /// Adjusts the seats to the players, given in rising order of seats. A player that left is replaced at once, by
-    /// the member that has waited longest or else by a robot. A new player takes the role that it wishes for, if it is
-    /// free, and otherwise the first free role of the side with fewer members.
+    /// the member that has waited longest or else by a robot. A new player takes the role that it wishes for, or one who
+    /// is back the role that it had. If that is not free, it is the first free role of the side with fewer members.
     pub(super) fn settle(&mut self, playing: &[SeatId], wish: impl Fn(SeatId) -> Option<Role>) {
         let stays = |seat: &SeatId| playing.contains(seat);
         for role in &mut self.roles {
@@ -42,9 +44,18 @@ impl Seats {
         }
         while let Some(role) = self.free_role().filter(|_| !self.waiting.is_empty()) {
             let seat = self.waiting.remove(0);
-            let role = wish(seat).filter(|&wished| self.of(wished).is_none()).unwrap_or(role);
-            self.roles[role.index()] = Some(seat);
+            let had = Role::ALL.into_iter().find(|role| self.last[role.index()] == Some(seat));
+            let role = wish(seat).or(had).filter(|&role| self.of(role).is_none()).unwrap_or(role);
+            self.give(role, seat);
         }
+    }
+
+    fn give(&mut self, role: Role, seat: SeatId) {
+        self.roles[role.index()] = Some(seat);
+        for last in &mut self.last {
+            *last = last.filter(|last| *last != seat);
+        }
+        self.last[role.index()] = Some(seat);
     }
 
     /// Gives a player who has a role this one instead, if a robot plays it.
@@ -52,7 +63,8 @@ impl Seats {
         if self.of(to).is_none()
             && let Some(from) = self.role_of(seat)
         {
-            self.roles.swap(from.index(), to.index());
+            self.roles[from.index()] = None;
+            self.give(to, seat);
         }
     }
 
@@ -111,6 +123,21 @@ mod tests {
         assert_eq!(seats.role_of(SeatId(3)), Some(Role::R1), "the wish of a latecomer is in vain");
         seats.change(SeatId(9), Role::R2);
         assert_eq!(seats.of(Role::R2), None, "strangers have no role to change");
+    }
+
+    #[test]
+    fn player_who_is_back_has_the_role_that_it_had() {
+        let mut seats = Seats::default();
+        seats.settle(&ids(&[1, 2]), |_| None);
+        seats.change(SeatId(1), Role::R2);
+        seats.settle(&ids(&[2]), |_| None);
+        seats.settle(&ids(&[1, 2]), |_| None);
+        assert_eq!(seats.role_of(SeatId(1)), Some(Role::R2));
+        // Another player has it meanwhile.
+        seats.settle(&ids(&[2]), |_| None);
+        seats.settle(&ids(&[2, 3]), |_| Some(Role::R2));
+        seats.settle(&ids(&[1, 2, 3]), |_| None);
+        assert_eq!((seats.role_of(SeatId(3)), seats.role_of(SeatId(1))), (Some(Role::R2), Some(Role::R1)));
     }
 
     #[test]
