@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use samovar_duel::game;
+use samovar_duel::mode::Mode;
 use samovar_duel::player::Glaze;
 use samovar_peer::{PathPolicy, Peer};
 use samovar_peer_native::{OpenError, Trust, entropy};
@@ -19,7 +20,6 @@ use samovar_wire::GameCode;
 use samovar_wire::relay::Purpose;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
-use crate::play::Mode;
 use crate::player::{Fate, Player};
 use crate::seat::{Looks, Seat};
 

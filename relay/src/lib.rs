@@ -55,6 +55,5 @@ use panics::process;
 pub use endpoint::UdpConfig;
 pub use error::RelayError;
 pub use limits::Limits;
-pub use play::Mode;
 pub use referee::RefereeConfig;
 pub use server::{Order, Relay, ServeConfig};

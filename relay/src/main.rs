@@ -10,11 +10,12 @@ use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use log::Log;
+use samovar_duel::mode::Mode;
 use samovar_peer::PathPolicy;
 use samovar_peer_native::Trust;
 use samovar_relay::bots::{self, BOTS_MAX, BotsConfig};
 use samovar_relay::settings::{LogConfig, LogFormat, Settings, SettingsError};
-use samovar_relay::{Mode, Relay, RelayError};
+use samovar_relay::{Relay, RelayError};
 use samovar_wire::GameCode;
 use tracing_subscriber::EnvFilter;
 
@@ -50,8 +51,8 @@ struct BotsArgs {
     /// Founds a game; its code is printed on the standard error output.
     #[arg(long)]
     new: bool,
-    /// The game that they found; with --game, a guess that saves time.
-    #[arg(long, value_enum, default_value_t = Mode::Duel)]
+    /// The game that they found, duel or maze; with --game, a guess that saves time.
+    #[arg(long, value_name = "MODE", default_value = Mode::Duel.word(), value_parser = mode)]
     mode: Mode,
     /// How many robots.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=i64::from(BOTS_MAX)))]
@@ -80,6 +81,10 @@ enum PathArg {
     Relayed,
     /// Direct with the host and its backups only, which carry the rest.
     ByHost,
+}
+
+fn mode(text: &str) -> Result<Mode, String> {
+    Mode::parse(text).ok_or_else(|| "the games are duel and maze".to_owned())
 }
 
 fn game_code(text: &str) -> Result<GameCode, String> {

@@ -1,40 +1,14 @@
 //! The game of a native member: the duel or the maze, each played by a program.
 
-use samovar_duel::game::{self, Duel, DuelConfig};
+use samovar_duel::game::{Duel, DuelConfig};
 use samovar_duel::maze::game::MazeGame;
-use samovar_duel::maze::{self, Autopilot, Maze};
+use samovar_duel::maze::{Autopilot, Maze};
+use samovar_duel::mode::Mode;
 use samovar_duel::robot::Robot;
 use samovar_duel::scores::Scoreboard;
 use samovar_duel::status::Played;
-use samovar_session::{Event, Rules, Schemas, Session};
+use samovar_session::{Event, Session};
 use samovar_wire::Time;
-
-/// The game that is played at a table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Mode {
-    /// Teapots throw sugar at each other.
-    #[default]
-    Duel,
-    /// Two sides capture each other's sugar bowl in a maze.
-    Maze,
-}
-
-impl Mode {
-    pub(crate) const fn other(self) -> Self {
-        match self {
-            Self::Duel => Self::Maze,
-            Self::Maze => Self::Duel,
-        }
-    }
-
-    /// The parameters, schemas and rules that all members of such a game share.
-    pub(crate) fn agreed(self) -> (u64, Schemas, Rules) {
-        match self {
-            Self::Duel => (game::params(), game::schemas(), game::rules()),
-            Self::Maze => (maze::game::params(), maze::game::schemas(), maze::game::rules()),
-        }
-    }
-}
 
 /// A game, and the program that plays in it.
 pub(crate) enum Play {

@@ -2,6 +2,7 @@
 
 use samovar_duel::game::DuelConfig;
 use samovar_duel::journal::Journal;
+use samovar_duel::mode::Mode;
 use samovar_duel::status::{Outside, PathWord, RelayState, Status, TrafficCount};
 use samovar_peer::{Kept, Path, Peer, PeerEvent};
 use samovar_peer_native::{Game, OpenError};
@@ -9,7 +10,7 @@ use samovar_session::{EndReason, Event};
 use samovar_wire::relay::Refusal;
 use samovar_wire::{CloseCode, PROTOCOL_VERSION, PeerId, PeerPass, Ticket, Time};
 
-use crate::play::{Mode, Play};
+use crate::play::Play;
 
 /// The state of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]

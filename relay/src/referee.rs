@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use samovar_duel::game::{attributes, is_spectator};
+use samovar_duel::mode::Mode;
 use samovar_duel::player::Glaze;
 use samovar_peer::{PathPolicy, Peer};
 use samovar_peer_native::Trust;
@@ -22,7 +23,6 @@ use samovar_wire::{GameCode, name};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::play::Mode;
 use crate::player::{Fate, Player};
 use crate::seat::{Looks, Seat};
 

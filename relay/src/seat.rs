@@ -5,13 +5,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use samovar_duel::game::DuelConfig;
+use samovar_duel::mode::Mode;
 use samovar_peer::{PathPolicy, Peer, PeerConfig, Rules};
 use samovar_peer_native::{NativeConfig, NativePeer, Trust, entropy};
 use samovar_wire::Time;
 use samovar_wire::relay::Purpose;
 use tokio::time::Instant;
 
-use crate::play::Mode;
 use crate::player::{Memory, Player};
 
 /// The pause before a member comes back; it doubles with each failure.

@@ -6,6 +6,7 @@
 //! a value that the page cannot understand is a [`Problem`]: a guess could start a game that was not meant.
 
 use samovar_duel::course::Stakes;
+pub use samovar_duel::mode::Mode;
 use samovar_wire::name;
 
 use crate::page::name::{CODE_LENGTH, clean_code, excerpt};
@@ -31,39 +32,6 @@ pub enum Entry {
     /// The visit starts in a new game, under this code (`new=CODE`) or under one that the relay chooses (`new` or
     /// `new=`).
     Create(Option<String>),
-}
-
-/// The game that is played at a table.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Teapots throw sugar at each other.
-    #[default]
-    Duel,
-    /// Two sides capture each other's sugar bowl in a maze.
-    Maze,
-}
-
-impl Mode {
-    /// The name that addresses use for the game.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Duel => "duel",
-            Self::Maze => "maze",
-        }
-    }
-
-    /// Reads the text of an address or a form.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Duel, Self::Maze].into_iter().find(|mode| mode.word() == word)
-    }
-
-    /// The other game.
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Duel => Self::Maze,
-            Self::Maze => Self::Duel,
-        }
-    }
 }
 
 /// The paths that packets may take.

@@ -55,6 +55,7 @@
 //! | [`warp`] | smooth display of remote teapots |
 //! | [`robot`] | robots that drive teapots |
 //! | [`game`] | the duel over a session: which peer may speak for which player, the host's decisions, a new host |
+//! | [`mode`] | which of the two games is played |
 //! | [`maze`] | the other game: four teapots in corridors, capture the bowl |
 //! | [`rng`], [`plane`], [`angle`] | seeded randomness; vectors and angles; sine and cosine |
 
@@ -68,6 +69,7 @@ pub mod game;
 pub mod hits;
 pub mod journal;
 pub mod maze;
+pub mod mode;
 pub mod motion;
 pub mod phase;
 pub mod plane;

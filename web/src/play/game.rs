@@ -2,9 +2,9 @@
 
 use samovar::raw::Raw;
 use samovar_duel::course::Stakes;
-use samovar_duel::game::{self, Duel, DuelConfig};
+use samovar_duel::game::{Duel, DuelConfig};
 use samovar_duel::maze::game::MazeGame;
-use samovar_duel::maze::{self, Hand, Maze};
+use samovar_duel::maze::{Hand, Maze};
 use samovar_duel::scores::Scoreboard;
 use samovar_duel::status::Played;
 use samovar_duel::teapot::Controls;
@@ -17,10 +17,7 @@ use crate::params::{Mode, Survival};
 
 /// The values that all members of a session of this game share. How it survives counts if this player founds it.
 pub(super) fn agreed(wish: &Wish) -> Raw {
-    let (params, schemas, rules) = match wish.mode {
-        Mode::Duel => (game::params(), game::schemas(), game::rules()),
-        Mode::Maze => (maze::game::params(), maze::game::schemas(), maze::game::rules()),
-    };
+    let (params, schemas, rules) = wish.mode.agreed();
     let Survival { ends_with_host, is_strict } = wish.survival;
     Raw::new(params, schemas, Rules { migrates: !ends_with_host, forks: !is_strict, ..rules })
 }
