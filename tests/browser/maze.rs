@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use samovar_tests::bots::Bots;
 use samovar_tests::hands::Key;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
@@ -176,6 +177,28 @@ async fn code_of_a_duel_joins_it_even_if_the_link_says_maze() {
     }
     ann.finish().await;
     bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn native_robots_play_the_maze_that_a_page_hosts() {
+    let relay = Relay::start();
+    let host = Player::join(&relay, "new=TEA&mode=maze&name=Ann").await;
+    // They are not told that the game is a maze.
+    let mut robots = Bots::join(&relay, "TEA", "relayed");
+    let plays = |status: &Status| status.others().count() == 1 && maze(status).role.is_some();
+    host.wait("the page sees a robot", JOIN_WITHIN, plays).await;
+    robots.wait("the robot plays", JOIN_WITHIN, |all| all.iter().any(plays)).await;
+    let mut told = Told::default();
+    wait::until("the page and the robot are in step", SETTLE_WITHIN, async || {
+        told.note(&host.status().await);
+        robots.newest().iter().for_each(|status| told.note(status));
+        let alike = told.alike(0..=u64::MAX, 2);
+        if alike > 10 { Ok(()) } else { Err(format!("{alike} frames are alike")) }
+    })
+    .await;
+    host.finish().await;
+    let goes_on = |status: &Status| status.is_host() && status.others().count() == 0;
+    robots.wait("the robot goes on alone", SETTLE_WITHIN, |all| all.iter().any(goes_on)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

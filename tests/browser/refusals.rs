@@ -159,14 +159,3 @@ async fn page_says_that_the_relay_does_not_answer() {
     assert_told(&visitor, "The relay", &[]).await;
     visitor.screenshot("refusal-no-relay").await;
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn robots_say_what_to_do_when_a_maze_refuses_them() {
-    let relay = Relay::start();
-    let host = Player::join(&relay, "new=TEA&mode=maze&name=Ann").await;
-    let mut robots = Bots::join(&relay, "TEA", "relayed");
-    assert!(!robots.end().await.success());
-    let said = robots.said();
-    assert!(said.contains("a maze perhaps") && said.contains("--game"), "{said}");
-    host.finish().await;
-}

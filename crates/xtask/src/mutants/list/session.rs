@@ -137,7 +137,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "let _ = (core, now, id);",
         breaks: "a member of the side that did not go on is not told what ended there",
         guards: Promise::Accepted,
-        finder: Sim("partition-with-host-in-minority"),
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "session",
+            "report_lists_ended_objects_despite_many_moving_ones",
+        ]),
     },
     Mutant {
         name: "later-is-known",
