@@ -1,7 +1,8 @@
-//! The tea table: its rim, the obstacles on it, and where teapots appear.
+//! The tables: their rims, the obstacles on them, and where teapots appear.
 //!
-//! Everything on the table is an upright cylinder, so that driving needs circles only and a cube's flight can be
-//! tested exactly ([`hits`](crate::hits)). The gaps are wider than a teapot: nothing can wedge between two obstacles.
+//! Everything on a table is an upright cylinder, so that driving needs circles only and a cube's flight can be
+//! tested exactly ([`hits`](crate::hits)). At first the gaps are wider than a teapot: nothing can wedge between two
+//! obstacles. Teapots push cups and bowls away ([`push`](crate::push)).
 
 use std::f32::consts::TAU;
 
@@ -10,8 +11,11 @@ use crate::plane::{Vec2, add, direction, distance, dot, length, scale, sub, unit
 /// Number of spawn points; [`Arena::spawn`] takes any index modulo this number.
 pub const SPAWN_POINTS: usize = 12;
 
-/// The distance of the spawn points from the centre.
-const SPAWN_RADIUS: f32 = 12.5;
+/// The distance of the spawn points from the rim.
+const SPAWN_ROOM: f32 = 3.5;
+
+/// The radius of the largest table's rim.
+pub const RADIUS_MAX: f32 = 40.0;
 
 /// The kind of an obstacle, which decides its looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +28,17 @@ pub enum ObstacleKind {
     BiscuitPlate,
 }
 
+impl ObstacleKind {
+    /// The part of its speed that a teapot gives to an obstacle that it pushes; 0 for one that stays where it is.
+    pub const fn yields(self) -> f32 {
+        match self {
+            Self::Cup => 0.8,
+            Self::SugarBowl => 0.45,
+            Self::BiscuitPlate => 0.0,
+        }
+    }
+}
+
 /// An upright cylinder that stands on the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Obstacle {
@@ -31,6 +46,8 @@ pub struct Obstacle {
     pub kind: ObstacleKind,
     /// The axis, in table units.
     pub centre: Vec2,
+    /// How far it is turned round its axis, in radians.
+    pub heading: f32,
     /// The radius, in table units.
     pub radius: f32,
     /// The height above the table, in table units.
@@ -48,34 +65,95 @@ pub struct Spawn {
 
 /// A round table with a rim around it and obstacles on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Arena {
+pub struct Arena<'a> {
     /// The radius of the rim's inner side.
     pub radius: f32,
     /// The height of the rim: cubes above it leave the table.
     pub rim_height: f32,
     /// The obstacles on the table. Other values name an obstacle by its index in this list.
-    pub obstacles: &'static [Obstacle],
+    pub obstacles: &'a [Obstacle],
 }
 
-/// The table every duel is played on.
-pub const TEA_TABLE: Arena = Arena { radius: 16.0, rim_height: 0.5, obstacles: &OBSTACLES };
+/// The tables on which a duel can be played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Table {
+    /// The round tea table, all of which is in sight.
+    #[default]
+    Tea,
+    /// A table with more than six times the room. Each peer is kept up to date about the part around its own teapot.
+    Banquet,
+}
+
+impl Table {
+    /// The table as it is laid, before anything on it was pushed.
+    pub const fn laid(self) -> Arena<'static> {
+        match self {
+            Self::Tea => TEA_TABLE,
+            Self::Banquet => BANQUET_TABLE,
+        }
+    }
+}
+
+/// The table on which a duel is played unless its founder chooses another.
+pub const TEA_TABLE: Arena<'static> = Arena { radius: 16.0, rim_height: 0.5, obstacles: &OBSTACLES };
+
+/// The large table.
+pub const BANQUET_TABLE: Arena<'static> =
+    Arena { radius: RADIUS_MAX, rim_height: 0.5, obstacles: &BANQUET_OBSTACLES };
 
 const OBSTACLES: [Obstacle; 6] = [
-    Obstacle { kind: ObstacleKind::SugarBowl, centre: [0.0, 0.0], radius: 1.6, height: 1.8 },
-    cup(1.0, 1.0),
-    cup(-1.0, 1.0),
-    cup(-1.0, -1.0),
-    cup(1.0, -1.0),
-    Obstacle { kind: ObstacleKind::BiscuitPlate, centre: [0.0, -11.5], radius: 1.8, height: 0.3 },
+    bowl(0.0, 0.0),
+    cup(ON_DIAGONAL, ON_DIAGONAL),
+    cup(-ON_DIAGONAL, ON_DIAGONAL),
+    cup(-ON_DIAGONAL, -ON_DIAGONAL),
+    cup(ON_DIAGONAL, -ON_DIAGONAL),
+    plate(0.0, -11.5),
 ];
 
-/// A cup on the diagonal whose signs are given, 8 units from the centre.
+/// A coordinate of the tea table's cups: 8 units from the centre.
+const ON_DIAGONAL: f32 = 8.0 * std::f32::consts::FRAC_1_SQRT_2;
+
+const BANQUET_OBSTACLES: [Obstacle; 19] = [
+    bowl(0.0, 0.0),
+    bowl(22.0, 0.0),
+    bowl(-11.0, 19.0),
+    bowl(-11.0, -19.0),
+    cup(8.0, 6.0),
+    cup(-8.0, 6.0),
+    cup(-8.0, -6.0),
+    cup(8.0, -6.0),
+    cup(17.0, 14.0),
+    cup(0.0, 23.0),
+    cup(-17.0, 14.0),
+    cup(-17.0, -14.0),
+    cup(0.0, -23.0),
+    cup(17.0, -14.0),
+    cup(30.0, 8.0),
+    cup(-30.0, -8.0),
+    plate(10.0, 29.0),
+    plate(-28.0, 8.0),
+    plate(14.0, -28.0),
+];
+
 const fn cup(x: f32, y: f32) -> Obstacle {
-    const ON_DIAGONAL: f32 = 8.0 * std::f32::consts::FRAC_1_SQRT_2;
-    Obstacle { kind: ObstacleKind::Cup, centre: [x * ON_DIAGONAL, y * ON_DIAGONAL], radius: 1.1, height: 1.1 }
+    standing(ObstacleKind::Cup, [x, y], 1.1, 1.1)
 }
 
-impl Arena {
+const fn bowl(x: f32, y: f32) -> Obstacle {
+    standing(ObstacleKind::SugarBowl, [x, y], 1.6, 1.8)
+}
+
+const fn plate(x: f32, y: f32) -> Obstacle {
+    standing(ObstacleKind::BiscuitPlate, [x, y], 1.8, 0.3)
+}
+
+/// An obstacle, turned so that no two cups beside each other look alike.
+const fn standing(kind: ObstacleKind, centre: Vec2, radius: f32, height: f32) -> Obstacle {
+    let turned = (centre[0] * 1.7 + centre[1] * 2.3) % std::f32::consts::PI;
+    Obstacle { kind, centre, heading: turned, radius, height }
+}
+
+impl Arena<'_> {
     /// The nearest place to `position` where a body of `radius` touches neither rim nor obstacle.
     ///
     /// A body that is driven into something and then moved here slides along it, because only the part of its
@@ -99,6 +177,13 @@ impl Arena {
             && self.obstacles.iter().all(|each| distance(position, each.centre) >= each.radius + radius)
     }
 
+    /// Whether a body of `radius` at `position` is within the rim and clear of the obstacles that nothing can push.
+    pub fn is_passable(&self, position: Vec2, radius: f32) -> bool {
+        let fixed = self.obstacles.iter().filter(|each| each.kind.yields() == 0.0);
+        length(position) <= self.radius - radius
+            && fixed.into_iter().all(|each| distance(position, each.centre) >= each.radius + radius)
+    }
+
     /// Whether no obstacle of at least `height` stands within `margin` of the straight line between two points.
     pub fn is_line_clear(&self, from: Vec2, to: Vec2, margin: f32, height: f32) -> bool {
         self.obstacles.iter().filter(|each| each.height >= height).all(|each| {
@@ -111,7 +196,7 @@ impl Arena {
         // An offset of half a step keeps the spawn points clear of the plate, which stands on an axis.
         let angle = ((index % SPAWN_POINTS) as f32 + 0.5) * TAU / SPAWN_POINTS as f32;
         Spawn {
-            position: scale(direction(angle), SPAWN_RADIUS),
+            position: scale(direction(angle), self.radius - SPAWN_ROOM),
             heading: wrap_angle(angle + std::f32::consts::PI),
         }
     }
@@ -189,11 +274,14 @@ mod tests {
 
     #[test]
     fn a_teapot_fits_between_any_two_obstacles_and_the_rim() {
-        for (index, one) in TEA_TABLE.obstacles.iter().enumerate() {
-            let to_rim = TEA_TABLE.radius - length(one.centre) - one.radius;
-            assert!(to_rim > 2.0 * BODY + 0.5, "obstacle {index} is {to_rim} from the rim");
-            for other in &TEA_TABLE.obstacles[index + 1..] {
-                assert!(distance(one.centre, other.centre) - one.radius - other.radius > 2.0 * BODY + 0.5);
+        for arena in [TEA_TABLE, BANQUET_TABLE] {
+            for (index, one) in arena.obstacles.iter().enumerate() {
+                let to_rim = arena.radius - length(one.centre) - one.radius;
+                assert!(to_rim > 2.0 * BODY + 0.5, "obstacle {index} is {to_rim} from the rim");
+                for other in &arena.obstacles[index + 1..] {
+                    let gap = distance(one.centre, other.centre) - one.radius - other.radius;
+                    assert!(gap > 2.0 * BODY + 0.5, "{one:?} and {other:?}");
+                }
             }
         }
     }
@@ -211,13 +299,16 @@ mod tests {
 
     #[test]
     fn spawn_points_are_free_and_apart_and_face_the_centre() {
-        for index in 0..SPAWN_POINTS {
-            let spawn = TEA_TABLE.spawn(index);
-            assert!(TEA_TABLE.is_free(spawn.position, BODY + 0.3));
-            assert_eq!(spawn, TEA_TABLE.spawn(index + SPAWN_POINTS));
-            let ahead = add(spawn.position, scale(direction(spawn.heading), SPAWN_RADIUS));
+        for (arena, index) in [TEA_TABLE, BANQUET_TABLE]
+            .into_iter()
+            .flat_map(|arena| (0..SPAWN_POINTS).map(move |index| (arena, index)))
+        {
+            let spawn = arena.spawn(index);
+            assert!(arena.is_free(spawn.position, BODY + 0.3));
+            assert_eq!(spawn, arena.spawn(index + SPAWN_POINTS));
+            let ahead = add(spawn.position, scale(direction(spawn.heading), arena.radius - SPAWN_ROOM));
             assert!(length(ahead) < 1e-3, "spawn {index} looks at {ahead:?}");
-            let next = TEA_TABLE.spawn(index + 1);
+            let next = arena.spawn(index + 1);
             assert!(distance(spawn.position, next.position) > 4.0 * BODY);
         }
     }

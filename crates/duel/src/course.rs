@@ -10,6 +10,7 @@
 //! same first moment of the next match. The scoreboard repeats the announcements for members that join later. A new
 //! host continues from the scoreboard or the announcements, whichever is newer.
 
+use crate::arena::Table;
 use crate::codec::{DecodeError, Reader};
 use crate::player::PlayerKey;
 use crate::word::Word;
@@ -20,7 +21,7 @@ pub const PAUSE: u64 = 8_000_000;
 /// How many players a match needs.
 pub const PLAYERS_MIN: usize = 2;
 
-/// The limits of a match and the bowls' interval. The founder sets them. They stay on the scoreboard when the host
+/// The limits of a match, the bowls' interval, and the table. The founder sets them. They stay on the scoreboard when the host
 /// changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stakes {
@@ -30,17 +31,19 @@ pub struct Stakes {
     pub seconds: u16,
     /// How long after the taking of a sugar bowl the next one appears, in seconds; 0 for no bowls.
     pub bowl_seconds: u16,
+    /// The table.
+    pub table: Table,
 }
 
 impl Stakes {
     /// One match that never ends, and no bowl.
-    pub const NONE: Self = Self { points: 0, seconds: 0, bowl_seconds: 0 };
+    pub const NONE: Self = Self { points: 0, seconds: 0, bowl_seconds: 0, table: Table::Tea };
 }
 
 impl Default for Stakes {
-    /// 25 points or 5 minutes, and a bowl every 15 seconds.
+    /// 25 points or 5 minutes, a bowl every 15 seconds, and the tea table.
     fn default() -> Self {
-        Self { points: 25, seconds: 300, bowl_seconds: 15 }
+        Self { points: 25, seconds: 300, bowl_seconds: 15, table: Table::Tea }
     }
 }
 
@@ -113,6 +116,7 @@ impl Course {
         for number in [self.stakes.points, self.stakes.seconds, self.stakes.bowl_seconds] {
             out.extend(number.to_le_bytes());
         }
+        out.push(self.stakes.table as u8);
         out.extend(self.number.to_le_bytes());
         out.push(self.stage as u8);
         out.extend(self.since.to_le_bytes());
@@ -125,6 +129,11 @@ impl Course {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let (points, seconds, bowl_seconds) = (reader.u16()?, reader.u16()?, reader.u16()?);
+        let table = match reader.u8()? {
+            0 => Table::Tea,
+            1 => Table::Banquet,
+            other => return Err(DecodeError::UnknownTag(other)),
+        };
         let number = reader.u32()?;
         let stage = match reader.u8()? {
             0 => Stage::Waiting,
@@ -135,7 +144,7 @@ impl Course {
         let since = reader.u64()?;
         let winner = if reader.is_empty() { None } else { Some(PlayerKey::read(&mut reader)?) };
         reader.finish()?;
-        Ok(Self { stakes: Stakes { points, seconds, bowl_seconds }, number, stage, since, winner })
+        Ok(Self { stakes: Stakes { points, seconds, bowl_seconds, table }, number, stage, since, winner })
     }
 }
 
@@ -176,9 +185,11 @@ mod tests {
 
     #[test]
     fn an_encoded_course_decodes_to_itself() {
-        for winner in [None, Some(ADA), Some(PlayerKey::Robot(3))] {
-            let course =
-                Course { number: 7, stage: Stage::Over, since: u64::MAX, winner, ..Course::default() };
+        for (winner, table) in
+            [(None, Table::Tea), (Some(ADA), Table::Banquet), (Some(PlayerKey::Robot(3)), Table::Tea)]
+        {
+            let stakes = Stakes { table, ..Stakes::default() };
+            let course = Course { stakes, number: 7, stage: Stage::Over, since: u64::MAX, winner };
             assert_eq!(Course::decode(&course.encode()), Ok(course));
         }
         assert_eq!(Course::decode(&[0; 9]), Err(DecodeError::WrongLength));

@@ -5,7 +5,7 @@
 //! A cube flies without drag and never bounces.
 
 use crate::angle::sin_cos;
-use crate::arena::Arena;
+use crate::arena::{Arena, RADIUS_MAX};
 use crate::codec::{DecodeError, Reader, Scale};
 use crate::motion::Motion;
 use crate::plane::{Vec2, Vec3, add, direction, dot, scale, seconds};
@@ -44,11 +44,11 @@ pub const CLOCK_TOLERANCE: u64 = 1_000_000;
 /// A cube that fell off the table ends at this height.
 const FLOOR: f32 = -6.0;
 
-/// Positions are written in steps of 0.0006 units. The limit is beyond the table's radius, since a spout may reach
-/// over the rim.
-const PLACES: Scale = Scale::new(20.0, 17.5);
+/// Positions are written in steps of 0.0013 units. The limit is beyond the largest table's radius, since a spout may
+/// reach over the rim.
+const PLACES: Scale = Scale::new(42.0, RADIUS_MAX as f64 + 1.5);
 
-/// Heights are written in the same steps.
+/// Heights are written in steps of 0.0006 units.
 const HEIGHTS: Scale = Scale::new(20.0, 3.0);
 
 /// Velocities are written in steps of 0.001 units per second. The limit is what a teapot at top speed can give.
@@ -126,7 +126,7 @@ impl Launch {
 
     /// The session time, in microseconds, at which the flight ends, and how, if the cube meets neither obstacle nor
     /// teapot.
-    pub fn landing(&self, arena: &Arena) -> (u64, Landing) {
+    pub fn landing(&self, arena: &Arena<'_>) -> (u64, Landing) {
         let (after, landing) = self.landing_after(arena);
         (self.time_after(after), landing)
     }
@@ -209,7 +209,7 @@ impl Launch {
         Some(((rise - half) / GRAVITY, (rise + half) / GRAVITY))
     }
 
-    pub(crate) fn landing_after(&self, arena: &Arena) -> (f32, Landing) {
+    pub(crate) fn landing_after(&self, arena: &Arena<'_>) -> (f32, Landing) {
         let touches_table = self.falls_below(CUBE_RADIUS);
         let leaves = self.leaves(arena.radius);
         let (after, landing) = if touches_table <= leaves {

@@ -45,6 +45,8 @@ mod host;
 mod kinds;
 mod matches;
 mod pilot;
+mod props;
+mod robots;
 mod scene;
 mod talk;
 mod teapots;
@@ -60,15 +62,17 @@ use self::host::Reign;
 use self::kinds::{CUBE_TRAITS, seat_number};
 use self::matches::Told;
 use self::pilot::{Pilot, Stretch};
+use self::props::Props;
+use self::robots::Robots;
 use self::talk::Talk;
 use self::teapots::{Seen, Teapots};
-use crate::arena::TEA_TABLE;
 use crate::bowl::Grab;
 use crate::course::Stakes;
 use crate::cube::Launch;
 use crate::phase::Phase;
 use crate::plane::Vec2;
 use crate::player::{PlayerKey, PlayerName};
+use crate::push::Pusher;
 use crate::robot::{Robot, Sight};
 use crate::scores::Scoreboard;
 use crate::state::Identity;
@@ -76,11 +80,12 @@ use crate::teapot::Controls;
 use crate::word::Word;
 
 pub use self::event::DuelEvent;
-pub use self::host::ROBOTS_MAX;
 pub use self::kinds::{
     CUBE, SCOREBOARD, TEAPOT, attributes, glaze_of, is_program, is_spectator, kind_name, kinematics, params,
     rules, schemas,
 };
+pub use self::props::THING;
+pub use self::robots::ROBOTS_MAX;
 pub use self::scene::{CubeView, Scene, Standing, TeapotView};
 
 /// How long a newcomer waits to hear of the others' teapots before it picks its place.
@@ -125,6 +130,8 @@ pub struct Duel {
     is_anew: bool,
     /// Drives this player's own teapot; `None` until that teapot exists.
     pilot: Option<Pilot>,
+    props: Props,
+    robots: Robots,
     /// The host's state, while this peer hosts.
     reign: Option<Reign>,
     /// The teapots that count, one for each player, as of the latest step.
@@ -161,6 +168,8 @@ impl Duel {
             board: Board::default(),
             is_anew: false,
             pilot: None,
+            props: Props::default(),
+            robots: Robots::default(),
             reign: None,
             picture: Vec::new(),
             out: SortedSet::new(),
@@ -185,23 +194,26 @@ impl Duel {
         session.stepped(now);
         let Some(me) = self.player(session) else { return };
         let tick = self.tick(now, session);
-        self.talk.refresh(session, tick.time);
+        session.ownership(now).set_balancing(true);
         self.board.read(session);
+        self.talk.refresh(session, &self.board.rows.robots, tick.time);
+        self.props.refresh(session, &self.board.rows, tick.time);
         self.follow_match(tick);
         self.follow_bowl();
-        let (pilot, reign) = (&self.pilot, &self.reign);
-        let is_driven = |id| {
-            pilot.as_ref().is_some_and(|pilot| pilot.object == id)
-                || reign.as_ref().is_some_and(|reign| reign.drives(id))
-        };
-        self.teapots.refresh(session, tick.time, &is_driven);
+        let (pilot, robots, ground) = (&self.pilot, &self.robots, self.props.ground());
+        let is_driven = |id| pilot.as_ref().is_some_and(|pilot| pilot.object == id) || robots.drives(id);
+        let around = (tick.time, &ground.arena(), &self.board.rows.robots);
+        self.teapots.refresh(session, around, &is_driven);
         self.picture = self.teapots.picture(session, &self.board.rows, tick.time);
         self.keep_reign(tick, session);
         self.keep_house(tick, session);
         self.drive_own(tick, session, me, controls);
         self.drive_robots(tick, session);
-        let scenery = Scenery { time: tick.time, seen: &self.picture, board: &self.board.rows };
-        self.cubes.refresh(session, scenery);
+        self.push_things(tick, session);
+        let ground = self.props.ground();
+        let (seen, board) = (&*self.picture, &self.board.rows);
+        let scenery = Scenery { time: tick.time, seen, board, arena: ground.arena() };
+        self.cubes.refresh(session, &self.talk, scenery);
         self.cubes.sweep(scenery, &mut self.feed);
         self.decide(tick, session);
         self.announce_hits(tick, session);
@@ -290,7 +302,8 @@ impl Duel {
         let own = self.player(session).and_then(|me| self.picture.iter().find(|seen| seen.player == me));
         let Some(own) = own.filter(|own| own.is_in_play()) else { return Controls::default() };
         let (now, rivals) = (session.session_time(now).as_micros(), self.rivals(own.player));
-        mind.drive(&Sight { now, own: own.motion, rivals: &rivals, treat: self.bowl(now), arena: &TEA_TABLE })
+        let (treat, ground) = (self.bowl(now), self.props.ground());
+        mind.drive(&Sight { now, own: own.motion, rivals: &rivals, treat, arena: &ground.arena() })
     }
 
     fn tick(&mut self, now: Time, session: &Session) -> Tick {
@@ -319,9 +332,9 @@ impl Duel {
     fn drive_own(&mut self, tick: Tick, session: &mut Session, me: PlayerKey, controls: Controls) {
         self.find_own(tick, session, me);
         let Some(mut pilot) = self.pilot.take() else { return };
-        let others = positions(&self.picture, me);
-        let phase = self.phase(me, tick.time);
-        let stretch = Stretch { elapsed: tick.elapsed, time: tick.time, phase, others: &others };
+        let (others, ground) = (positions(&self.picture, me), self.props.ground());
+        let (phase, arena) = (self.phase(me, tick.time), &ground.arena());
+        let stretch = Stretch { elapsed: tick.elapsed, time: tick.time, phase, others: &others, arena };
         let launch = pilot.drive(stretch, controls);
         pilot.publish(tick.now, session, phase);
         self.show(&pilot, tick.time);
@@ -366,7 +379,8 @@ impl Duel {
         if waited >= patience && seat_number(session, session.me()).is_some() {
             let (name, glaze) = self.looks_of(session, me);
             let identity = Identity { driver: me, glaze, name };
-            self.pilot = Pilot::create(tick.now, session, identity, &positions(&self.picture, me));
+            let (ground, others) = (self.props.ground(), positions(&self.picture, me));
+            self.pilot = Pilot::create(tick.now, session, identity, (&ground.arena(), &others));
         }
     }
 
@@ -387,10 +401,22 @@ impl Duel {
         }
     }
 
+    fn push_things(&mut self, tick: Tick, session: &mut Session) {
+        let own = self.pilot.iter().filter_map(Pilot::pusher).chain(self.robots.pushers());
+        let own: Vec<_> = own.collect();
+        let is_driven =
+            |id| self.robots.drives(id) || self.pilot.as_ref().is_some_and(|pilot| pilot.object == id);
+        let others = self.picture.iter().filter(|seen| seen.is_in_play() && !is_driven(seen.id));
+        let others =
+            others.map(|Seen { motion, .. }| Pusher { position: motion.position, velocity: motion.velocity });
+        let others: Vec<_> = others.collect();
+        self.props.push(tick, session, &self.board.rows, (&own, &others));
+    }
+
     fn fire(&mut self, tick: Tick, session: &mut Session, launch: Launch) {
         // If this peer has too many objects, the teapot does not fire.
         if let Ok(id) = session.edit(tick.now).create(CUBE_TRAITS, &[&launch.encode()]) {
-            self.cubes.add_own(id, launch, tick.time);
+            self.cubes.add_own(id, launch, tick.time, &self.props.ground().arena());
             self.talk.add_fired(&launch);
             self.tell_fired(&launch, tick.time);
         }

@@ -66,7 +66,7 @@ impl Sweep<'_> {
     ///
     /// A flight that ended before this time is reported as landed. At equal times teapots come before obstacles, and
     /// earlier entries before later ones.
-    pub fn first_impact(&self, arena: &Arena, targets: &[Target]) -> Option<Impact> {
+    pub fn first_impact(&self, arena: &Arena<'_>, targets: &[Target]) -> Option<Impact> {
         let end = seconds_between(self.launch.launched_at, self.to);
         if end < 0.0 {
             return None;
@@ -170,7 +170,7 @@ mod tests {
 
     const NOW: u64 = 5_000_000;
     const SHOOTER: PlayerKey = PlayerKey::Seat(1);
-    const BARE: Arena = Arena { obstacles: &[], ..TEA_TABLE };
+    const BARE: Arena<'_> = Arena { obstacles: &[], ..TEA_TABLE };
 
     fn shot(position: Vec2, heading: f32) -> Launch {
         Launch::from_spout(SHOOTER, &Motion { position, heading, ..Motion::default() }, NOW)

@@ -40,7 +40,8 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`arena`] | the table, its rim, the obstacles on it, where teapots appear |
+//! | [`arena`] | the tables, their rims, the obstacles on them, where teapots appear |
+//! | [`push`] | how a cup slides that a teapot pushes |
 //! | [`teapot`] | how controls move a teapot, in fixed steps |
 //! | [`motion`] | position and velocities of a teapot at one moment, and where it will be |
 //! | [`cube`] | the flight of a sugar cube, from its launch alone |
@@ -49,6 +50,7 @@
 //! | [`player`] | players: keys, names, colours |
 //! | [`course`], [`bowl`] | matches, and the sugar bowl that all drive for |
 //! | [`row`], [`scores`] | one player's row, and the scoreboard the host owns |
+//! | [`named`] | which object is which cup, and which robot's teapot |
 //! | [`state`] | the fields of each replicated object |
 //! | [`codec`] | why bytes were refused, and quantisation |
 //! | [`word`] | messages between members, each in the order that it needs |
@@ -71,9 +73,11 @@ pub mod journal;
 pub mod maze;
 pub mod mode;
 pub mod motion;
+pub mod named;
 pub mod phase;
 pub mod plane;
 pub mod player;
+pub mod push;
 pub mod rng;
 pub mod robot;
 pub mod row;

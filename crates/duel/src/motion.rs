@@ -7,7 +7,7 @@ use crate::arena::Spawn;
 use crate::plane::{Vec2, add, rotate, scale, wrap_angle};
 
 /// The step in which positions are sent, in table units.
-pub(crate) const PLACE_STEP: f64 = 0.001;
+pub(crate) const PLACE_STEP: f64 = 0.00125;
 
 /// The step in which velocities are sent, in table units per second.
 pub(crate) const SPEED_STEP: f64 = 0.005;
@@ -20,7 +20,7 @@ pub(crate) const SPEED_STEP: f64 = 0.005;
 #[replicate(crate = samovar_session::objects)]
 pub struct Motion {
     /// The centre of the body, in table units.
-    #[replicate(range = 20.0, precision = PLACE_STEP, rate = velocity)]
+    #[replicate(range = 41.0, precision = PLACE_STEP, rate = velocity)]
     pub position: Vec2,
     /// How the position really changes, in units per second: along the wall while the teapot slides on one.
     #[replicate(range = 16.0, precision = SPEED_STEP, smooth)]

@@ -102,7 +102,7 @@ pub struct Sight<'a> {
     /// A sugar bowl to drive over, if there is one.
     pub treat: Option<Vec2>,
     /// The table.
-    pub arena: &'a Arena,
+    pub arena: &'a Arena<'a>,
 }
 
 /// The mind of one robot. A new host makes a new mind from another seed, which no player can notice.
@@ -225,13 +225,14 @@ impl Robot {
     }
 
     /// Changes the robot's direction, distance and destination, so that it is hard to predict.
-    fn change_course(&mut self, arena: &Arena) {
+    fn change_course(&mut self, arena: &Arena<'_>) {
         if self.rng.below(3) == 0 {
             self.side = -self.side;
         }
         self.berth = self.rng.between(4.5, 8.5);
         let place = direction(self.rng.between(-3.2, 3.2));
-        self.goal = arena.push_out(scale(place, self.rng.between(3.0, 12.0)), 2.0 * BODY_RADIUS);
+        self.goal =
+            arena.push_out(scale(place, self.rng.between(3.0, arena.radius - 4.0)), 2.0 * BODY_RADIUS);
     }
 
     fn set_mood(&mut self, mood: Mood, now: u64, (shortest, longest): (f32, f32)) {
@@ -270,7 +271,7 @@ impl Robot {
         }
         let ahead = add(own.position, scale(direction(own.heading), 1.5 * BODY_RADIUS));
         let is_near = distance(own.position, quarry.motion.position) < 0.8 * self.berth;
-        let throttle = if is_near || !sight.arena.is_free(ahead, BODY_RADIUS) { -0.3 } else { 0.5 };
+        let throttle = if is_near || !sight.arena.is_passable(ahead, BODY_RADIUS) { -0.3 } else { 0.5 };
         Controls { throttle, turn: turn_towards(off, own.spin), fire }
     }
 

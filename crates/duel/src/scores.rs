@@ -1,21 +1,25 @@
 //! The scoreboard: the players, their hits, and which of them are off the table.
 //!
 //! The host owns the scoreboard object and alone changes it. Each row is a field, so that a hit changes two fields;
-//! the match and the bowl have one field each. A row keeps its index while its player has the row; an empty field is
+//! the match and the bowl have one field each, and two fields name objects. A row keeps its index while its player has the row; an empty field is
 //! a free row. The rows hold everything that a new host needs to go on deciding hits.
 
 use crate::bowl::{Bowl, Grab, POINTS_PER_BOWL};
 use crate::codec::DecodeError;
 use crate::course::{Course, Stage};
 use crate::cube::Shot;
+use crate::named::Named;
 use crate::phase::Phase;
 use crate::player::{GLAZES, Glaze, PlayerKey, PlayerName};
 pub use crate::row::{ROWS, Row, Strike};
 use crate::word::Word;
 use samovar_wire::sorted::sort_by_key;
 
-/// The fields of the scoreboard object: one for each row, one for the match and one for the bowl.
-pub const FIELDS: usize = ROWS + 2;
+/// The fields that outlive the session: one for each row, one for the match and one for the bowl.
+const LASTING: usize = ROWS + 2;
+
+/// The fields of the scoreboard object: those, and two that name objects.
+pub const FIELDS: usize = LASTING + 2;
 
 /// The points for a hit.
 const POINTS_PER_HIT: u16 = 1;
@@ -48,6 +52,10 @@ pub struct Scoreboard {
     pub course: Course,
     /// The bowl.
     pub bowl: Bowl,
+    /// The objects of the cups and bowls that can be pushed, by their index on the table.
+    pub things: Named,
+    /// The objects of the robots' teapots, by the robots' numbers.
+    pub robots: Named,
 }
 
 impl Scoreboard {
@@ -197,13 +205,15 @@ impl Scoreboard {
     /// The fields of the scoreboard object: [`FIELDS`] of them, empty where there is no row.
     pub fn to_fields(&self) -> Vec<Vec<u8>> {
         let row = |index| self.slots.get(index).and_then(Option::as_ref).map_or_else(Vec::new, Row::encode);
-        (0..ROWS).map(row).chain([self.course.encode(), self.bowl.encode()]).collect()
+        let others = [self.course.encode(), self.bowl.encode(), self.things.encode(), self.robots.encode()];
+        (0..ROWS).map(row).chain(others).collect()
     }
 
-    /// All fields one after another, each after its length in one byte, to be kept outside a session.
+    /// The rows, the match and the bowl, each after its length in one byte, to be kept outside a session. Objects end
+    /// with their session, so their names are left out.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for field in self.to_fields() {
+        for field in self.to_fields().into_iter().take(LASTING) {
             // No field is longer than 111 bytes.
             bytes.push(field.len() as u8);
             bytes.extend(field);
@@ -225,8 +235,8 @@ impl Scoreboard {
         Self::from_fields(&fields)
     }
 
-    /// The scoreboard written in these fields; missing fields at the end are free rows, no match and
-    /// no bowl.
+    /// The scoreboard written in these fields; missing fields at the end are free rows, no match, no bowl and no
+    /// names.
     ///
     /// # Errors
     /// A [`DecodeError`] when there are more than [`FIELDS`] fields, one of them is not a row, or two rows are of one
@@ -239,7 +249,9 @@ impl Scoreboard {
         let mut others = others.iter().map(AsRef::as_ref);
         let course = others.next().map(Course::decode).transpose()?.unwrap_or_default();
         let bowl = others.next().map(Bowl::decode).transpose()?.unwrap_or_default();
-        let mut board = Self { course, bowl, ..Self::default() };
+        let things = others.next().map(Named::decode).transpose()?.unwrap_or_default();
+        let robots = others.next().map(Named::decode).transpose()?.unwrap_or_default();
+        let mut board = Self { course, bowl, things, robots, ..Self::default() };
         for field in rows {
             let bytes = field.as_ref();
             let row = if bytes.is_empty() { None } else { Some(Row::decode(bytes)?) };

@@ -5,13 +5,16 @@
 //!
 //! | object | owner | field | bytes | holds |
 //! |---|---|---|---|---|
-//! | teapot | its player; the host for robots | identity, text 0 [`IDENTITY`] | 5 to 85 | key, colour, name |
+//! | teapot | its player; any member for robots | identity, text 0 [`IDENTITY`] | 5 to 85 | key, colour, name |
 //! | | | position, velocity, heading, spin | numbers | see [`Motion`] |
 //! | | | phase, text 1 [`PHASE`] | 1 or 9 | alive, hit or shielded, until when |
-//! | cube | its shooter; the host for robots | 0 [`LAUNCH`] | 23 | shooter, launch: [`Launch`](crate::cube::Launch) |
+//! | cube | its shooter; the driver of a robot | 0 [`LAUNCH`] | 23 | shooter, launch: [`Launch`](crate::cube::Launch) |
 //! | scoreboard | the host | 0 to 31 | 0 to 111 | one row each: [`Scoreboard`](crate::scores::Scoreboard) |
-//! | | | 32 | 19 or 22 | the match: [`Course`](crate::course::Course) |
+//! | | | 32 | 20 or 23 | the match: [`Course`](crate::course::Course) |
 //! | | | 33 | 13 or 24 | the bowl: [`Bowl`](crate::bowl::Bowl) |
+//! | | | 34 | 9 each | which object is which cup or bowl: [`Named`](crate::named::Named) |
+//! | | | 35 | 9 each | which object is which robot's teapot |
+//! | thing | whoever touched it last | all of it | numbers | [`Motion`] |
 //!
 //! All numbers in bytes are little-endian. A key is a kind (0 seat, 1 robot) and 16 bits; a name is a length and UTF-8.
 //! Decoding accepts exactly what encoding writes. A caller that knows the members must check whether an object's
@@ -21,6 +24,7 @@ use samovar_session::State;
 use samovar_session::objects::{Coding, Replicate, Schema, SchemaBuilder, StateReader};
 use samovar_wire::Kind;
 
+use crate::arena::RADIUS_MAX;
 use crate::codec::{DecodeError, Reader, Scale};
 use crate::motion::{Motion, PLACE_STEP, SPEED_STEP};
 use crate::phase::Phase;
@@ -41,8 +45,8 @@ const IDENTITY_MAX: u8 = 85;
 /// The most bytes of a phase: a kind, and the time until which it lasts.
 const PHASE_MAX: u8 = 9;
 
-/// The scale of positions, which are within the rim.
-const PLACES: Scale = Scale::stepped(PLACE_STEP, 16.0);
+/// The scale of positions, which are within the rim of the largest table.
+const PLACES: Scale = Scale::stepped(PLACE_STEP, RADIUS_MAX as f64);
 
 /// The scale of velocities. No teapot is faster than its limit, in table units per second.
 const VELOCITIES: Scale = Scale::stepped(SPEED_STEP, 10.0);
@@ -260,7 +264,7 @@ mod tests {
     #[test]
     fn impossible_motion_is_encoded_as_possible_motion() {
         let values = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, -1e9, f32::MIN_POSITIVE];
-        let close = [15.9996, 16.0, 16.0004, 16.0011, 11.3138, 9.9976, 10.0, 10.0024, 7.0711];
+        let close = [39.9996, 40.0, 40.0004, 40.0011, 28.2843, 9.9976, 10.0, 10.0024, 7.0711];
         for value in values.into_iter().chain(close) {
             for other in [0.0, 1.0, value, -value] {
                 let wild = Motion {
@@ -270,7 +274,7 @@ mod tests {
                     spin: value,
                 };
                 let back = motion_of(&numbers_of(&wild)).unwrap();
-                assert!(crate::plane::length(back.position) < 16.000_01, "{wild:?} {back:?}");
+                assert!(crate::plane::length(back.position) < 40.000_01, "{wild:?} {back:?}");
                 assert!(crate::plane::length(back.velocity) < 10.000_01, "{wild:?} {back:?}");
                 assert!(back.spin.abs() <= 8.0);
             }
@@ -286,13 +290,13 @@ mod tests {
             numbers[index] = value;
             motion_of(&numbers)
         };
-        assert!(with(0, 16_000).is_ok() && with(2, -2_000).is_ok() && with(5, 1_600).is_ok());
-        assert_eq!(with(0, 16_001), Err(DecodeError::OutOfRange), "beyond the rim");
+        assert!(with(0, 32_000).is_ok() && with(2, -2_000).is_ok() && with(5, 1_600).is_ok());
+        assert_eq!(with(0, 32_001), Err(DecodeError::OutOfRange), "beyond the rim");
         assert_eq!(with(1, i32::MIN), Err(DecodeError::OutOfRange), "beyond what a field can say");
         assert_eq!(with(2, 2_001), Err(DecodeError::OutOfRange), "too fast");
         assert_eq!(with(4, -1), Err(DecodeError::OutOfRange), "no encoder writes this heading");
         assert_eq!(with(5, -1_601), Err(DecodeError::OutOfRange), "no encoder writes this spin");
-        assert_eq!(motion_of(&[11_400, 11_400, 0, 0, 0, 0]), Err(DecodeError::OutOfRange), "off a corner");
+        assert_eq!(motion_of(&[22_800, 22_800, 0, 0, 0, 0]), Err(DecodeError::OutOfRange), "off a corner");
         assert_eq!(motion_of(&[0; 5]), Err(DecodeError::WrongLength));
     }
 

@@ -65,7 +65,7 @@ impl Controls {
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     /// The table.
-    pub arena: &'a Arena,
+    pub arena: &'a Arena<'a>,
     /// Where the other teapots on the table are shown. Each owner moves only its own teapot out of an overlap.
     pub others: &'a [Vec2],
 }

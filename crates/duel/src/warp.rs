@@ -11,12 +11,10 @@
 //!   after any number of frames is exp(−t / τ)·(d + t·d′) for a first difference d with velocity d′, exactly.
 //!   On curves, and where extrapolation fades out, W follows the bends of G.
 
-use crate::arena::TEA_TABLE;
 use crate::motion::Motion;
 use crate::plane::{Vec2, add, distance, scale, seconds_between, sub, wrap_angle};
-use crate::teapot::BODY_RADIUS;
 
-/// How long the difference to the goal takes to shrink to 37 %, in seconds, unless a game says otherwise.
+/// How long the difference to the goal takes to shrink to 37 %, in seconds.
 pub const TIME_CONSTANT: f32 = 0.1;
 
 /// For how long a sample is extrapolated at full speed, in seconds.
@@ -46,7 +44,6 @@ pub struct Warp {
     /// The shown motion minus the goal, at `shown_at`.
     offset: Offset,
     shown_at: u64,
-    time_constant: f32,
 }
 
 /// The difference between two motions.
@@ -62,13 +59,7 @@ impl Warp {
     /// A teapot that is first heard of at session time `now` with a sample taken at `sampled_at`, both in
     /// microseconds. The teapot is shown at its goal.
     pub fn new(now: u64, sample: Motion, sampled_at: u64) -> Self {
-        Self { sample, sampled_at, offset: Offset::default(), shown_at: now, time_constant: TIME_CONSTANT }
-    }
-
-    /// Sets the time constant in seconds. A larger one makes the motion smoother and more delayed. Zero, like F = 0
-    /// in the source, shows the goal itself with all its jumps. A value that is not a positive number counts as zero.
-    pub fn set_time_constant(&mut self, seconds: f32) {
-        self.time_constant = if seconds > 0.0 { seconds } else { 0.0 };
+        Self { sample, sampled_at, offset: Offset::default(), shown_at: now }
     }
 
     /// Takes a sample that arrived at session time `now`. A sample that is not newer than the last changes nothing,
@@ -95,7 +86,7 @@ impl Warp {
     /// Takes a sample that the teapot did not reach by driving, for instance because it appears at another place. The
     /// teapot is shown at its goal at once, even if the goal is near.
     pub fn snap(&mut self, now: u64, sample: Motion, sampled_at: u64) {
-        *self = Self { time_constant: self.time_constant, ..Self::new(now, sample, sampled_at) };
+        *self = Self::new(now, sample, sampled_at);
     }
 
     /// The motion to show at session time `now`, in microseconds. Call it once a frame, at any rate.
@@ -104,26 +95,14 @@ impl Warp {
     pub fn advance(&mut self, now: u64) -> Motion {
         let elapsed = seconds_between(self.shown_at, now);
         if elapsed > 0.0 {
-            let factor = if self.time_constant > 0.0 { (-elapsed / self.time_constant).exp() } else { 0.0 };
             // W is extrapolated by its own velocities: relative to G, it drifts by the difference of both velocities.
-            self.offset = self.offset.drifted(elapsed).scaled(factor);
+            self.offset = self.offset.drifted(elapsed).scaled((-elapsed / TIME_CONSTANT).exp());
             self.shown_at = now;
         }
         self.offset.added_to(&self.goal(now))
     }
 
-    /// The session time at which the shown sample was taken, in microseconds.
-    pub fn sampled_at(&self) -> u64 {
-        self.sampled_at
-    }
-
-    /// How old the shown data is at `now`, in microseconds: the last stage of the data-age chart (docs/sources.md,
-    /// "Teapots").
-    pub fn data_age(&self, now: u64) -> u64 {
-        now.saturating_sub(self.sampled_at)
-    }
-
-    /// The last sample, extrapolated to `now`: at full speed first, then fading, and never over the rim.
+    /// The last sample, extrapolated to `now`: at full speed first, then fading.
     fn goal(&self, now: u64) -> Motion {
         let age = seconds_between(self.sampled_at, now).max(-LARGEST_LEAD);
         let faded = (age - FULL_EXTRAPOLATION).clamp(0.0, FADE);
@@ -132,7 +111,7 @@ impl Warp {
         let travelled = age.min(FULL_EXTRAPOLATION) + faded - 0.5 * faded * faded / FADE;
         let goal = self.sample.extrapolated(travelled);
         Motion {
-            position: TEA_TABLE.push_inside(goal.position, BODY_RADIUS),
+            position: goal.position,
             velocity: scale(goal.velocity, speed),
             heading: goal.heading,
             spin: goal.spin * speed,
@@ -180,6 +159,7 @@ impl Offset {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arena::TEA_TABLE;
     use crate::plane::{direction, length};
     use crate::rng::Rng;
     use crate::teapot::{Controls, Surroundings, TOP_SPEED, Teapot};
@@ -321,18 +301,6 @@ mod tests {
     }
 
     #[test]
-    fn a_warp_without_a_time_constant_shows_the_goal() {
-        let mut warp = Warp::new(NOW, Motion::default(), NOW);
-        for broken in [0.0, -1.0, f32::NAN] {
-            warp.set_time_constant(broken);
-            assert_eq!(warp.time_constant, 0.0);
-        }
-        let goal = Motion { position: [2.0, 1.0], ..Motion::default() };
-        warp.accept(NOW + 10_000, goal, NOW + 10_000);
-        assert_eq!(warp.advance(NOW + 20_000).position, goal.position);
-    }
-
-    #[test]
     fn a_dead_owners_teapot_rolls_to_a_stop() {
         let start = Motion { velocity: [TOP_SPEED, 0.0], spin: 1.0, ..Motion::default() };
         let mut warp = Warp::new(NOW, start, NOW);
@@ -347,17 +315,6 @@ mod tests {
         }
         assert!(travelled < TOP_SPEED * (FULL_EXTRAPOLATION + 0.5 * FADE) + 0.1, "{travelled}");
         assert!(length(last.velocity) < 1e-3 && last.spin.abs() < 1e-3);
-        assert_eq!(warp.data_age(NOW + 5_000_000), 5_000_000);
-    }
-
-    #[test]
-    fn extrapolation_stops_at_the_rim() {
-        let start = Motion { position: [14.0, 0.0], velocity: [TOP_SPEED, 0.0], ..Motion::default() };
-        let mut warp = Warp::new(NOW, start, NOW);
-        for frame in 0..100 {
-            let shown = warp.advance(NOW + frame * 16_667);
-            assert!(length(shown.position) <= TEA_TABLE.radius - BODY_RADIUS + 1e-3);
-        }
     }
 
     #[test]
@@ -367,9 +324,9 @@ mod tests {
         let mut warp = Warp::new(NOW, newest, NOW);
         warp.accept(NOW + 10_000, old, NOW - 100_000);
         warp.accept(NOW + 10_000, old, NOW);
-        assert_eq!((warp.sample, warp.sampled_at()), (newest, NOW));
+        assert_eq!((warp.sample, warp.sampled_at), (newest, NOW));
         warp.accept(NOW + 10_000, old, NOW - 5_000_000);
-        assert_eq!((warp.sample, warp.sampled_at()), (old, NOW - 5_000_000));
+        assert_eq!((warp.sample, warp.sampled_at), (old, NOW - 5_000_000));
     }
 
     #[test]

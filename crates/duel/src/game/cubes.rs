@@ -12,8 +12,9 @@ use samovar_wire::{ObjectId, SortedMap, Time};
 
 use super::event::{DuelEvent, Feed};
 use super::kinds::CUBE;
+use super::talk::Talk;
 use super::teapots::{Seen, speaks_for};
-use crate::arena::TEA_TABLE;
+use crate::arena::Arena;
 use crate::cube::{CLOCK_TOLERANCE, COOLDOWN, COOLDOWN_TOLERANCE, LIFETIME, Launch, SPOUT_REACH};
 use crate::hits::{Impact, Struck, Sweep, Target};
 use crate::phase::OUT_FOR;
@@ -51,15 +52,17 @@ struct Track {
     impact: Option<Impact>,
     /// Whether the host has decided about the cube.
     is_counted: bool,
-    /// The session time at which the flight ends if the cube strikes no teapot.
+    /// The session time at which the flight ends if the cube strikes nothing on the table.
     ends_at: u64,
 }
 
 impl Track {
-    fn new(launch: Launch, heard_at: u64) -> Self {
+    fn new(launch: Launch, heard_at: u64, arena: &Arena<'_>) -> Self {
         let to = launch.launched_at.saturating_add(LIFETIME);
         let flight = Sweep { launch: &launch, from: launch.launched_at, to };
-        let ends_at = flight.first_impact(&TEA_TABLE, &[]).map_or(to, |impact| impact.at);
+        // Obstacles can be pushed out of the way meanwhile.
+        let ends_at =
+            flight.first_impact(&Arena { obstacles: &[], ..*arena }, &[]).map_or(to, |impact| impact.at);
         let swept_to = launch.launched_at;
         Self { launch, heard_at, is_accepted: false, swept_to, impact: None, is_counted: false, ends_at }
     }
@@ -89,12 +92,13 @@ pub(super) struct Scenery<'a> {
     pub(super) time: u64,
     pub(super) seen: &'a [Seen],
     pub(super) board: &'a Scoreboard,
+    pub(super) arena: Arena<'a>,
 }
 
 impl Cubes {
     /// Follows the session's objects. A cube that is not plausible yet is checked again in the next step: news of its
     /// shooter may arrive after the cube.
-    pub(super) fn refresh(&mut self, session: &Session, scenery: Scenery<'_>) {
+    pub(super) fn refresh(&mut self, session: &Session, talk: &Talk, scenery: Scenery<'_>) {
         let time = scenery.time;
         self.shots.retain(|&(_, at)| at.saturating_add(LIFETIME + CLOCK_TOLERANCE) >= time);
         self.tracks.retain(|&id, _| session.object(id).is_some());
@@ -103,14 +107,19 @@ impl Cubes {
             if !self.tracks.contains_key(&id) {
                 let launch = Launch::decode(object.field(LAUNCH)).ok();
                 let Some(launch) = launch.filter(|launch| launch.is_current(time)) else { continue };
-                self.tracks.insert(id, Track::new(launch, time));
+                self.tracks.insert(id, Track::new(launch, time, &scenery.arena));
             }
             let Some(track) = self.tracks.get_mut(&id) else { continue };
             if track.is_accepted {
                 continue;
             }
             let launch = &track.launch;
-            let is_accepted = speaks_for(session, object.owner(), launch.shooter)
+            // A robot's cube may arrive after another member took over the robot.
+            let has_driven =
+                matches!(launch.shooter, PlayerKey::Robot(number) if talk.has_driven(object.owner(), number));
+            let may_fire =
+                has_driven || speaks_for(session, &scenery.board.robots, object.owner(), launch.shooter);
+            let is_accepted = may_fire
                 && launch.is_current(time)
                 && is_after_cooldown(&self.shots, launch)
                 && is_plausible(track, scenery);
@@ -123,14 +132,14 @@ impl Cubes {
     }
 
     /// Adds a cube that this peer fired.
-    pub(super) fn add_own(&mut self, id: ObjectId, launch: Launch, time: u64) {
+    pub(super) fn add_own(&mut self, id: ObjectId, launch: Launch, time: u64, arena: &Arena<'_>) {
         self.shots.push((launch.shooter, launch.launched_at));
-        self.tracks.insert(id, Track { is_accepted: true, ..Track::new(launch, time) });
+        self.tracks.insert(id, Track { is_accepted: true, ..Track::new(launch, time, arena) });
     }
 
     /// Sweeps the cubes in flight up to `scenery.time`.
     pub(super) fn sweep(&mut self, scenery: Scenery<'_>, feed: &mut Feed) {
-        let Scenery { time, seen, board } = scenery;
+        let Scenery { time, seen, board, arena } = scenery;
         let targets: Vec<Target> = seen.iter().filter(|each| each.is_in_play()).map(Seen::target).collect();
         for track in self.tracks.values_mut().filter(|track| track.is_accepted) {
             if let Some((struck, at)) = board.hit_by(track.launch.shot()) {
@@ -146,7 +155,7 @@ impl Cubes {
                 continue;
             }
             let sweep = Sweep { launch: &track.launch, from: track.swept_to, to: time };
-            track.impact = sweep.first_impact(&TEA_TABLE, &targets);
+            track.impact = sweep.first_impact(&arena, &targets);
             track.swept_to = time;
             if let Some(impact) = track.impact.filter(|impact| impact.at.saturating_add(NEWS_FOR) >= time) {
                 feed.push(DuelEvent::Shattered { position: impact.point });

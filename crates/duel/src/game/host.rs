@@ -1,4 +1,4 @@
-//! The host's part of the duel: the scoreboard, the robots, and the teapots of absent members.
+//! The host's part of the duel: the scoreboard, and the teapots of absent members.
 //!
 //! Each step derives all of this anew from the objects and the view, so a new host continues where the former one
 //! stopped. The teapots of absent members are ghosts: parked, and drawn but untouchable. When a member comes back,
@@ -6,35 +6,25 @@
 
 use samovar_session::{Session, State};
 use samovar_wire::view::SeatRecord;
-use samovar_wire::{Duration, ObjectId, SortedMap, Term, Time};
+use samovar_wire::{Duration, ObjectId, Term, Time};
 
 use super::board::TakeOver;
 use super::kinds::{glaze_of, is_spectator, motion_of};
-use super::pilot::{Pilot, Stretch, refill};
-use super::{Duel, Tick, positions};
-use crate::arena::{SPAWN_POINTS, TEA_TABLE};
-use crate::cube::Launch;
+use super::pilot::refill;
+use super::robots::{ROBOTS_MAX, robot_identity};
+use super::{Duel, Tick};
 use crate::motion::Motion;
 use crate::phase::Phase;
 use crate::player::{Glaze, PlayerKey, PlayerName};
-use crate::robot::{Rival, Robot, Sight, robot_name};
+use crate::robot::Rival;
 use crate::scores::Strike;
 use crate::state::{Identity, PHASE};
-use crate::teapot::{BODY_RADIUS, Controls};
+use crate::teapot::BODY_RADIUS;
 use crate::word::Word;
-
-/// The most robots of a duel.
-pub const ROBOTS_MAX: u8 = 8;
 
 /// How long a new host waits before it makes missing objects: other members may still report objects of its
 /// predecessor that it has not seen.
 const SETTLING: Duration = Duration::from_millis(1_500);
-
-/// Robots look and steer at least once in this time, in microseconds, however rarely the host's page steps.
-const ROBOT_STRETCH: u64 = 25_000;
-
-/// The longest time that robots catch up on in one step, in microseconds: a hidden page steps once a second.
-const ROBOT_ADVANCE_MAX: u64 = 1_200_000;
 
 /// How long the host waits for the message about a shot before it announces the hit of that shot, in microseconds.
 const SHOT_AWAITED: u64 = 5_000_000;
@@ -43,24 +33,13 @@ const SHOT_AWAITED: u64 = 5_000_000;
 #[derive(Debug)]
 pub(super) struct Reign {
     since: Time,
-    robots: SortedMap<u8, Driver>,
     /// This host decides hits from this session time on. The former host decided the earlier ones.
     pub(super) hits_from: u64,
 }
 
-#[derive(Debug)]
-struct Driver {
-    pilot: Pilot,
-    mind: Robot,
-}
-
 impl Reign {
     pub(super) fn new(now: Time, hits_from: u64) -> Self {
-        Self { since: now, robots: SortedMap::new(), hits_from }
-    }
-
-    pub(super) fn drives(&self, id: ObjectId) -> bool {
-        self.robots.values().any(|driver| driver.pilot.object == id)
+        Self { since: now, hits_from }
     }
 }
 
@@ -74,10 +53,12 @@ fn plays(record: &SeatRecord) -> bool {
     !is_spectator(record.attributes)
 }
 
-fn robot_identity(number: u8) -> Identity {
-    // Robots get colours from the end of the table; people get theirs from its beginning.
-    let glaze = Glaze::new(SPAWN_POINTS - 1 - usize::from(number) % SPAWN_POINTS);
-    Identity { driver: PlayerKey::Robot(number), glaze, name: robot_name(number) }
+/// The number of a robot to which this teapot claims to belong.
+fn inherited_robot((id, player): (ObjectId, PlayerKey)) -> Option<(u8, ObjectId)> {
+    match player {
+        PlayerKey::Robot(number) if number < ROBOTS_MAX => Some((number, id)),
+        _ => None,
+    }
 }
 
 impl Duel {
@@ -93,6 +74,7 @@ impl Duel {
         }
         if self.board.is_written_here() {
             self.keep_rows(session);
+            self.lay_table(tick, session, is_settled);
             self.keep_robots(tick, session, is_settled);
             self.keep_absent(tick, session);
         }
@@ -101,10 +83,13 @@ impl Duel {
     /// Creates the scoreboard. A founder begins with the robots of its configuration, any other host with the robots
     /// that it has inherited.
     fn begin_board(&mut self, tick: Tick, session: &mut Session, is_founder: bool) {
-        let inherited = self.teapots.owned_by(session.me()).filter_map(|(_, player)| match player {
-            PlayerKey::Robot(number) if number < ROBOTS_MAX => Some(number),
-            _ => None,
-        });
+        let inherited: Vec<_> = self.teapots.owned_by(session.me()).filter_map(inherited_robot).collect();
+        for &(number, id) in inherited.iter().filter(|_| !is_founder) {
+            if self.board.rows.robots.get(number).is_none() {
+                self.board.rows.robots.set(number, id);
+            }
+        }
+        let inherited = inherited.into_iter().map(|(number, _)| number);
         let robots: Vec<u8> =
             if is_founder { (0..self.config.robots.min(ROBOTS_MAX)).collect() } else { inherited.collect() };
         for number in robots {
@@ -154,51 +139,6 @@ impl Duel {
         }
     }
 
-    /// Gives every robot on the scoreboard a teapot and a mind, and removes the teapots of all other robots.
-    fn keep_robots(&mut self, tick: Tick, session: &mut Session, is_settled: bool) {
-        let Some(reign) = &mut self.reign else { return };
-        let me = session.me();
-        let rows: Vec<u8> = self.board.rows.rows().filter_map(|row| robot_number(row.player)).collect();
-        for (id, player) in self.teapots.owned_by(me) {
-            let Some(number) = robot_number(player) else { continue };
-            let counts = self.teapots.of(player).is_some_and(|(chosen, _)| chosen == id);
-            if !rows.contains(&number) || !counts {
-                // This cannot fail: `owned_by` found only teapots of this peer.
-                let _ = session.edit(tick.now).destroy(id);
-            }
-        }
-        reign.robots.retain(|number, _| rows.contains(number));
-        for number in rows {
-            let player = PlayerKey::Robot(number);
-            match self.teapots.of(player) {
-                Some((id, track)) if track.owner == me => {
-                    if reign.robots.get(&number).is_none_or(|driver| driver.pilot.object != id) {
-                        let pilot = Pilot::take_up(id, player, &track.shown, track.is_out);
-                        reign
-                            .robots
-                            .insert(number, Driver { pilot, mind: mind(self.config.seed, session, number) });
-                    }
-                }
-                // A former host, still a member, drives the robot. As the host, this peer grants the teapot to
-                // itself.
-                Some((id, track)) if session.view().has(track.owner) => {
-                    let _ = session.edit(tick.now).grant(id, me);
-                }
-                // The owner is no longer a member, so the session is about to give the teapot to this host.
-                Some(_) => {}
-                None if !is_settled => {}
-                None => {
-                    let others = positions(&self.picture, player);
-                    let pilot = Pilot::create(tick.now, session, robot_identity(number), &others);
-                    let Some(pilot) = pilot else { continue };
-                    reign
-                        .robots
-                        .insert(number, Driver { pilot, mind: mind(self.config.seed, session, number) });
-                }
-            }
-        }
-    }
-
     /// Grants back, parks or removes the teapots that the host keeps for others.
     fn keep_absent(&self, tick: Tick, session: &mut Session) {
         let me = session.me();
@@ -241,52 +181,11 @@ impl Duel {
         if motion_of(object).is_some_and(|motion| motion.velocity == [0.0, 0.0] && motion.spin == 0.0) {
             return;
         }
-        let position = TEA_TABLE.push_out(track.shown.position, BODY_RADIUS);
+        let position = self.props.ground().arena().push_out(track.shown.position, BODY_RADIUS);
         let parked = Motion { position, velocity: [0.0, 0.0], spin: 0.0, ..track.shown };
         let mut state = State::default();
         refill(&mut state, object, &parked, object.field(PHASE));
         let _ = session.edit(tick.now).set_state(id, &state);
-    }
-
-    /// Drives all robots, and fires their cubes.
-    pub(super) fn drive_robots(&mut self, tick: Tick, session: &mut Session) {
-        let Some(mut reign) = self.reign.take() else { return };
-        for driver in reign.robots.values_mut() {
-            let launches = self.drive_robot(tick, driver);
-            driver.pilot.publish(tick.now, session, self.phase(driver.pilot.player, tick.time));
-            self.show(&driver.pilot, tick.time);
-            if !driver.pilot.is_out {
-                self.touch_bowl(tick, session, driver.pilot.player, driver.pilot.motion().position);
-            }
-            for launch in launches {
-                self.fire(tick, session, launch);
-            }
-        }
-        self.reign = Some(reign);
-    }
-
-    fn drive_robot(&self, tick: Tick, driver: &mut Driver) -> Vec<Launch> {
-        let Driver { pilot, mind } = driver;
-        let player = pilot.player;
-        let (others, rivals) = (positions(&self.picture, player), self.rivals(player));
-        let mut launches = Vec::new();
-        let mut left = tick.elapsed.min(ROBOT_ADVANCE_MAX);
-        loop {
-            let elapsed = left.min(ROBOT_STRETCH);
-            left -= elapsed;
-            let time = tick.time.saturating_sub(left);
-            let phase = self.phase(player, time);
-            let controls = if phase.is_on_table() && !pilot.is_out {
-                let (own, treat) = (pilot.motion(), self.bowl(time));
-                mind.drive(&Sight { now: time, own, rivals: &rivals, treat, arena: &TEA_TABLE })
-            } else {
-                Controls::default()
-            };
-            launches.extend(pilot.drive(Stretch { elapsed, time, phase, others: &others }, controls));
-            if left == 0 {
-                return launches;
-            }
-        }
     }
 
     /// The teapots in play, without that of the player `but`, as a robot sees them.
@@ -343,17 +242,4 @@ impl Duel {
             }
         }
     }
-}
-
-fn robot_number(player: PlayerKey) -> Option<u8> {
-    match player {
-        PlayerKey::Robot(number) => Some(number),
-        PlayerKey::Seat(_) => None,
-    }
-}
-
-/// Makes the mind of a robot, with a different seed for each robot and each term.
-fn mind(seed: u64, session: &Session, number: u8) -> Robot {
-    let whims = session.term().0.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(number);
-    Robot::new(seed.wrapping_add(whims))
 }

@@ -5,6 +5,7 @@ use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Kind, PeerId, Time, digest};
 
+use super::props::{self, THING};
 use crate::cube::Launch;
 use crate::motion::Motion;
 use crate::plane::Vec3;
@@ -12,8 +13,8 @@ use crate::player::Glaze;
 use crate::state::{LAUNCH, TeapotState};
 use crate::warp::Warp;
 
-/// A teapot: updated in packets that may be lost. When its owner goes, the host keeps it for the seat. A robot's
-/// teapot always passes to the new host.
+/// A teapot: updated in packets that may be lost. When its owner goes, the host keeps it for the seat. The host spreads
+/// the robots' teapots over the members.
 pub const TEAPOT: Kind = Kind(1);
 
 /// A sugar cube: written once, and destroyed when its shooter goes.
@@ -23,20 +24,21 @@ pub const CUBE: Kind = Kind(2);
 pub const SCOREBOARD: Kind = Kind(3);
 
 /// The version of the rules and of the fields. Peers of different versions refuse each other.
-const RULES_VERSION: u16 = 4;
+const RULES_VERSION: u16 = 5;
 
 /// The bit of a member's attributes that says that a program plays.
 const IS_PROGRAM: u32 = 1 << 8;
 
 pub(super) const TEAPOT_TRAITS: Traits = Traits::of(TEAPOT);
-pub(super) const ROBOT_TRAITS: Traits = Traits { with_host: true, ..TEAPOT_TRAITS };
+pub(super) const ROBOT_TRAITS: Traits = Traits { balanced: true, ..TEAPOT_TRAITS };
 pub(super) const CUBE_TRAITS: Traits = Traits { orphan: Orphan::Destroy, ..Traits::of(CUBE) };
 pub(super) const SCOREBOARD_TRAITS: Traits =
     Traits { reliable: true, with_host: true, ..Traits::of(SCOREBOARD) };
 
-/// The schemas of a duel's objects: teapots have numbers and texts, all other objects have texts only.
+/// The schemas of a duel's objects: teapots have numbers and texts, things have numbers only, all other objects have
+/// texts only.
 pub fn schemas() -> Schemas {
-    Schemas::new().with(TeapotState::schema(TEAPOT))
+    Schemas::new().with(TeapotState::schema(TEAPOT)).with(props::schema())
 }
 
 /// The most spectators: the relay's referee, and one that takes its place while the former one is not missed yet.
@@ -100,6 +102,7 @@ pub fn kind_name(kind: Kind) -> &'static str {
         TEAPOT => "teapot",
         CUBE => "cube",
         SCOREBOARD => "scoreboard",
+        THING => "thing",
         _ => "unknown",
     }
 }
@@ -109,7 +112,7 @@ pub fn kind_name(kind: Kind) -> &'static str {
 pub fn kinematics(object: &Object, at: Time) -> Option<(Vec3, Vec3)> {
     let time = at.as_micros();
     match object.traits().kind {
-        TEAPOT => {
+        TEAPOT | THING => {
             let motion = motion_of(object)?;
             let goal = Warp::new(time, motion, object.sampled().as_micros()).advance(time);
             let flat = |[x, y]: [f32; 2]| [x, y, 0.0];
@@ -123,7 +126,7 @@ pub fn kinematics(object: &Object, at: Time) -> Option<(Vec3, Vec3)> {
     }
 }
 
-/// The motion of a teapot; `None` if the object is not a teapot or cannot be read.
+/// The motion of a teapot or a thing; `None` if the object is neither or cannot be read.
 pub(super) fn motion_of(object: &Object) -> Option<Motion> {
     // The reader keeps numbers and texts apart, so the texts before the motion do not matter.
     Motion::decode(&mut object.reader()).ok()
@@ -156,8 +159,8 @@ mod tests {
 
     #[test]
     fn every_kind_has_a_name_of_its_own() {
-        let names: Vec<_> = (0..4).map(|kind| kind_name(Kind(kind))).collect();
-        assert_eq!(names, ["session", "teapot", "cube", "scoreboard"]);
+        let names: Vec<_> = (0..5).map(|kind| kind_name(Kind(kind))).collect();
+        assert_eq!(names, ["session", "teapot", "cube", "scoreboard", "thing"]);
         assert_eq!(kind_name(Kind(200)), "unknown");
     }
 }

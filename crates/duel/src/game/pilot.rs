@@ -1,15 +1,16 @@
-//! Driving one teapot object: this player's own, or at the host a robot's.
+//! Driving one teapot object: this player's own, or a robot's.
 
 use samovar_session::{Object, Session, State};
 use samovar_wire::{ObjectId, Time};
 
 use super::kinds::{ROBOT_TRAITS, TEAPOT_TRAITS};
-use crate::arena::{SPAWN_POINTS, Spawn, TEA_TABLE};
+use crate::arena::{Arena, SPAWN_POINTS, Spawn};
 use crate::cube::{Cooldown, Launch};
 use crate::motion::Motion;
 use crate::phase::Phase;
-use crate::plane::{Vec2, distance};
+use crate::plane::{Vec2, direction, distance, scale};
 use crate::player::PlayerKey;
+use crate::push::Pusher;
 use crate::state::{IDENTITY, Identity, TeapotState};
 use crate::teapot::{BODY_RADIUS, Controls, Surroundings, Teapot};
 
@@ -38,6 +39,8 @@ pub(super) struct Stretch<'a> {
     pub(super) phase: Phase,
     /// Where the other teapots in play are.
     pub(super) others: &'a [Vec2],
+    /// The table as it stands now.
+    pub(super) arena: &'a Arena<'a>,
 }
 
 impl Pilot {
@@ -59,10 +62,10 @@ impl Pilot {
         now: Time,
         session: &mut Session,
         identity: Identity,
-        others: &[Vec2],
+        (arena, others): (&Arena<'_>, &[Vec2]),
     ) -> Option<Self> {
         let player = identity.driver;
-        let motion = Motion::at_rest(first_place(player, others));
+        let motion = Motion::at_rest(first_place(player, arena, others));
         let mut state = State::default();
         TeapotState { identity, motion, phase: Phase::Alive }.write(&mut state);
         let traits = match player {
@@ -79,6 +82,13 @@ impl Pilot {
         if self.is_out { Motion { velocity: [0.0, 0.0], spin: 0.0, ..motion } } else { motion }
     }
 
+    /// The teapot as it pushes things; `None` while it is off the table.
+    pub(super) fn pusher(&self) -> Option<Pusher> {
+        let drive = self.teapot.drive();
+        let velocity = scale(direction(drive.heading), drive.speed);
+        (!self.is_out).then_some(Pusher { position: drive.position, velocity })
+    }
+
     /// Drives the teapot, and returns the cube if it fired one.
     pub(super) fn drive(&mut self, stretch: Stretch<'_>, controls: Controls) -> Option<Launch> {
         if !stretch.phase.is_on_table() {
@@ -86,9 +96,9 @@ impl Pilot {
             return None;
         }
         if std::mem::take(&mut self.is_out) {
-            self.teapot = Teapot::new(spawn(self.player, stretch.others));
+            self.teapot = Teapot::new(stretch.arena.farthest_spawn(self.player.preference(), stretch.others));
         }
-        let around = Surroundings { arena: &TEA_TABLE, others: stretch.others };
+        let around = Surroundings { arena: stretch.arena, others: stretch.others };
         self.teapot.step(stretch.elapsed, controls, &around);
         let is_fired = controls.fire && self.cooldown.try_fire(stretch.time);
         is_fired.then(|| Launch::from_spout(self.player, &self.motion(), stretch.time))
@@ -118,14 +128,10 @@ pub(super) fn refill(state: &mut State, object: &Object, motion: &Motion, phase:
 ///
 /// The spawn point farthest from all others would be the same for all players that join at once and do not see each
 /// other yet.
-fn first_place(player: PlayerKey, others: &[Vec2]) -> Spawn {
+fn first_place(player: PlayerKey, arena: &Arena<'_>, others: &[Vec2]) -> Spawn {
     // Steps of 5 share no factor with the number of spawn points, so they visit all of them, far apart.
-    let places = (0..SPAWN_POINTS).map(|step| TEA_TABLE.spawn(5 * (player.preference() + step)));
+    let places = (0..SPAWN_POINTS).map(|step| arena.spawn(5 * (player.preference() + step)));
     let mut free = places
         .filter(|place| others.iter().all(|&other| distance(place.position, other) >= 5.0 * BODY_RADIUS));
-    free.next().unwrap_or_else(|| spawn(player, others))
-}
-
-fn spawn(player: PlayerKey, others: &[Vec2]) -> Spawn {
-    TEA_TABLE.farthest_spawn(player.preference(), others)
+    free.next().unwrap_or_else(|| arena.farthest_spawn(player.preference(), others))
 }

@@ -7,6 +7,7 @@ use samovar_wire::{ObjectId, Time};
 use super::kinds::is_program;
 use super::teapots::Seen;
 use super::{Duel, host};
+use crate::arena::{Obstacle, Table};
 use crate::course::Course;
 use crate::motion::Motion;
 use crate::phase::Phase;
@@ -29,6 +30,10 @@ pub struct Scene {
     pub teapots: Vec<TeapotView>,
     /// The cubes in flight.
     pub cubes: Vec<CubeView>,
+    /// The table and what stands on it: where the obstacles are now.
+    pub table: Table,
+    /// See [`table`](Self::table).
+    pub obstacles: Vec<Obstacle>,
     /// Where the sugar bowl stands, while there is one.
     pub bowl: Option<Vec2>,
     /// The match that is played.
@@ -104,10 +109,11 @@ impl Duel {
         let time = session.session_time(now).as_micros();
         let me = self.player(session);
         let ahead = seconds_between(self.time, time).clamp(0.0, AHEAD_MAX);
+        let table = self.board.rows.course.stakes.table;
         let teapots = self.picture.iter().filter(|seen| !is_long_gone(session, seen, time)).map(|seen| {
             let (name, glaze) = self.looks_of(session, seen.player);
             let mut motion = seen.motion.extrapolated(ahead);
-            motion.position = crate::arena::TEA_TABLE.push_inside(motion.position, BODY_RADIUS);
+            motion.position = table.laid().push_inside(motion.position, BODY_RADIUS);
             TeapotView {
                 id: seen.id,
                 player: seen.player,
@@ -130,6 +136,8 @@ impl Duel {
             time,
             teapots: teapots.collect(),
             cubes: cubes.collect(),
+            table,
+            obstacles: self.props.obstacles().to_vec(),
             bowl: self.bowl(time),
             course: self.course(),
             standings: self.standings(session),

@@ -14,8 +14,9 @@ use samovar_session::{Delivery, Lane, SendError, Session, Target};
 use samovar_wire::{PeerId, SortedMap, SortedSet};
 
 use super::kinds::seat_number;
-use super::teapots::speaks_for;
+use super::teapots::driver_of;
 use crate::cube::{CLOCK_TOLERANCE, COOLDOWN, COOLDOWN_TOLERANCE, Launch, Shot};
+use crate::named::Named;
 use crate::player::PlayerKey;
 use crate::word::Word;
 
@@ -31,13 +32,16 @@ pub(super) const REMEMBERED_FOR: u64 = 20_000_000;
 /// How long this peer accepts messages of a peer that is gone or no longer hosts, in microseconds.
 const HEARD_FOR: u64 = 10_000_000;
 
-/// The messages sent and received; bounded by the number of members and the time that they are remembered.
+/// The messages sent and received; bounded by the numbers of members and robots, and the time that they are
+/// remembered.
 #[derive(Debug, Default)]
 pub(super) struct Talk {
     /// The seat of each peer, and the session time at which the peer last had it.
     seats: SortedMap<PeerId, (u16, u64)>,
     /// The present and former hosts, and the session time at which each last hosted.
     hosts: SortedMap<PeerId, u64>,
+    /// The drivers of each robot, and the session time at which each last drove it.
+    drivers: SortedMap<(PeerId, u8), u64>,
     outbox: VecDeque<Vec<u8>>,
     fired: SortedSet<Shot>,
     struck: SortedSet<Shot>,
@@ -47,7 +51,7 @@ pub(super) struct Talk {
 
 impl Talk {
     /// Notes the present members, and forgets old members and old shots.
-    pub(super) fn refresh(&mut self, session: &Session, time: u64) {
+    pub(super) fn refresh(&mut self, session: &Session, robots: &Named, time: u64) {
         self.since.get_or_insert(time);
         for member in session.view().members() {
             if let Some(seat) = seat_number(session, member.peer) {
@@ -55,6 +59,12 @@ impl Talk {
             }
         }
         self.hosts.insert(session.host(), time);
+        for (number, _) in robots.iter() {
+            if let Some(driver) = driver_of(session, robots, number) {
+                self.drivers.insert((driver, number), time);
+            }
+        }
+        self.drivers.retain(|_, &mut at| at.saturating_add(HEARD_FOR) >= time);
         self.seats.retain(|_, &mut (_, at)| at.saturating_add(HEARD_FOR) >= time);
         self.hosts.retain(|_, &mut at| at.saturating_add(HEARD_FOR) >= time);
         let is_kept = |shot: &Shot| shot.launched_at.saturating_add(REMEMBERED_FOR) >= time;
@@ -69,8 +79,16 @@ impl Talk {
 
     /// Whether a peer speaks for a player, or did in the last 10 seconds.
     pub(super) fn speaks_for(&self, session: &Session, peer: PeerId, player: PlayerKey) -> bool {
-        let sat = self.seats.get(&peer).map(|&(seat, _)| PlayerKey::Seat(seat));
-        speaks_for(session, peer, player) || self.hosts.contains_key(&peer) || sat == Some(player)
+        let did = match player {
+            PlayerKey::Seat(seat) => self.seats.get(&peer).is_some_and(|&(sat, _)| sat == seat),
+            PlayerKey::Robot(number) => self.has_driven(peer, number),
+        };
+        did || self.is_host(session, peer)
+    }
+
+    /// Whether a peer drives a robot, or did in the last 10 seconds.
+    pub(super) fn has_driven(&self, peer: PeerId, number: u8) -> bool {
+        self.drivers.contains_key(&(peer, number))
     }
 
     /// Queues a message for all members in causal order; [`flush`](Self::flush) sends it once there is room.

@@ -1,19 +1,22 @@
 //! The teapot objects as this peer sees them: which peers speak for them, and where they are shown.
 //!
-//! A teapot counts while its owner may speak for its player: a member for its own seat, the host for robots and for
-//! absent members. All other teapots are neither shown nor touched. If one player has several teapots, one of them
-//! counts, the same at every peer.
+//! A teapot counts while its owner may speak for its player: a member for its own seat, the host for absent members.
+//! A robot's teapot counts if the scoreboard names it, whichever member drives it. All other teapots are neither shown
+//! nor touched. If one player has several teapots, one of them counts, the same at every peer.
 
 use samovar_session::{Object, Session, ShownAges};
 use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp, Time};
 
 use super::kinds::{TEAPOT, seat_number};
+use crate::arena::Arena;
 use crate::hits::Target;
 use crate::motion::Motion;
+use crate::named::Named;
 use crate::phase::Phase;
 use crate::player::PlayerKey;
 use crate::scores::Scoreboard;
 use crate::state::{Identity, TeapotState};
+use crate::teapot::BODY_RADIUS;
 use crate::warp::Warp;
 
 /// One teapot object whose fields could be read.
@@ -64,11 +67,19 @@ impl Seen {
     }
 }
 
-/// Whether a peer may speak for a player. The member on the player's seat may. So may the host, which drives the
-/// robots and keeps the teapots of absent members.
-pub(super) fn speaks_for(session: &Session, peer: PeerId, player: PlayerKey) -> bool {
-    let sits = |seat| seat_number(session, peer) == Some(seat);
-    peer == session.host() || matches!(player, PlayerKey::Seat(seat) if sits(seat))
+/// Whether a peer may speak for a player. The member on the player's seat may, and the member that drives the robot.
+/// So may the host, which keeps the teapots of absent members.
+pub(super) fn speaks_for(session: &Session, robots: &Named, peer: PeerId, player: PlayerKey) -> bool {
+    peer == session.host()
+        || match player {
+            PlayerKey::Seat(seat) => seat_number(session, peer) == Some(seat),
+            PlayerKey::Robot(number) => driver_of(session, robots, number) == Some(peer),
+        }
+}
+
+/// The member that drives a robot.
+pub(super) fn driver_of(session: &Session, robots: &Named, number: u8) -> Option<PeerId> {
+    robots.get(number).and_then(|id| session.object(id)).map(Object::owner)
 }
 
 /// Whether a player's teapot belongs to a peer that does not sit on the player's seat; never for a robot.
@@ -136,7 +147,12 @@ impl Track {
 
 impl Teapots {
     /// Follows the session's objects. Teapots that this peer drives are shown where their pilots have driven them.
-    pub(super) fn refresh(&mut self, session: &Session, time: u64, is_driven: &dyn Fn(ObjectId) -> bool) {
+    pub(super) fn refresh(
+        &mut self,
+        session: &Session,
+        (time, arena, robots): (u64, &Arena<'_>, &Named),
+        is_driven: &dyn Fn(ObjectId) -> bool,
+    ) {
         let is_here = |id| session.object(id).is_some_and(|object| object.traits().kind == TEAPOT);
         self.tracks.retain(|&id, _| is_here(id));
         self.chosen.clear();
@@ -150,11 +166,15 @@ impl Teapots {
             }
             let Some(track) = self.tracks.get_mut(&id) else { continue };
             if !is_driven(id) {
-                track.shown = track.warp.advance(time);
+                let goal = track.warp.advance(time);
+                track.shown = Motion { position: arena.push_inside(goal.position, BODY_RADIUS), ..goal };
                 self.ages.note(Time::from_micros(time), object.sampled(), is_new);
             }
             let player = track.identity.driver;
-            track.is_accepted |= speaks_for(session, track.owner, player);
+            match player {
+                PlayerKey::Robot(number) => track.is_accepted = robots.get(number) == Some(id),
+                PlayerKey::Seat(_) => track.is_accepted |= speaks_for(session, robots, track.owner, player),
+            }
             if track.is_accepted {
                 let is_ghost = is_ghost(session, track.owner, player);
                 let rival = self.chosen.get(&player).and_then(|id| self.tracks.get(id));
@@ -179,6 +199,11 @@ impl Teapots {
     pub(super) fn owned_by(&self, owner: PeerId) -> impl Iterator<Item = (ObjectId, PlayerKey)> {
         let owned = self.tracks.iter().filter(move |(_, track)| track.owner == owner);
         owned.map(|(&id, track)| (id, track.identity.driver))
+    }
+
+    /// All readable teapots, whether they count or not.
+    pub(super) fn all(&self) -> impl Iterator<Item = (ObjectId, PlayerKey)> {
+        self.tracks.iter().map(|(&id, track)| (id, track.identity.driver))
     }
 
     pub(super) fn track(&self, id: ObjectId) -> Option<&Track> {

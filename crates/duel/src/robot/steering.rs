@@ -45,14 +45,16 @@ pub(super) fn keep_apart(own: &Motion, rivals: &[Rival]) -> Vec2 {
 }
 
 /// The urge to turn away from the rim and from obstacles before they are touched.
-pub(super) fn keep_clear(own: &Motion, urge: Vec2, arena: &Arena) -> Vec2 {
+pub(super) fn keep_clear(own: &Motion, urge: Vec2, arena: &Arena<'_>) -> Vec2 {
     let rim_gap = arena.radius - BODY_RADIUS - length(own.position);
     let inward = unit_or(scale(own.position, -1.0), [0.0, 0.0]);
     let from_rim = avoid(inward, rim_gap, urge);
     arena.obstacles.iter().fold(from_rim, |sum, obstacle| {
         let away = sub(own.position, obstacle.centre);
         let gap = length(away) - obstacle.radius - BODY_RADIUS;
-        add(sum, avoid(unit_or(away, [1.0, 0.0]), gap, urge))
+        // A robot makes less of a detour round what it can push away, so nothing can lock it in.
+        let weight = 1.0 - obstacle.kind.yields();
+        add(sum, scale(avoid(unit_or(away, [1.0, 0.0]), gap, urge), weight))
     })
 }
 
@@ -115,7 +117,7 @@ mod tests {
         let at = |x: f32| Motion { position: [x, 0.0], ..Motion::default() };
         assert_eq!(keep_clear(&at(8.0), [1.0, 0.0], &TEA_TABLE), [0.0, 0.0]);
         assert!(keep_clear(&at(14.5), [1.0, 0.0], &TEA_TABLE)[0] < -1.0, "away from the rim");
-        assert!(keep_clear(&at(3.0), [-1.0, 0.0], &TEA_TABLE)[0] > 1.0, "away from the bowl");
+        assert!(keep_clear(&at(3.0), [-1.0, 0.0], &TEA_TABLE)[0] > 0.5, "away from the bowl");
         let rival =
             |x: f32| Rival { player: PlayerKey::Robot(1), motion: at(x), is_vulnerable: true, behind: 0 };
         assert_eq!(keep_apart(&at(0.0), &[rival(6.0)]), [0.0, 0.0]);

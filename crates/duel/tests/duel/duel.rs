@@ -7,6 +7,8 @@ mod matches;
 mod orders;
 mod play;
 mod referee;
+mod robots;
 mod seats;
+mod things;
 mod traffic;
 mod world;

@@ -3,7 +3,8 @@
 //! An object is free if its traits say *balanced* and the host owns it without having asked for it, or if balancing
 //! has moved it. One object moves at a time, from the member with the most to the member with the fewest. It moves
 //! only if the one has at least two more than the other. Each move brings the numbers closer together, so moves come
-//! to an end and none is ever taken back.
+//! to an end and none is taken back. A member whose page is hidden makes few steps or none: it is given nothing, and
+//! what it has moves to the others first.
 
 use samovar_objects::Object;
 use samovar_wire::{Duration, ObjectId, PeerId, SortedMap, SortedSet, Time};
@@ -46,7 +47,8 @@ impl OwnershipState {
             let link = ctx.core.net.link(peer).filter(|link| link.admitted);
             peer == me || link.is_some_and(|link| link.transport.silence(ctx.now) < ANSWERS_WITHIN)
         };
-        let members = ctx.core.view().members().map(|member| member.peer);
+        let view = ctx.core.view();
+        let members = view.members().map(|member| member.peer);
         let mut counts: SortedMap<PeerId, usize> =
             members.filter(|&peer| answers(peer)).map(|peer| (peer, 0)).collect();
         let mut movable: SortedMap<PeerId, ObjectId> = SortedMap::new();
@@ -60,8 +62,11 @@ impl OwnershipState {
                 movable.entry(holder).or_insert(id);
             }
         }
-        let (&to, &fewest) = counts.iter().min_by_key(|&(&peer, &count)| (count, peer))?;
-        let most = counts.iter().filter_map(|(peer, &count)| Some((count, *movable.get(peer)?)));
+        let able = counts.iter().filter(|&(&peer, _)| view.is_visible(peer));
+        let (&to, &fewest) = able.min_by_key(|&(&peer, &count)| (count, peer))?;
+        let load = |peer: PeerId, count| if view.is_visible(peer) { count } else { usize::MAX };
+        let most =
+            counts.iter().filter_map(|(&peer, &count)| Some((load(peer, count), *movable.get(&peer)?)));
         let (count, id) = most.max_by_key(|&(count, id)| (count, core::cmp::Reverse(id)))?;
         (count >= fewest + 2).then_some((id, to))
     }

@@ -303,6 +303,18 @@ fn free_objects_are_spread_evenly_and_then_stay() {
     world.run(4_000);
     assert_eq!(load(&world, c), 3);
     world.assert_converged();
+    // The page of a member is hidden: the others take over what it had.
+    let shown = |is_visible| Standing {
+        presence: if is_visible { Presence::Visible } else { Presence::Hidden },
+        ..Standing::default()
+    };
+    let now = world.now;
+    world.peer(b).set_standing(now, shown(false));
+    world.run(4_000);
+    assert_eq!(load(&world, b), 0);
+    world.peer(b).set_standing(now, shown(true));
+    world.run(4_000);
+    assert_eq!(load(&world, b), 3);
     world.kill(a);
     world.run(6_000);
     let loads = [host, b, c].map(|peer| load(&world, peer));

@@ -1,7 +1,7 @@
 //! Members that make false claims, and random bytes.
 
 use samovar_duel::cube::{COOLDOWN, Launch};
-use samovar_duel::game::{CUBE, SCOREBOARD, TEAPOT, kinematics, schemas};
+use samovar_duel::game::{CUBE, SCOREBOARD, TEAPOT, THING, kinematics, schemas};
 use samovar_duel::motion::Motion;
 use samovar_duel::phase::Phase;
 use samovar_duel::plane::distance;
@@ -67,7 +67,7 @@ fn random_bytes_in_objects_leave_all_members_in_the_session() {
         world.run(2_000);
         world.all_play();
         for _ in 0..150 {
-            let kind = [CUBE, SCOREBOARD, Kind(4)][rng.below(3) as usize];
+            let kind = [CUBE, SCOREBOARD, Kind(5)][rng.below(3) as usize];
             let mut fields = match rng.below(4) {
                 0 => vec![identity(PlayerKey::Seat(rng.below(4) as u16)).encode()],
                 1 => {
@@ -82,6 +82,14 @@ fn random_bytes_in_objects_leave_all_members_in_the_session() {
             create(&mut world, a, kind, &fields);
             let (numbers, [identity, phase]) = random_teapot(&mut rng);
             create_state(&mut world, a, &forged(&numbers, &identity, &phase)).unwrap();
+            // A thing without a name, and one with a name that is moved anywhere.
+            let now = world.now;
+            let mut anywhere = State::default();
+            numbers.iter().for_each(|&number| anywhere.number(number));
+            world.peer(a).session.edit(now).create_state(traits(THING), &anywhere).unwrap();
+            let named = world.players[&a].duel.scoreboard().things.get(rng.below(5) as u8).unwrap();
+            let _ = world.peer(a).session.ownership(now).touch(named);
+            let _ = world.peer(a).session.edit(now).set_state(named, &anywhere);
             world.run(16);
             // Random bytes also replace fields that were readable.
             let now = world.now;
@@ -142,7 +150,7 @@ fn a_teapot_of_another_shape_is_refused_before_sending() {
     let refused = [
         forged(&[0; 5], &name, &phase),
         forged(&[0; 7], &name, &phase),
-        forged(&[20_001, 0, 0, 0, 0, 0], &name, &phase),
+        forged(&[32_801, 0, 0, 0, 0, 0], &name, &phase),
         forged(&[0, 0, 0, -3_201, 0, 0], &name, &phase),
         forged(&[0, 0, 0, 0, -1, 0], &name, &phase),
         forged(&[0, 0, 0, 0, 0, i32::MAX], &name, &phase),
@@ -175,7 +183,7 @@ fn a_teapot_beyond_the_rim_or_too_fast_stays_where_it_was() {
     let place = world.players[&a].teapot(world.now, liar).unwrap().motion;
     let id = world.players[&b].teapot_object(liar).unwrap();
     let (name, phase) = (identity(liar).encode(), Phase::Alive.encode());
-    for numbers in [[16_001, 0, 0, 0, 0, 0], [-11_400, 11_400, 0, 0, 0, 0], [0, 0, 2_001, 0, 0, 0]] {
+    for numbers in [[32_001, 0, 0, 0, 0, 0], [-22_800, 22_800, 0, 0, 0, 0], [0, 0, 2_001, 0, 0, 0]] {
         let now = world.now;
         world.peer(b).session.edit(now).set_state(id, &forged(&numbers, &name, &phase)).unwrap();
         world.run(300);
@@ -186,7 +194,7 @@ fn a_teapot_beyond_the_rim_or_too_fast_stays_where_it_was() {
         assert!(distance(shown.position, place.position) < 0.01, "{shown:?} {place:?}");
     }
     let now = world.now;
-    let possible = forged(&[1_000, 5_000, 0, 0, 0, 0], &name, &phase);
+    let possible = forged(&[800, 4_000, 0, 0, 0, 0], &name, &phase);
     world.peer(b).session.edit(now).set_state(id, &possible).unwrap();
     world.run(1_500);
     let shown = world.players[&a].teapot(world.now, liar).unwrap().motion;
@@ -210,7 +218,7 @@ fn forged_schemas() -> Schemas {
             },
         );
     }
-    Schemas::new().with(fields.build(TEAPOT))
+    Schemas::new().with(fields.build(TEAPOT)).with(agreed.of(THING).unwrap().clone())
 }
 
 #[test]
@@ -228,7 +236,7 @@ fn a_state_beyond_the_schema_closes_only_its_senders_link() {
         let phase = Phase::Alive.encode();
         let fine = forged(&[0; 6], &name, &phase);
         let state = match lie {
-            "far" => forged(&[20_001, 0, 0, 0, 0, 0], &name, &phase),
+            "far" => forged(&[32_801, 0, 0, 0, 0, 0], &name, &phase),
             "turned" => forged(&[0, 0, 0, 0, 3_142, 0], &name, &phase),
             "long name" => forged(&[0; 6], &[0; 86], &phase),
             "long phase" => forged(&[0; 6], &name, &[0; 10]),

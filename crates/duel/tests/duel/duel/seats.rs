@@ -200,7 +200,7 @@ fn a_newcomer_has_a_teapot_within_700_ms() {
     world.peer(a).frame = SMOOTH;
     world.run(10_000);
     let objects = world.host().session.objects().filter(|object| object.traits().kind != CUBE).count();
-    assert_eq!(objects, 5, "the view, the scoreboard, three teapots");
+    assert_eq!(objects, 10, "the view, the scoreboard, three teapots, four cups and a bowl");
 }
 
 #[test]

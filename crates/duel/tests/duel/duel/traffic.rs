@@ -45,8 +45,9 @@ fn eight_players_stay_within_the_byte_budget() {
         // For comparison: with updates that hold the whole motion in 12 bytes, driving takes 1,074 bytes a second and
         // playing 984 (1,072 and 1,021 at 5 % loss). A host sends heartbeats twice as often as others; this is a
         // tenth of the bytes that eight peers send at rest. The time in an update is also the promise of the
-        // time-stamp order. A packet without an update spends 7 bytes on the promise.
-        assert!(at_rest < 210 && driving < 900 && playing < 1_060, "{at_rest} {driving} {playing}");
+        // time-stamp order. A packet without an update spends 7 bytes on the promise. The cups and bowls that are pushed
+        // all the time take about 70 of the bytes.
+        assert!(at_rest < 210 && driving < 970 && playing < 1_130, "{at_rest} {driving} {playing}");
         println!("{loss_percent} % loss: {at_rest} at rest, {driving} driving, {playing} playing");
     }
 }

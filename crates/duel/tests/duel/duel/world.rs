@@ -29,6 +29,8 @@ pub(crate) enum Hands {
     Program(Box<Robot>),
     /// Drives to the sugar bowl, and fires at no player.
     ForBowls,
+    /// Drives straight at the obstacle with this index.
+    Against(usize),
     /// Drives up to another teapot, fires one cube, and stops.
     OneShotAt(PlayerKey),
 }
@@ -401,6 +403,16 @@ impl Player {
                 let round = if is_clear { 0.0 } else { 1.2 };
                 let off = wrap_angle(heading_of(sub(bowl, from)) + round - own.motion.heading);
                 let throttle = if off.abs() < 0.5 { 1.0 } else { 0.1 };
+                Controls { throttle, turn: (4.0 * off - 0.4 * own.motion.spin).clamp(-1.0, 1.0), fire: false }
+            }
+            Hands::Against(index) => {
+                let scene = self.duel.scene(now, &self.session);
+                let own = scene.teapots.iter().find(|teapot| teapot.is_me);
+                let (Some(own), Some(thing)) = (own, scene.obstacles.get(*index)) else {
+                    return Controls::default();
+                };
+                let off = wrap_angle(heading_of(sub(thing.centre, own.motion.position)) - own.motion.heading);
+                let throttle = if off.abs() < 0.4 { 1.0 } else { 0.0 };
                 Controls { throttle, turn: (4.0 * off - 0.4 * own.motion.spin).clamp(-1.0, 1.0), fire: false }
             }
             Hands::Program(mind) => self.duel.steer(now, &self.session, mind),
