@@ -59,6 +59,9 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
             append(key, &value.to_string());
         }
     }
+    if stakes.table != usual.table {
+        append("table=", stakes.table.word());
+    }
     match params.path {
         PathChoice::Auto => {}
         PathChoice::Direct => append("path=", "direct"),

@@ -8,6 +8,8 @@ mod news;
 mod place;
 
 use samovar::raw::Obstacle;
+use samovar_duel::arena::Table;
+use samovar_duel::course::Stakes;
 use samovar_duel::teapot::Controls as Wheel;
 use samovar_peer::PathPolicy;
 use samovar_wire::GameCode;
@@ -182,8 +184,8 @@ impl App {
             Entry::Lobby => self.show_lobby(),
             Entry::Join(code) => self.join(&code),
             Entry::Create(code) => {
-                let Params { mode, robots, survival, .. } = self.params;
-                self.create(code.as_deref(), NewGame { mode, robots: robots.unwrap_or(0), survival })
+                let Params { mode, robots, survival, stakes: Stakes { table, .. }, .. } = self.params;
+                self.create(code.as_deref(), NewGame { mode, table, robots: robots.unwrap_or(0), survival })
             }
         }
     }
@@ -191,7 +193,7 @@ impl App {
     fn show_lobby(&mut self) {
         self.stop_playing();
         (self.params.robots, self.params.mode) = (None, Mode::Duel);
-        self.params.survival = Survival::default();
+        (self.params.survival, self.params.stakes.table) = (Survival::default(), Table::Tea);
         address::show_game(&self.window, &self.params, None);
         self.in_lobby = true;
         self.listed_at = f64::NEG_INFINITY;
@@ -228,10 +230,11 @@ impl App {
         self.begin(Wish { code: Some(code), create: false, robots, ..self.wish() });
     }
 
-    fn create(&mut self, code: Option<&str>, NewGame { mode, robots, survival }: NewGame) {
+    fn create(&mut self, code: Option<&str>, NewGame { mode, table, robots, survival }: NewGame) {
         self.page.show_waiting("Setting the table…");
         // The address keeps these over a reload, in case this tab founds the game anew.
         (self.params.robots, self.params.mode, self.params.survival) = (Some(robots), mode, survival);
+        self.params.stakes.table = table;
         let code = code.and_then(GameCode::parse);
         self.begin(Wish { code, create: true, robots, ..self.wish() });
     }

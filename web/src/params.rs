@@ -1,10 +1,11 @@
 //! The parameters of the address:
-//! `?game=CODE&name=N&new=CODE&mode=duel|maze&robots=K&points=N&minutes=T&bowls=S` and
-//! `&path=auto|direct|relayed&by=host&ends=host&split=wait&low&stats&colour=C`.
+//! `?game=CODE&name=N&new=CODE&mode=duel|maze&table=tea|banquet&robots=K&points=N` and
+//! `&minutes=T&bowls=S&path=auto|direct|relayed&by=host&ends=host&split=wait&low&stats&colour=C`.
 //!
 //! Strangers write the address. The page ignores and reports a parameter that it does not know. A known parameter with
 //! a value that the page cannot understand is a [`Problem`]: a guess could start a game that was not meant.
 
+use samovar_duel::arena::Table;
 use samovar_duel::course::Stakes;
 pub use samovar_duel::mode::Mode;
 use samovar_wire::name;
@@ -62,6 +63,8 @@ pub struct Survival {
 pub struct NewGame {
     /// The game to play.
     pub mode: Mode,
+    /// The table of a duel.
+    pub table: Table,
     /// Robots in the game, 0 to [`ROBOTS_MAX`]; a maze has a robot in each place that no player takes.
     pub robots: u8,
     /// How the game survives.
@@ -148,6 +151,10 @@ impl Params {
             "mode" => match Mode::parse(value) {
                 Some(mode) => self.mode = mode,
                 None => self.refuse("mode", value, "duel or maze"),
+            },
+            "table" => match Table::parse(value) {
+                Some(table) => self.stakes.table = table,
+                None => self.refuse("table", value, "tea or banquet"),
             },
             "by" => match value {
                 "host" => self.path = PathChoice::ByHost,
@@ -246,8 +253,8 @@ mod tests {
         assert_eq!(params.survival, Survival::default());
         let survival = Params::parse("new=CUP&ends=host&split=wait").survival;
         assert_eq!(survival, Survival { ends_with_host: true, is_strict: true });
-        let stakes = Params::parse("new=CUP&points=3&minutes=2&bowls=0").stakes;
-        assert_eq!(stakes, Stakes { points: 3, seconds: 120, bowl_seconds: 0 });
+        let stakes = Params::parse("new=CUP&points=3&minutes=2&bowls=0&table=banquet").stakes;
+        assert_eq!(stakes, Stakes { points: 3, seconds: 120, bowl_seconds: 0, table: Table::Banquet });
         assert_eq!((params.warnings.len(), params.problem), (0, None));
     }
 

@@ -24,7 +24,7 @@ mod textures;
 use web_sys::{HtmlCanvasElement, WebGl2RenderingContext};
 
 pub use context::suggested_quality;
-pub use frame::{BlockView, CubeView, Frame, Obstacle, ObstacleView, Quality, TeapotView};
+pub use frame::{BlockView, CubeView, Frame, ObstacleView, Quality, TeapotView};
 
 use camera::{Rig, Subject, is_upright};
 use particles::Pool;
@@ -129,7 +129,8 @@ impl View {
         let before = self.time_s.replace(frame.time_s).unwrap_or(frame.time_s);
         // After a pause (a hidden tab) the scene goes on from its last state instead of leaping.
         let dt = (frame.time_s - before).clamp(0.0, 0.1);
-        self.pool.step(dt as f32);
+        let radius = frame.table.laid().radius;
+        self.pool.step(dt as f32, radius);
         let (rate, dark) = match self.quality {
             Quality::Normal => (9.0, 0.42),
             Quality::Low => (5.0, 0.72),
@@ -140,7 +141,7 @@ impl View {
         let subject = match own {
             _ if frame.from_above => Subject::Board,
             Some(own) => Subject::Teapot(Vec3::from(own.position), own.heading),
-            None => Subject::Table(frame.time_s),
+            None => Subject::Table(frame.time_s, radius),
         };
         self.rig.follow(subject, width as f32 / height as f32, dt as f32);
         let lists = Lists::collect(frame, &self.pool, self.rig.axes(), dark);

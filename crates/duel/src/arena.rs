@@ -85,6 +85,28 @@ pub enum Table {
 }
 
 impl Table {
+    /// The words by which addresses and forms choose a table.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tea => "tea",
+            Self::Banquet => "banquet",
+        }
+    }
+
+    /// The table of this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Tea, Self::Banquet].into_iter().find(|table| table.word() == word)
+    }
+
+    /// How far a peer sees from its teapot, in table units: beyond it, the others' owners send it no updates. `None`
+    /// on a table all of which is in sight.
+    pub const fn sight(self) -> Option<f32> {
+        match self {
+            Self::Tea => None,
+            Self::Banquet => Some(22.0),
+        }
+    }
+
     /// The table as it is laid, before anything on it was pushed.
     pub const fn laid(self) -> Arena<'static> {
         match self {

@@ -51,6 +51,7 @@ mod scene;
 mod talk;
 mod teapots;
 
+use samovar_session::objects::Focus;
 use samovar_session::{Delivery, Departure, Event, Session, ShownAges};
 use samovar_wire::{Duration, PeerId, SortedSet, Term, Time};
 
@@ -208,6 +209,7 @@ impl Duel {
         self.keep_reign(tick, session);
         self.keep_house(tick, session);
         self.drive_own(tick, session, me, controls);
+        self.look_around(session);
         self.drive_robots(tick, session);
         self.push_things(tick, session);
         let ground = self.props.ground();
@@ -399,6 +401,18 @@ impl Duel {
             seen.motion = motion;
             seen.phase = phase;
         }
+    }
+
+    /// On a large table, asks for updates about the part around this peer's own teapot. The host decides about the
+    /// whole table, and robots look for rivals everywhere, so their peers are kept up to date about all of it.
+    fn look_around(&self, session: &mut Session) {
+        let sight = self.board.rows.course.stakes.table.sight();
+        let own = self.pilot.as_ref().filter(|_| !session.is_host() && self.robots.is_empty());
+        let focus = own.zip(sight).map(|(pilot, radius)| {
+            let [x, y] = pilot.motion().position;
+            Focus { center: [x, y, 0.0], radius }
+        });
+        session.interest().set_focus(focus);
     }
 
     fn push_things(&mut self, tick: Tick, session: &mut Session) {

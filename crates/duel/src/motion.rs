@@ -20,7 +20,7 @@ pub(crate) const SPEED_STEP: f64 = 0.005;
 #[replicate(crate = samovar_session::objects)]
 pub struct Motion {
     /// The centre of the body, in table units.
-    #[replicate(range = 41.0, precision = PLACE_STEP, rate = velocity)]
+    #[replicate(range = 41.0, precision = PLACE_STEP, rate = velocity, place)]
     pub position: Vec2,
     /// How the position really changes, in units per second: along the wall while the teapot slides on one.
     #[replicate(range = 16.0, precision = SPEED_STEP, smooth)]

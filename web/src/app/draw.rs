@@ -1,7 +1,7 @@
 //! The picture of one frame: scene, labels, HUD, and the sounds that go with it.
 
 use samovar_duel::angle::{sin, sin_cos};
-use samovar_duel::arena::{ObstacleKind, TEA_TABLE};
+use samovar_duel::arena::ObstacleKind;
 use samovar_duel::bowl::{BOWL_HEIGHT, BOWL_RADIUS};
 use samovar_duel::course::{Course, Stage};
 use samovar_duel::game::{CubeView as Cube, DuelEvent, Scene, Standing, TeapotView as Pot, is_spectator};
@@ -20,7 +20,7 @@ use crate::page::{
 };
 use crate::play::{Game, UNHEARD_AFTER, is_cut_off, pause_of};
 use crate::sound::Effect;
-use crate::view::{CubeView, Frame, Obstacle, ObstacleView, TeapotView, View};
+use crate::view::{CubeView, Frame, ObstacleView, TeapotView, View};
 
 /// Height of a name above the table.
 const LABEL_HEIGHT: f32 = 2.3;
@@ -273,31 +273,25 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
     let cubes: Vec<_> = scene.cubes.iter().map(|cube| cube_view(cube, time)).collect();
     let prize = scene.bowl.map(|position| ObstacleView {
         position,
+        heading: 0.0,
         // The bowl hops a little, so that the player sees it.
         lift: 0.25 * sin(time / 1_000.0 * 3.0).abs(),
         radius: BOWL_RADIUS,
         height: BOWL_HEIGHT,
-        kind: Obstacle::SugarBowl,
+        kind: ObstacleKind::SugarBowl,
     });
-    let obstacles: Vec<_> = TEA_TABLE
-        .obstacles
-        .iter()
-        .map(|obstacle| ObstacleView {
-            position: obstacle.centre,
-            lift: 0.0,
-            radius: obstacle.radius,
-            height: obstacle.height,
-            kind: match obstacle.kind {
-                ObstacleKind::SugarBowl => Obstacle::SugarBowl,
-                ObstacleKind::Cup => Obstacle::Cup,
-                ObstacleKind::BiscuitPlate => Obstacle::Biscuits,
-            },
-        })
-        .chain(prize)
-        .collect();
+    let obstacles: Vec<_> = scene.obstacles.iter().map(ObstacleView::from).chain(prize).collect();
     let me = scene.teapots.iter().position(|pot| pot.is_me);
     let (teapots, cubes, obstacles) = (&*teapots, &*cubes, &*obstacles);
-    view.draw(&Frame { time_s: time / 1_000.0, teapots, cubes, me, obstacles, ..Frame::default() });
+    view.draw(&Frame {
+        time_s: time / 1_000.0,
+        teapots,
+        cubes,
+        me,
+        table: scene.table,
+        obstacles,
+        ..Frame::default()
+    });
 }
 
 fn cube_view(cube: &Cube, time: f64) -> CubeView {

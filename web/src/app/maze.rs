@@ -3,6 +3,7 @@
 use std::f32::consts::{FRAC_PI_2, PI};
 
 use samovar_duel::angle::sin;
+use samovar_duel::arena::ObstacleKind;
 use samovar_duel::game::{Standing, is_spectator};
 use samovar_duel::maze::game::{MazeGame, MazeNews};
 use samovar_duel::maze::{HEIGHT, Maze, MazeEvent, Mover, Place, RATE, Role, Side, Stage, TILE, WIDTH, Way};
@@ -16,7 +17,7 @@ use super::news::went;
 use crate::page::Label;
 use crate::play::Game;
 use crate::sound::Effect;
-use crate::view::{BlockView, Frame, Obstacle, ObstacleView, TeapotView};
+use crate::view::{BlockView, Frame, ObstacleView, TeapotView};
 
 /// Size of a teapot of the maze, where a teapot of the duel has size 1.
 const SCALE: f32 = 0.48;
@@ -334,6 +335,13 @@ fn bowls(picture: &Picture) -> [ObstacleView; 2] {
             Some(Runner { position: [x, y, _], .. }) => ([*x, *y], 0.66, 0.32),
             None => (place(picture.maze.plan().base(side)), STAND, 0.4),
         };
-        ObstacleView { position, lift, radius, height: radius * 1.2, kind: Obstacle::SugarBowl }
+        ObstacleView {
+            position,
+            heading: 0.0,
+            lift,
+            radius,
+            height: radius * 1.2,
+            kind: ObstacleKind::SugarBowl,
+        }
     })
 }

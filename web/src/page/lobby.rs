@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use js_sys::Math;
+use samovar_duel::arena::Table;
 use samovar_peer_web::tab;
 use wasm_bindgen::prelude::*;
 use web_sys::{Document, HtmlButtonElement, HtmlElement, HtmlInputElement};
@@ -160,7 +161,8 @@ impl Lobby {
             is_strict: self.checked("split").is_some(),
         };
         let robots = self.checked("robots").and_then(|robots| robots.parse().ok()).unwrap_or(1);
-        NewGame { mode: self.mode(), robots, survival }
+        let table = self.checked("table").and_then(|table| Table::parse(&table)).unwrap_or_default();
+        NewGame { mode: self.mode(), table, robots, survival }
     }
 
     /// The choice between duel and maze.

@@ -1,21 +1,9 @@
 //! The still life behind the lobby: a laid table, so that the first thing a visitor sees is the game.
 
 use samovar_duel::angle::{cos, sin};
+use samovar_duel::arena::TEA_TABLE;
 
-use super::frame::{CubeView, Frame, Obstacle, ObstacleView, TeapotView};
-
-const OBSTACLES: [ObstacleView; 6] = [
-    ObstacleView { position: [0.0, 0.0], lift: 0.0, radius: 1.6, height: 1.8, kind: Obstacle::SugarBowl },
-    cup(1.0, 1.0),
-    cup(-1.0, 1.0),
-    cup(-1.0, -1.0),
-    cup(1.0, -1.0),
-    ObstacleView { position: [0.0, -11.5], lift: 0.0, radius: 1.8, height: 0.3, kind: Obstacle::Biscuits },
-];
-
-const fn cup(x: f32, y: f32) -> ObstacleView {
-    ObstacleView { position: [x * 5.66, y * 5.66], lift: 0.0, radius: 1.1, height: 1.1, kind: Obstacle::Cup }
-}
+use super::frame::{CubeView, Frame, ObstacleView, TeapotView};
 
 /// Place, heading (also the phase of the swaying), and colour of each pot.
 const POTS: [([f32; 2], f32, [u8; 3]); 6] = [
@@ -54,5 +42,6 @@ pub fn with_still_life<R>(time_s: f64, show: impl FnOnce(&Frame<'_>) -> R) -> R 
             spin: [0.0, 0.0, turn * 1.3],
         }
     });
-    show(&Frame { time_s, teapots: &pots, cubes: &cubes, obstacles: &OBSTACLES, ..Frame::default() })
+    let obstacles: Vec<_> = TEA_TABLE.obstacles.iter().map(ObstacleView::from).collect();
+    show(&Frame { time_s, teapots: &pots, cubes: &cubes, obstacles: &obstacles, ..Frame::default() })
 }

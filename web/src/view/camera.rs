@@ -16,8 +16,8 @@ use super::space::{InnerSpace, Mat4, Point3, SquareMatrix, Transform, Vec3, vec3
 pub enum Subject {
     /// A teapot at a place, with its heading in radians.
     Teapot(Vec3, f32),
-    /// The whole table, at this time in seconds.
-    Table(f64),
+    /// The whole table of this radius, at this time in seconds.
+    Table(f64, f32),
     /// A board on the table, seen from above. Its long side lies along the picture's long side.
     Board,
 }
@@ -76,6 +76,11 @@ impl Rig {
             * Mat4::look_at_rh(point(self.eye), point(target), Vec3::unit_z());
     }
 
+    /// The place on which the camera is trained.
+    pub fn focus(&self) -> Vec3 {
+        self.pose.map_or(Vec3::unit_z() * 0.0, |pose| pose.focus)
+    }
+
     /// The point in the picture at which a place of the world appears: 0 to 1 from left and from top, or `None` when
     /// the place is outside the picture.
     pub fn project(&self, world: Vec3) -> Option<[f32; 2]> {
@@ -95,7 +100,7 @@ impl Rig {
 
     /// The unit vectors to the right, up and towards the camera; cards that face the camera are built of them.
     pub fn axes(&self) -> [Vec3; 3] {
-        let pose = self.pose.unwrap_or(Pose::of(Subject::Table(0.0), 1.0));
+        let pose = self.pose.unwrap_or(Pose::of(Subject::Table(0.0, 16.0), 1.0));
         let ahead = vec3(cos(pose.yaw), sin(pose.yaw), 0.0);
         let target = pose.focus + ahead * pose.lead + Vec3::unit_z() * pose.lift;
         let towards = (self.eye - target).normalize();
@@ -117,11 +122,11 @@ impl Pose {
                 lead: 2.8,
                 lift: 0.7,
             },
-            Subject::Table(time) => Self {
+            Subject::Table(time, radius) => Self {
                 focus: Vec3::unit_z() * -0.5,
                 yaw: ((time * 0.05 / TAU).fract() * TAU) as f32,
-                distance: 24.0 * back,
-                height: 13.0 * back,
+                distance: 1.5 * radius * back,
+                height: 0.8125 * radius * back,
                 lead: 0.0,
                 lift: 0.0,
             },
@@ -206,11 +211,13 @@ mod tests {
 
     #[test]
     fn the_lobbys_picture_shows_everything_on_the_table() {
-        let mut rig = Rig::default();
-        rig.follow(Subject::Table(12.0), 1.78, 0.0);
-        for angle in 0..12 {
-            let angle = angle as f32 / 12.0 * TAU;
-            assert!(rig.project(vec3(12.0 * angle.cos(), 12.0 * angle.sin(), 0.0)).is_some());
+        for radius in [16.0, 40.0] {
+            let mut rig = Rig::default();
+            rig.follow(Subject::Table(12.0, radius), 1.78, 0.0);
+            for angle in 0..12 {
+                let (angle, out) = (angle as f32 / 12.0 * TAU, 0.75 * radius);
+                assert!(rig.project(vec3(out * angle.cos(), out * angle.sin(), 0.0)).is_some());
+            }
         }
     }
 

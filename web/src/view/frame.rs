@@ -3,6 +3,8 @@
 //! Lengths are in table units (a teapot's body has radius 1), and angles in radians. The z axis points up; the
 //! table's surface is z = 0 with its middle at the origin.
 
+use samovar_duel::arena::{Obstacle, ObstacleKind, Table};
+
 /// The world of one picture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frame<'a> {
@@ -14,6 +16,8 @@ pub struct Frame<'a> {
     pub cubes: &'a [CubeView],
     /// Index of the player's own teapot, which the camera follows. Without it the camera circles the table.
     pub me: Option<usize>,
+    /// The table.
+    pub table: Table,
     /// The obstacles on the table.
     pub obstacles: &'a [ObstacleView],
     /// Walls and stands, of sugar.
@@ -83,6 +87,8 @@ pub struct BlockView {
 pub struct ObstacleView {
     /// The obstacle's middle on the table.
     pub position: [f32; 2],
+    /// How far it is turned, counter-clockwise.
+    pub heading: f32,
     /// Height of the obstacle's bottom above the table.
     pub lift: f32,
     /// Radius in table units.
@@ -90,18 +96,13 @@ pub struct ObstacleView {
     /// Height in table units.
     pub height: f32,
     /// The kind, which decides the looks.
-    pub kind: Obstacle,
+    pub kind: ObstacleKind,
 }
 
-/// Kinds of obstacles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obstacle {
-    /// A cup of tea on a saucer; it steams.
-    Cup,
-    /// An open bowl heaped with cubes.
-    SugarBowl,
-    /// A plate with a stack of biscuits.
-    Biscuits,
+impl From<&Obstacle> for ObstacleView {
+    fn from(&Obstacle { kind, centre, heading, radius, height }: &Obstacle) -> Self {
+        Self { position: centre, heading, lift: 0.0, radius, height, kind }
+    }
 }
 
 /// The amount of work that a picture may take.

@@ -44,7 +44,7 @@ impl Particle {
         (self.size * 977.0).fract() * 6.0 + self.age * 5.0
     }
 
-    fn step(&mut self, dt: f32) {
+    fn step(&mut self, dt: f32, table: f32) {
         self.age += dt;
         self.position += self.velocity * dt;
         match self.kind {
@@ -55,7 +55,7 @@ impl Particle {
             }
             Kind::Crumb => {
                 self.velocity.z -= 9.8 * dt;
-                let on_table = self.position.x.hypot(self.position.y) < super::props::TABLE_RADIUS;
+                let on_table = self.position.x.hypot(self.position.y) < table;
                 if self.position.z < self.size / 2.0 && self.velocity.z < 0.0 && on_table {
                     self.position.z = self.size / 2.0;
                     self.velocity =
@@ -81,10 +81,10 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// Moves all particles by `dt` seconds.
-    pub fn step(&mut self, dt: f32) {
+    /// Moves all particles by `dt` seconds, over a table of this radius.
+    pub fn step(&mut self, dt: f32, table: f32) {
         for particle in &mut self.particles {
-            particle.step(dt);
+            particle.step(dt, table);
         }
     }
 
@@ -165,7 +165,7 @@ mod tests {
         pool.steam(Vec3::unit_z(), Vec3::zero());
         assert_eq!(pool.iter().count(), 26);
         for _ in 0..90 {
-            pool.step(1.0 / 30.0);
+            pool.step(1.0 / 30.0, 16.0);
         }
         assert_eq!(pool.iter().count(), 0);
     }
@@ -176,7 +176,7 @@ mod tests {
         pool.burst(vec3(2.0, 1.0, 0.5), [0.5; 3]);
         pool.steam(Vec3::unit_z(), Vec3::zero());
         for _ in 0..30 {
-            pool.step(1.0 / 60.0);
+            pool.step(1.0 / 60.0, 16.0);
             assert!(pool.iter().filter(|p| p.kind == Kind::Crumb).all(|p| p.position.z > -0.1));
         }
         let wisp = pool

@@ -8,12 +8,10 @@ use samovar_duel::angle::{cos, sin};
 use super::mesh::{MeshData, Paint, smooth};
 use super::space::{Vec3, vec3};
 
-/// Radius of the table up to its rim, in table units.
-pub const TABLE_RADIUS: f32 = 16.0;
 /// Height of the rim above the table, in table units.
 const RIM_HEIGHT: f32 = 0.5;
-/// Radius within which the table is plain cloth; the hem begins outside.
-const CLOTH_RADIUS: f32 = 12.6;
+/// The width of the table's edge, beyond which the table is plain cloth.
+const EDGE: f32 = 3.4;
 /// Edge of a sugar cube, in table units.
 pub const CUBE_EDGE: f32 = 0.36;
 /// Height of the tea's surface in a cup of height 1.
@@ -30,20 +28,21 @@ const CRUST: Paint = Paint::plain([0.40, 0.19, 0.07], 0.0);
 const JAM: Paint = Paint::plain([0.32, 0.008, 0.016], 0.9);
 const WOOD: Paint = Paint::plain([1.0; 3], 0.6);
 
-/// The middle of the table's top, which is nothing but cloth.
-pub fn cloth(segments: usize) -> MeshData {
+/// The middle of the top of a table of this radius, which is nothing but cloth.
+pub fn cloth(radius: f32, segments: usize) -> MeshData {
     let mut cloth = MeshData::default();
-    cloth.lathe(&[(CLOTH_RADIUS, 0.0), (CLOTH_RADIUS * 0.5, 0.0), (0.0, 0.0)], segments, WOOD);
+    let reach = radius - EDGE;
+    cloth.lathe(&[(reach, 0.0), (reach * 0.5, 0.0), (0.0, 0.0)], segments, WOOD);
     cloth.weld();
     cloth
 }
 
 /// The rest of the table: hem and wood, the rim that keeps teapots on the table, and a moulding below. The shader
 /// paints these by place.
-pub fn border(segments: usize) -> MeshData {
+pub fn border(radius: f32, segments: usize) -> MeshData {
     let mut table = MeshData::default();
-    let (r, top) = (TABLE_RADIUS, RIM_HEIGHT);
-    table.lathe(&[(r + 0.02, 0.0), (CLOTH_RADIUS, 0.0)], segments, WOOD);
+    let (r, top) = (radius, RIM_HEIGHT);
+    table.lathe(&[(r + 0.02, 0.0), (r - EDGE, 0.0)], segments, WOOD);
     let rim = [
         (r + 0.62, -0.42),
         (r + 0.68, -0.1),
@@ -167,15 +166,16 @@ mod tests {
 
     #[test]
     fn table_is_flat_up_to_its_rim_and_closed_against_the_cloth() {
-        assert_sound(&cloth(48));
-        let border = border(48);
+        const TABLE_RADIUS: f32 = 16.0;
+        assert_sound(&cloth(TABLE_RADIUS, 48));
+        let border = border(TABLE_RADIUS, 48);
         assert_sound(&border);
         let radius = |p: &Vec3| p.x.hypot(p.y);
         let inside = border.positions.iter().filter(|p| radius(p) < TABLE_RADIUS - 0.01 && p.z > -0.3);
         assert!(inside.clone().all(|p| p.z.abs() < 1e-5));
         // Where cloth and border meet they must share their corners, or a gap would show.
         let inner = inside.map(radius).fold(f32::MAX, f32::min);
-        assert!((inner - CLOTH_RADIUS).abs() < 1e-4, "{inner}");
+        assert!((inner - (TABLE_RADIUS - EDGE)).abs() < 1e-4, "{inner}");
         let high = border.positions.iter().map(|p| p.z).fold(f32::MIN, f32::max);
         assert!((high - RIM_HEIGHT).abs() < 0.02, "{high}");
     }

@@ -3,11 +3,12 @@
 //! This module is pure. It decides the looks that depend on the state of play.
 
 use samovar_duel::angle::{sin, sin_cos};
+use samovar_duel::arena::ObstacleKind;
 
 use super::batch::Instance;
-use super::frame::{BlockView, Frame, Obstacle, ObstacleView, TeapotView};
+use super::frame::{BlockView, Frame, ObstacleView, TeapotView};
 use super::particles::{Kind, Pool};
-use super::props::{CUBE_EDGE, TABLE_RADIUS, TEA_LEVEL};
+use super::props::{CUBE_EDGE, TEA_LEVEL};
 use super::space::{Mat4, SquareMatrix, Vec3, vec3};
 use super::teapot::SPOUT_TIP;
 
@@ -32,6 +33,8 @@ pub struct Lists {
     pub bowls: Vec<Instance>,
     /// See [`Lists::cups`].
     pub biscuits: Vec<Instance>,
+    /// The radius of the table.
+    pub radius: f32,
     /// Dark discs on the table where things stand or are about to land.
     pub contacts: Vec<Instance>,
     /// Cards of steam that face the camera.
@@ -41,7 +44,7 @@ pub struct Lists {
 impl Lists {
     /// Builds the lists of one frame. `dark` is the opacity of the darkest contact disc, `axes` are the camera's.
     pub fn collect(frame: &Frame<'_>, pool: &Pool, axes: [Vec3; 3], dark: f32) -> Self {
-        let mut lists = Self::default();
+        let mut lists = Self { radius: frame.table.laid().radius, ..Self::default() };
         for obstacle in frame.obstacles {
             lists.obstacle(obstacle, dark);
         }
@@ -101,14 +104,14 @@ impl Lists {
 
     fn obstacle(&mut self, obstacle: &ObstacleView, dark: f32) {
         let [x, y] = obstacle.position;
-        let turn = turned(Z, x * 1.7 + y * 2.3);
+        let turn = turned(Z, obstacle.heading);
         let size = Mat4::from_nonuniform_scale(obstacle.radius, obstacle.radius, obstacle.height);
         let transform = Mat4::from_translation(vec3(x, y, obstacle.lift)) * turn * size;
         let instance = Instance { transform, tint: WHITE, glow: 0.0 };
         match obstacle.kind {
-            Obstacle::Cup => self.cups.push(instance),
-            Obstacle::SugarBowl => self.bowls.push(instance),
-            Obstacle::Biscuits => self.biscuits.push(instance),
+            ObstacleKind::Cup => self.cups.push(instance),
+            ObstacleKind::SugarBowl => self.bowls.push(instance),
+            ObstacleKind::BiscuitPlate => self.biscuits.push(instance),
         }
         self.contact(vec3(x, y, obstacle.lift), obstacle.radius * 1.35, dark);
     }
@@ -116,7 +119,7 @@ impl Lists {
     /// Darkens the table below a thing. The higher the thing is, the weaker and wider the shadow.
     fn contact(&mut self, at: Vec3, radius: f32, dark: f32) {
         let height = at.z.max(0.0);
-        if at.z < -0.2 || at.x.hypot(at.y) > TABLE_RADIUS - 0.1 {
+        if at.z < -0.2 || at.x.hypot(at.y) > self.radius - 0.1 {
             return;
         }
         let radius = radius * (1.0 + 0.15 * height);
@@ -160,9 +163,9 @@ pub fn exhale(frame: &Frame<'_>, before: f64, rate: f64, pool: &mut Pool) {
         let (sin, cos) = sin_cos(teapot.heading);
         pool.steam(tip.truncate(), vec3(cos, sin, 0.4) * 0.5);
     }
-    for obstacle in frame.obstacles.iter().filter(|obstacle| obstacle.kind == Obstacle::Cup) {
+    for (index, obstacle) in (0_u8..).zip(frame.obstacles) {
         let [x, y] = obstacle.position;
-        if due(f64::from(x) * 0.7 + f64::from(y) * 1.3) {
+        if obstacle.kind == ObstacleKind::Cup && due(f64::from(index) * 0.381) {
             let swing = sin(frame.time_s * 5.0 + f64::from(x)) * obstacle.radius * 0.35;
             pool.steam(vec3(x + swing, y - swing * 0.5, obstacle.height * TEA_LEVEL), vec3(0.0, 0.0, 0.2));
         }

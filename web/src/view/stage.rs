@@ -1,5 +1,6 @@
 //! The GPU's side of the scene: programs, meshes, pictures, shadow map, and the order in which they are drawn.
 
+use samovar_duel::arena::TEA_TABLE;
 use web_sys::{WebGl2RenderingContext as Gl, WebGlFramebuffer, WebGlTexture};
 
 use super::batch::{Batch, Instance};
@@ -11,6 +12,10 @@ use super::space::{InnerSpace, Mat4, Point3, SquareMatrix, Vec3, vec3};
 use super::{Quality, ViewError, props, teapot, textures};
 
 const SHADOW_SIZE: i32 = 1536;
+/// How far the shadow map reaches from its middle, in table units: over the whole tea table.
+const SHADOW_REACH: f32 = TEA_TABLE.radius + 1.0;
+/// The step in which the shadow map follows the camera on a larger table, in table units.
+const SHADOW_LEAP: f32 = 4.0;
 /// The extension that keeps a texture sharp at a slant. The next two numbers are its settings.
 const ANISOTROPY: &str = "EXT_texture_filter_anisotropic";
 const TEXTURE_ANISOTROPY: u32 = 0x84fe;
@@ -29,6 +34,9 @@ pub struct Stage {
     programs: Programs,
     models: Models,
     shadow: Option<Shadow>,
+    quality: Quality,
+    /// The radius of the table that is drawn.
+    radius: f32,
 }
 
 struct Programs {
@@ -71,12 +79,20 @@ impl Stage {
         picture(gl, Unit::Cloth, &textures::gingham(), quality);
         picture(gl, Unit::Wood, &textures::wood(), quality);
         let shadow = (quality == Quality::Normal).then(|| Shadow::new(gl));
-        Ok(Self { programs, models: Models::new(gl, quality), gl: gl.clone(), shadow })
+        let (models, radius) = (Models::new(gl, quality), TEA_TABLE.radius);
+        Ok(Self { programs, models, gl: gl.clone(), shadow, quality, radius })
     }
 
     /// Draws one frame into the canvas of `width` by `height` pixels.
     pub fn draw(&mut self, lists: &Lists, rig: &Rig, width: u32, height: u32) {
+        if self.radius != lists.radius {
+            self.radius = lists.radius;
+            self.models.lay(&self.gl, self.quality, self.radius);
+        }
         self.models.fill(&self.gl, lists);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.aim(if self.radius > SHADOW_REACH { rig.focus() } else { Vec3::unit_z() * 0.0 });
+        }
         self.draw_shadow();
         let gl = &self.gl;
         gl.viewport(0, 0, width as i32, height as i32);
@@ -176,21 +192,17 @@ impl Programs {
 
 impl Models {
     fn new(gl: &Gl, quality: Quality) -> Self {
-        let (patch, round, rim) = match quality {
-            Quality::Normal => (10, 48, 192),
-            Quality::Low => (5, 24, 96),
+        let (patch, round) = match quality {
+            Quality::Normal => (10, 48),
+            Quality::Low => (5, 24),
         };
         let pot = teapot::teapot(patch);
         let load = |mesh: &MeshData| Batch::new(gl, mesh);
-        let once = |mesh: &MeshData| {
-            let mut batch = load(mesh);
-            batch.fill(gl, &[Instance { transform: Mat4::identity(), tint: [1.0; 4], glow: 0.0 }]);
-            batch
-        };
+        let [cloth, border] = table(gl, quality, TEA_TABLE.radius);
         Self {
-            cloth: once(&props::cloth(rim)),
-            border: once(&props::border(rim)),
-            backdrop: once(&props::card()),
+            cloth,
+            border,
+            backdrop: once(gl, &props::card(), 0.0),
             teapots: load(&pot),
             ghosts: load(&pot),
             cubes: load(&props::sugar_cube()),
@@ -200,6 +212,11 @@ impl Models {
             contacts: load(&props::card()),
             puffs: load(&props::card()),
         }
+    }
+
+    /// Takes a table of another radius.
+    fn lay(&mut self, gl: &Gl, quality: Quality, radius: f32) {
+        [self.cloth, self.border] = table(gl, quality, radius);
     }
 
     fn fill(&mut self, gl: &Gl, lists: &Lists) {
@@ -219,8 +236,24 @@ impl Models {
     }
 }
 
+/// The cloth and the border of a table of this radius. The shader paints by the distance from the rim of the tea table,
+/// so it is told by how much this table's radius is larger.
+fn table(gl: &Gl, quality: Quality, radius: f32) -> [Batch; 2] {
+    let segments = if quality == Quality::Normal { 192 } else { 96 };
+    let larger = radius - TEA_TABLE.radius;
+    [props::cloth(radius, segments), props::border(radius, segments)].map(|mesh| once(gl, &mesh, larger))
+}
+
+/// A batch of one thing that never moves.
+fn once(gl: &Gl, mesh: &MeshData, glow: f32) -> Batch {
+    let mut batch = Batch::new(gl, mesh);
+    batch.fill(gl, &[Instance { transform: Mat4::identity(), tint: [1.0; 4], glow }]);
+    batch
+}
+
 impl Shadow {
-    /// Makes one shadow map for the whole table. Things up to 4 table units high throw complete shadows.
+    /// Makes one shadow map for a place of the size of the tea table. Things up to 4 table units high throw complete
+    /// shadows.
     fn new(gl: &Gl) -> Self {
         let map = texture(gl, Unit::ShadowMap, 1, Gl::DEPTH_COMPONENT32F, SHADOW_SIZE);
         for (setting, value) in [
@@ -235,7 +268,17 @@ impl Shadow {
         gl.bind_framebuffer(Gl::FRAMEBUFFER, target.as_ref());
         gl.framebuffer_texture_2d(Gl::FRAMEBUFFER, Gl::DEPTH_ATTACHMENT, Gl::TEXTURE_2D, map.as_ref(), 0);
         gl.bind_framebuffer(Gl::FRAMEBUFFER, None);
-        let (reach, key) = (props::TABLE_RADIUS + 1.0, KEY.normalize());
+        let mut shadow = Self { target, projection: Mat4::identity() };
+        shadow.aim(Vec3::unit_z() * 0.0);
+        shadow
+    }
+
+    /// Turns the map to the part of the table around `middle`. It moves in leaps, so that shadows do not flicker while
+    /// the camera moves.
+    fn aim(&mut self, middle: Vec3) {
+        let leap = |place: f32| (place / SHADOW_LEAP).round() * SHADOW_LEAP;
+        let middle = vec3(leap(middle.x), leap(middle.y), 0.0);
+        let (reach, key) = (SHADOW_REACH, KEY.normalize());
         let height = reach * key.z + 2.0;
         let eye = key * 30.0;
         let look =
@@ -244,8 +287,10 @@ impl Shadow {
         let (near, far) = (10.0, 50.0);
         let slab = Mat4::from_nonuniform_scale(1.0, 1.0, 2.0 / (near - far))
             * Mat4::from_translation(Vec3::unit_z() * ((near + far) / 2.0));
-        let projection = Mat4::from_nonuniform_scale(1.0 / reach, 1.0 / height, 1.0) * slab * look;
-        Self { target, projection }
+        self.projection = Mat4::from_nonuniform_scale(1.0 / reach, 1.0 / height, 1.0)
+            * slab
+            * look
+            * Mat4::from_translation(-middle);
     }
 
     /// The transform from the world to the map: place and depth in 0 to 1.

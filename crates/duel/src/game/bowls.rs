@@ -115,12 +115,13 @@ impl Duel {
     }
 
     /// Whether the player's teapot can have been at the bowl, as far as this peer knows. The answer is no only if the
-    /// player is neither hit nor shielded, and its teapot is shown too far from the bowl.
+    /// player is in sight and neither hit nor shielded, and its teapot is shown too far from the bowl.
     fn is_near_bowl(&self, time: u64, grab: Grab) -> bool {
         let bowl = &self.board.rows.bowl;
         let Some(seen) = self.picture.iter().find(|seen| seen.player == grab.player) else { return true };
         let driven = TOP_SPEED * seconds(time.saturating_sub(grab.at));
         bowl.number != grab.bowl
+            || seen.is_far
             || !seen.phase.is_vulnerable()
             || distance(seen.motion.position, bowl.position()) <= TOLERANCE + driven
     }

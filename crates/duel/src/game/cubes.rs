@@ -219,6 +219,10 @@ fn is_plausible(track: &Track, scenery: Scenery<'_>) -> bool {
         (news..strike.at.saturating_add(OUT_FOR)).contains(&launch.launched_at)
     });
     let [x, y, _] = launch.position;
+    // A peer that does not see the shooter shows the cube. The host sees all, and decides.
+    if shooter.is_far {
+        return !was_out;
+    }
     // Only the driving until this peer heard of the cube counts. Otherwise any false cube would become plausible with
     // time.
     let driven = TOP_SPEED * seconds(track.heard_at.abs_diff(launch.launched_at));

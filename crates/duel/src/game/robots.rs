@@ -38,6 +38,10 @@ struct Driver {
 }
 
 impl Robots {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn drives(&self, id: ObjectId) -> bool {
         self.0.values().any(|driver| driver.pilot.object == id)
     }

@@ -26,7 +26,8 @@ const AHEAD_MAX: f32 = 0.1;
 pub struct Scene {
     /// Session time, in microseconds.
     pub time: u64,
-    /// One teapot for each player, sorted by player, without those of players who have been away for 10 s.
+    /// One teapot for each player, sorted by player, without those out of sight and those of players who have been away
+    /// for 10 s.
     pub teapots: Vec<TeapotView>,
     /// The cubes in flight.
     pub cubes: Vec<CubeView>,
@@ -110,22 +111,25 @@ impl Duel {
         let me = self.player(session);
         let ahead = seconds_between(self.time, time).clamp(0.0, AHEAD_MAX);
         let table = self.board.rows.course.stakes.table;
-        let teapots = self.picture.iter().filter(|seen| !is_long_gone(session, seen, time)).map(|seen| {
-            let (name, glaze) = self.looks_of(session, seen.player);
-            let mut motion = seen.motion.extrapolated(ahead);
-            motion.position = table.laid().push_inside(motion.position, BODY_RADIUS);
-            TeapotView {
-                id: seen.id,
-                player: seen.player,
-                name,
-                glaze: glaze.rgb(),
-                motion,
-                phase: seen.phase,
-                is_ghost: seen.is_ghost,
-                is_me: Some(seen.player) == me,
-                is_robot: is_robot(session, seen.player),
-            }
-        });
+        let teapots =
+            self.picture.iter().filter(|seen| !seen.is_far && !is_long_gone(session, seen, time)).map(
+                |seen| {
+                    let (name, glaze) = self.looks_of(session, seen.player);
+                    let mut motion = seen.motion.extrapolated(ahead);
+                    motion.position = table.laid().push_inside(motion.position, BODY_RADIUS);
+                    TeapotView {
+                        id: seen.id,
+                        player: seen.player,
+                        name,
+                        glaze: glaze.rgb(),
+                        motion,
+                        phase: seen.phase,
+                        is_ghost: seen.is_ghost,
+                        is_me: Some(seen.player) == me,
+                        is_robot: is_robot(session, seen.player),
+                    }
+                },
+            );
         let cubes = self.cubes.flying().map(|cube| CubeView {
             id: cube.id,
             shooter: cube.launch.shooter,

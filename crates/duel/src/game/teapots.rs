@@ -33,6 +33,8 @@ pub(super) struct Track {
     pub(super) shown: Motion,
     /// Whether the owner says that the teapot is off the table.
     pub(super) is_out: bool,
+    /// Whether the teapot is outside the part of the table about which this peer is kept up to date.
+    is_far: bool,
 }
 
 /// All teapot objects, bounded by the session's objects.
@@ -53,13 +55,15 @@ pub(super) struct Seen {
     pub(super) phase: Phase,
     /// Whether the player is away.
     pub(super) is_ghost: bool,
+    /// Whether this peer does not know where the teapot is now.
+    pub(super) is_far: bool,
 }
 
 impl Seen {
     /// Whether other teapots bump into this one, aim at it and can hit it. Ghosts are spared: their players cannot
     /// dodge.
     pub(super) fn is_in_play(&self) -> bool {
-        !self.is_ghost && self.phase.is_on_table()
+        !self.is_ghost && !self.is_far && self.phase.is_on_table()
     }
 
     pub(super) fn target(&self) -> Target {
@@ -103,6 +107,7 @@ impl Track {
             warp,
             shown: state.motion,
             is_out: matches!(state.phase, Phase::Hit { .. }),
+            is_far: !object.is_current(),
         })
     }
 
@@ -110,6 +115,7 @@ impl Track {
     /// readable state.
     fn update(&mut self, object: &Object, time: u64) -> bool {
         let revision = (object.stamp(), object.revision());
+        let was_far = std::mem::replace(&mut self.is_far, !object.is_current());
         if self.revision == revision {
             return false;
         }
@@ -121,7 +127,7 @@ impl Track {
         }
         let is_out = matches!(state.phase, Phase::Hit { .. });
         let sampled = object.sampled().as_micros();
-        if self.is_out && !is_out {
+        if self.is_out && !is_out || was_far {
             self.warp.snap(time, state.motion, sampled);
         } else {
             self.warp.accept(time, state.motion, sampled);
@@ -168,7 +174,9 @@ impl Teapots {
             if !is_driven(id) {
                 let goal = track.warp.advance(time);
                 track.shown = Motion { position: arena.push_inside(goal.position, BODY_RADIUS), ..goal };
-                self.ages.note(Time::from_micros(time), object.sampled(), is_new);
+                if !track.is_far {
+                    self.ages.note(Time::from_micros(time), object.sampled(), is_new);
+                }
             }
             let player = track.identity.driver;
             match player {
@@ -228,6 +236,7 @@ impl Teapots {
                 motion: track.shown,
                 phase: track.phase(board, time),
                 is_ghost: is_ghost(session, track.owner, player),
+                is_far: track.is_far,
             })
         });
         seen.collect()

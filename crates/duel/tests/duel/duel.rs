@@ -3,6 +3,7 @@
 mod bowls;
 mod hostile;
 mod hosts;
+mod large;
 mod matches;
 mod orders;
 mod play;

@@ -4,6 +4,7 @@ use crate::world::{Craft, TEAPOT, World};
 use samovar_session::{
     Access, Denial, Event, Focus, Orphan, Outcome, OwnershipPolicy, Traits, WISHES_MAX, Wish, WishError,
 };
+use samovar_wire::control::{Presence, Standing};
 use samovar_wire::{Duration, Kind, ObjectId, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -304,9 +305,9 @@ fn free_objects_are_spread_evenly_and_then_stay() {
     assert_eq!(load(&world, c), 3);
     world.assert_converged();
     // The page of a member is hidden: the others take over what it had.
-    let shown = |is_visible| Standing {
-        presence: if is_visible { Presence::Visible } else { Presence::Hidden },
-        ..Standing::default()
+    let shown = |is_visible| {
+        let presence = if is_visible { Presence::Visible } else { Presence::Hidden };
+        Standing { presence, reach: 1 }
     };
     let now = world.now;
     world.peer(b).set_standing(now, shown(false));

@@ -1,6 +1,8 @@
 in vec3 world;
 in vec3 nor;
 in vec3 look;
+// By how much the table is larger than the tea table, on which the numbers below are distances from the middle.
+in float flash;
 uniform sampler2D cloth;
 #ifdef BORDER
 uniform sampler2D wood;
@@ -20,20 +22,20 @@ void main() {
     vec3 albedo = linear(texture(cloth, p / 2.2).rgb);
 #ifdef BORDER
     vec2 px = dFdx(p), py = dFdy(p);
-    float r = length(p);
+    float far = length(p), r = far - flash, more = 1.0 + flash / 16.0;
     float edge = length(px) + length(py) + 0.008;
     float angle = atan(p.y, p.x);
-    float around = angle * (SCALLOPS / TURN);
+    float around = angle * (SCALLOPS / TURN) * more;
     float hem = 13.0 + 0.34 * abs(sin(around * 0.5 * TURN)) - r;
     float stitch = 1.0 - smoothstep(0.03, 0.03 + edge, abs(r - 12.78));
     albedo = mix(albedo, vec3(0.90, 0.82, 0.69), smoothstep(12.62, 12.62 + edge, r));
     albedo = mix(albedo, vec3(0.11, 0.21, 0.27), stitch);
-    vec2 hole = vec2((fract(around) - 0.5) * (TURN / SCALLOPS) * r, r - 13.06);
+    vec2 hole = vec2((fract(around) - 0.5) * (TURN / SCALLOPS) * far / more, r - 13.06);
     float cut = 1.0 - smoothstep(0.075, 0.075 + edge, length(hole));
 
     // The wood is turned: its grain runs around. Its derivatives by hand, because the angle leaps at its seam.
-    vec2 tangent = vec2(-p.y, p.x) / (r * r) * (GRAIN / TURN), out1 = p / r * 0.32;
-    vec2 across = vec2(angle * (GRAIN / TURN), r * 0.32 + world.z * 0.4);
+    vec2 tangent = vec2(-p.y, p.x) / (far * far) * (GRAIN / TURN) * more, out1 = p / far * 0.32;
+    vec2 across = vec2(angle * (GRAIN / TURN) * more, r * 0.32 + world.z * 0.4);
     vec2 dx = vec2(dot(px, tangent), dot(px, out1)), dy = vec2(dot(py, tangent), dot(py, out1));
     vec3 plank = linear(textureGrad(wood, across, dx, dy).rgb);
     float top = step(-0.02, world.z);
