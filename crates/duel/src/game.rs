@@ -98,9 +98,6 @@ const MISSING: Duration = Duration::from_millis(1_500);
 /// How long a member waits to be granted its own teapot, if that exists already.
 const FORSAKEN: Duration = Duration::from_millis(5_000);
 
-/// A host's decisions may be lost if it made them less than this long before the others missed it. In microseconds.
-const UNHEARD: u64 = 1_500_000;
-
 /// A peer's configuration of the duel. Its name and colour are the session's (see [`attributes`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DuelConfig {
@@ -217,6 +214,8 @@ impl Duel {
         let scenery = Scenery { time: tick.time, seen, board, arena: ground.arena() };
         self.cubes.refresh(session, &self.talk, scenery);
         self.cubes.sweep(scenery, &mut self.feed);
+        // If too many inputs are on their way, the next step claims the hit.
+        self.cubes.claim_hits(|hit| session.submit(now, &hit.encode()).ok());
         self.decide(tick, session);
         self.announce_hits(tick, session);
         self.cubes.tidy(tick.now, session, tick.time);
@@ -239,14 +238,15 @@ impl Duel {
                 let (player, name) = (PlayerKey::Seat(member.seat.0), PlayerName::new(&member.name));
                 self.feed.push(DuelEvent::PlayerWent { player, name, departure: *departure });
             }
-            Event::HostChanged(migration) => {
-                self.cubes.judged_since = migration.resumed.as_micros();
-                if migration.to == session.me() {
-                    // A new host decides the hits since the former host was missed, and earlier hits whose decisions
-                    // may be lost.
-                    let from = migration.detected.as_micros().saturating_sub(UNHEARD);
-                    self.reign = Some(Reign::new(self.stepped, from));
-                }
+            Event::HostChanged(migration) if migration.to == session.me() => {
+                self.reign = Some(Reign::new(self.stepped));
+            }
+            Event::Input { seat, number, bytes } => {
+                let reign = self.reign.get_or_insert_with(|| Reign::new(now));
+                reign.keep(session.session_time(now).as_micros(), seat.0, *number, bytes);
+            }
+            Event::Accepted { number } => {
+                self.cubes.on_accepted(*number, session.session_time(now).as_micros());
             }
             Event::Message { from, delivery, bytes } => {
                 if let Ok(word) = Word::decode(bytes) {
@@ -324,9 +324,7 @@ impl Duel {
         if !session.is_host() {
             self.reign = None;
         } else if self.reign.is_none() {
-            let is_founder = session.term() == Term::FIRST;
-            let hits_from = if is_founder { 0 } else { tick.time.saturating_sub(UNHEARD) };
-            self.reign = Some(Reign::new(tick.now, hits_from));
+            self.reign = Some(Reign::new(tick.now));
         }
     }
 

@@ -1,5 +1,5 @@
-//! Hits: computes what a sugar cube struck between two moments. The host does this for every cube at every step, and
-//! its result counts.
+//! Hits: computes what a sugar cube struck between two moments. Every peer does this for every cube at every step, for
+//! the picture. What the shooter finds, it claims ([`claim`](crate::claim)).
 //!
 //! The test is exact and needs no small steps. Along the table a cube and its target move in straight lines, so
 //! entering and leaving a cylinder are the roots of a quadratic (the swept circle test, C. Ericson, "Real-Time

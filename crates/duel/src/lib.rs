@@ -9,7 +9,7 @@
 //! the x axis, speeds per second, times in microseconds of session time (`u64`) unless a name says seconds.
 //! The x and y axes lie in the table, z points up and the table's top is z = 0.
 //!
-//! A frame of an owner's teapot, and the host's decision on the cube it fires:
+//! A frame of an owner's teapot, and what the cube hits that it fires:
 //! ```
 //! use samovar_duel::arena::TEA_TABLE;
 //! use samovar_duel::cube::{Cooldown, Launch};
@@ -30,7 +30,7 @@
 //! assert_eq!(state.numbers().len(), 6);
 //! let launch = (controls.fire && cooldown.try_fire(now)).then(|| Launch::from_spout(me, &teapot.motion(), now));
 //!
-//! // The host: what the cube has struck since the last sweep.
+//! // What the cube has struck since the last sweep.
 //! let launch = launch.expect("the first shot is free");
 //! let ahead = Target { player: PlayerKey::Robot(0), position: [6.0, 1.6], velocity: [0.0, 0.0] };
 //! let sweep = Sweep { launch: &launch, from: launch.launched_at, to: now + 1_000_000 };
@@ -45,7 +45,8 @@
 //! | [`teapot`] | how controls move a teapot, in fixed steps |
 //! | [`motion`] | position and velocities of a teapot at one moment, and where it will be |
 //! | [`cube`] | the flight of a sugar cube, from its launch alone |
-//! | [`hits`] | the impact of a cube between two moments: the host's decision |
+//! | [`hits`] | the impact of a cube between two moments |
+//! | [`claim`] | what a shooter tells the host about a hit |
 //! | [`phase`] | alive, hit, shielded |
 //! | [`player`] | players: keys, names, colours |
 //! | [`course`], [`bowl`] | matches, and the sugar bowl that all drive for |
@@ -64,6 +65,7 @@
 pub mod angle;
 pub mod arena;
 pub mod bowl;
+pub mod claim;
 pub mod codec;
 pub mod course;
 pub mod cube;

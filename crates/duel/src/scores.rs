@@ -1,10 +1,12 @@
 //! The scoreboard: the players, their hits, and which of them are off the table.
 //!
 //! The host owns the scoreboard object and alone changes it. Each row is a field, so that a hit changes two fields;
-//! the match and the bowl have one field each, and two fields name objects. A row keeps its index while its player has the row; an empty field is
+//! the match and the bowl have one field each, and two fields name objects, and one
+//! says which inputs were dealt with. A row keeps its index while its player has the row; an empty field is
 //! a free row. The rows hold everything that a new host needs to go on deciding hits.
 
 use crate::bowl::{Bowl, Grab, POINTS_PER_BOWL};
+use crate::claim::Counted;
 use crate::codec::DecodeError;
 use crate::course::{Course, Stage};
 use crate::cube::Shot;
@@ -18,8 +20,8 @@ use samovar_wire::sorted::sort_by_key;
 /// The fields that outlive the session: one for each row, one for the match and one for the bowl.
 const LASTING: usize = ROWS + 2;
 
-/// The fields of the scoreboard object: those, and two that name objects.
-pub const FIELDS: usize = LASTING + 2;
+/// The fields of the scoreboard object: those, two that name objects, and one for the inputs.
+pub const FIELDS: usize = LASTING + 3;
 
 /// The points for a hit.
 const POINTS_PER_HIT: u16 = 1;
@@ -56,6 +58,8 @@ pub struct Scoreboard {
     pub things: Named,
     /// The objects of the robots' teapots, by the robots' numbers.
     pub robots: Named,
+    /// The inputs that a host has dealt with.
+    pub counted: Counted,
 }
 
 impl Scoreboard {
@@ -205,7 +209,13 @@ impl Scoreboard {
     /// The fields of the scoreboard object: [`FIELDS`] of them, empty where there is no row.
     pub fn to_fields(&self) -> Vec<Vec<u8>> {
         let row = |index| self.slots.get(index).and_then(Option::as_ref).map_or_else(Vec::new, Row::encode);
-        let others = [self.course.encode(), self.bowl.encode(), self.things.encode(), self.robots.encode()];
+        let others = [
+            self.course.encode(),
+            self.bowl.encode(),
+            self.things.encode(),
+            self.robots.encode(),
+            self.counted.encode(),
+        ];
         (0..ROWS).map(row).chain(others).collect()
     }
 
@@ -235,8 +245,8 @@ impl Scoreboard {
         Self::from_fields(&fields)
     }
 
-    /// The scoreboard written in these fields; missing fields at the end are free rows, no match, no bowl and no
-    /// names.
+    /// The scoreboard written in these fields; missing fields at the end are free rows, no match, no bowl, no
+    /// names and no inputs.
     ///
     /// # Errors
     /// A [`DecodeError`] when there are more than [`FIELDS`] fields, one of them is not a row, or two rows are of one
@@ -251,7 +261,8 @@ impl Scoreboard {
         let bowl = others.next().map(Bowl::decode).transpose()?.unwrap_or_default();
         let things = others.next().map(Named::decode).transpose()?.unwrap_or_default();
         let robots = others.next().map(Named::decode).transpose()?.unwrap_or_default();
-        let mut board = Self { course, bowl, things, robots, ..Self::default() };
+        let counted = others.next().map(Counted::decode).transpose()?.unwrap_or_default();
+        let mut board = Self { course, bowl, things, robots, counted, ..Self::default() };
         for field in rows {
             let bytes = field.as_ref();
             let row = if bytes.is_empty() { None } else { Some(Row::decode(bytes)?) };

@@ -14,6 +14,7 @@
 //! | | | 33 | 13 or 24 | the bowl: [`Bowl`](crate::bowl::Bowl) |
 //! | | | 34 | 9 each | which object is which cup or bowl: [`Named`](crate::named::Named) |
 //! | | | 35 | 9 each | which object is which robot's teapot |
+//! | | | 36 | 10 each | the inputs that were dealt with: [`Counted`](crate::claim::Counted) |
 //! | thing | whoever touched it last | all of it | numbers | [`Motion`] |
 //!
 //! All numbers in bytes are little-endian. A key is a kind (0 seat, 1 robot) and 16 bits; a name is a length and UTF-8.

@@ -1,10 +1,8 @@
 //! The cube objects as this peer sees them: which of them fly, and what each struck.
 //!
 //! Every peer *sweeps* every cube: in each step it tests the cube's path since the last step for collisions. So a
-//! cube ends on each screen where it meets something on that screen. Only the host's sweep counts. Only the owner of
-//! a cube, its shooter, destroys it, and not too early: a host that is lost may have told its decision to the shooter
-//! alone. So a cube stays until its flight has been over for some time under one host, whatever the scoreboard shows.
-//! The next host can then decide about it again.
+//! cube ends on each screen where it meets something on that screen. What its shooter's sweep finds, the shooter claims
+//! from the host ([`claim`](crate::claim)).
 
 use samovar_session::Session;
 use samovar_wire::sorted::sort_by_key;
@@ -12,10 +10,11 @@ use samovar_wire::{ObjectId, SortedMap, Time};
 
 use super::event::{DuelEvent, Feed};
 use super::kinds::CUBE;
-use super::talk::Talk;
+use super::talk::{REMEMBERED_FOR, Talk};
 use super::teapots::{Seen, speaks_for};
 use crate::arena::Arena;
-use crate::cube::{CLOCK_TOLERANCE, COOLDOWN, COOLDOWN_TOLERANCE, LIFETIME, Launch, SPOUT_REACH};
+use crate::claim::Claim;
+use crate::cube::{COOLDOWN, COOLDOWN_TOLERANCE, LIFETIME, Launch, SPOUT_REACH, Shot};
 use crate::hits::{Impact, Struck, Sweep, Target};
 use crate::phase::OUT_FOR;
 use crate::plane::{distance, seconds};
@@ -24,10 +23,9 @@ use crate::scores::Scoreboard;
 use crate::state::LAUNCH;
 use crate::teapot::TOP_SPEED;
 
-/// How long a shooter keeps a cube after the end of its flight, and after each change of host, in microseconds.
-/// Within this time, even a host that steps once a second and heard of the cube late has swept it. If the host dies,
-/// its members miss it within this time, and the session is suspended until it has a new host.
-const KEPT_FOR: u64 = 2_000_000;
+/// How long a shooter keeps a cube after the end of its flight, in microseconds, so that the others see it even if it
+/// flew for a moment only.
+const KEPT_FOR: u64 = 500_000;
 
 /// A cube may begin this far from the shooter's teapot, as this peer shows it, plus the distance that the teapot can
 /// have driven.
@@ -40,6 +38,17 @@ const NEWS_TAKES: u64 = 400_000;
 /// just joined, or slept.
 const NEWS_FOR: u64 = 1_000_000;
 
+/// How far the claim of a hit has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// The cube has hit nothing, or its hit is not claimed yet.
+    Open,
+    /// The claim is the input of this number.
+    Submitted(u64),
+    /// The claim was accepted at this session time.
+    Accepted(u64),
+}
+
 /// One cube whose field could be read.
 #[derive(Debug)]
 struct Track {
@@ -50,8 +59,8 @@ struct Track {
     is_accepted: bool,
     swept_to: u64,
     impact: Option<Impact>,
-    /// Whether the host has decided about the cube.
-    is_counted: bool,
+    /// For a cube that this peer fired: how far the claim of its hit has come.
+    claim: Option<Progress>,
     /// The session time at which the flight ends if the cube strikes nothing on the table.
     ends_at: u64,
 }
@@ -64,7 +73,16 @@ impl Track {
         let ends_at =
             flight.first_impact(&Arena { obstacles: &[], ..*arena }, &[]).map_or(to, |impact| impact.at);
         let swept_to = launch.launched_at;
-        Self { launch, heard_at, is_accepted: false, swept_to, impact: None, is_counted: false, ends_at }
+        Self { launch, heard_at, is_accepted: false, swept_to, impact: None, claim: None, ends_at }
+    }
+}
+
+impl Track {
+    /// The hit that this peer has to claim.
+    fn unclaimed_hit(&self) -> Option<Claim> {
+        let Impact { at, struck, .. } = self.impact.filter(|_| self.claim == Some(Progress::Open))?;
+        let Struck::Teapot(struck) = struck else { return None };
+        Some(Claim { launch: self.launch, struck, at })
     }
 }
 
@@ -79,11 +97,9 @@ pub(super) struct Flying<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Cubes {
     tracks: SortedMap<ObjectId, Track>,
-    /// Accepted shots: the shooter and the time. Each is kept while another shot can still arrive that is too close
-    /// to it in time. The cooldown bounds them to about a dozen for each shooter.
-    shots: Vec<(PlayerKey, u64)>,
-    /// The session time since which the present host decides hits.
-    pub(super) judged_since: u64,
+    /// Accepted shots, each with its cube. Each is kept for as long as it can be claimed. The
+    /// cooldown bounds them to about sixty for each shooter.
+    shots: SortedMap<Shot, ObjectId>,
 }
 
 /// The state of the duel for judging cubes.
@@ -100,7 +116,7 @@ impl Cubes {
     /// shooter may arrive after the cube.
     pub(super) fn refresh(&mut self, session: &Session, talk: &Talk, scenery: Scenery<'_>) {
         let time = scenery.time;
-        self.shots.retain(|&(_, at)| at.saturating_add(LIFETIME + CLOCK_TOLERANCE) >= time);
+        self.shots.retain(|shot, _| shot.launched_at.saturating_add(REMEMBERED_FOR) >= time);
         self.tracks.retain(|&id, _| session.object(id).is_some());
         for object in session.objects().filter(|object| object.traits().kind == CUBE) {
             let id = object.id();
@@ -119,22 +135,23 @@ impl Cubes {
                 matches!(launch.shooter, PlayerKey::Robot(number) if talk.has_driven(object.owner(), number));
             let may_fire =
                 has_driven || speaks_for(session, &scenery.board.robots, object.owner(), launch.shooter);
-            let is_accepted = may_fire
-                && launch.is_current(time)
-                && is_after_cooldown(&self.shots, launch)
-                && is_plausible(track, scenery);
-            track.is_accepted = is_accepted;
-            if is_accepted {
-                let launch = &track.launch;
-                self.shots.push((launch.shooter, launch.launched_at));
-            }
+            let heard_at = track.heard_at;
+            track.is_accepted =
+                may_fire && launch.is_current(time) && admit(&mut self.shots, launch, id, heard_at, scenery);
         }
+    }
+
+    /// Whether this peer has accepted a shot.
+    pub(super) fn knows(&self, shot: Shot) -> bool {
+        self.shots.contains_key(&shot)
     }
 
     /// Adds a cube that this peer fired.
     pub(super) fn add_own(&mut self, id: ObjectId, launch: Launch, time: u64, arena: &Arena<'_>) {
-        self.shots.push((launch.shooter, launch.launched_at));
-        self.tracks.insert(id, Track { is_accepted: true, ..Track::new(launch, time, arena) });
+        self.shots.insert(launch.shot(), id);
+        let track =
+            Track { is_accepted: true, claim: Some(Progress::Open), ..Track::new(launch, time, arena) };
+        self.tracks.insert(id, track);
     }
 
     /// Sweeps the cubes in flight up to `scenery.time`.
@@ -144,7 +161,6 @@ impl Cubes {
         for track in self.tracks.values_mut().filter(|track| track.is_accepted) {
             if let Some((struck, at)) = board.hit_by(track.launch.shot()) {
                 // The host's verdict ends the flight here, too, whatever this peer's own sweep found.
-                track.is_counted = true;
                 track.impact.get_or_insert_with(|| {
                     let point = track.launch.position_at(at);
                     feed.push(DuelEvent::Shattered { position: point });
@@ -163,28 +179,37 @@ impl Cubes {
         }
     }
 
-    /// At the host: takes the cubes that struck a teapot at `since` or later and are not decided yet, sorted by the
-    /// time of the impact.
-    pub(super) fn take_strikes(&mut self, since: u64) -> Vec<(Launch, PlayerKey, u64)> {
-        let mut strikes = Vec::new();
-        for track in self.tracks.values_mut().filter(|track| track.is_accepted && !track.is_counted) {
-            let Some(Impact { at, struck: Struck::Teapot(struck), .. }) = track.impact else { continue };
-            if at >= since {
-                track.is_counted = true;
-                strikes.push((track.launch, struck, at));
-            }
+    /// Claims what this peer's cubes have struck since the last call, in the order of the hits. `submit` returns the
+    /// number of the claim; without one, the next call claims the hit again.
+    pub(super) fn claim_hits(&mut self, mut submit: impl FnMut(&Claim) -> Option<u64>) {
+        let hits = self.tracks.values_mut().filter_map(|track| Some((track.unclaimed_hit()?, track)));
+        let mut hits: Vec<_> = hits.collect();
+        sort_by_key(&mut hits, |(hit, _)| hit.at);
+        for (hit, track) in hits {
+            track.claim = Some(submit(&hit).map_or(Progress::Open, Progress::Submitted));
         }
-        sort_by_key(&mut strikes, |&(_, _, at)| at);
-        strikes
     }
 
-    /// Destroys this peer's cubes whose time is up. It destroys none while the session is suspended, since then no
-    /// host decides hits.
-    pub(super) fn tidy(&self, now: Time, session: &mut Session, time: u64) {
-        if session.suspension(now).is_some() {
-            return;
+    /// Notes that the input of this number, which may be a claim, was accepted.
+    pub(super) fn on_accepted(&mut self, number: u64, time: u64) {
+        let claims = self.tracks.values_mut().filter_map(|track| track.claim.as_mut());
+        for claim in claims.filter(|claim| **claim == Progress::Submitted(number)) {
+            *claim = Progress::Accepted(time);
         }
-        let is_over = |track: &Track| time > track.ends_at.max(self.judged_since).saturating_add(KEPT_FOR);
+    }
+
+    /// Destroys this peer's cubes whose flight is over. A cube stays until its claim was accepted, so that the host has
+    /// seen it by then.
+    pub(super) fn tidy(&self, now: Time, session: &mut Session, time: u64) {
+        let is_over = |track: &Track| {
+            let end = match (track.claim, track.impact) {
+                (Some(Progress::Submitted(_)), _) => return false,
+                (Some(Progress::Accepted(at)), _) => at,
+                (_, Some(impact)) => impact.at,
+                (_, None) => track.ends_at,
+            };
+            time > end.saturating_add(KEPT_FOR) && track.unclaimed_hit().is_none()
+        };
         let me = session.me();
         let own = session.objects().filter(|object| object.owner() == me && object.traits().kind == CUBE);
         let over = own.map(samovar_session::Object::id);
@@ -202,16 +227,32 @@ impl Cubes {
     }
 }
 
-/// Whether the shot keeps the cooldown. Cubes arrive in any order, so the shots before and after this one count.
-fn is_after_cooldown(shots: &[(PlayerKey, u64)], launch: &Launch) -> bool {
-    shots.iter().all(|&(shooter, at)| {
-        shooter != launch.shooter || at.abs_diff(launch.launched_at) >= COOLDOWN - COOLDOWN_TOLERANCE
-    })
+/// Accepts a shot that follows the rules: it keeps the cooldown, and its shooter can have been there. One cube is
+/// accepted for each shot. Cubes arrive in any order, so the shots before and after this one count.
+fn admit(
+    shots: &mut SortedMap<Shot, ObjectId>,
+    launch: &Launch,
+    cube: ObjectId,
+    heard_at: u64,
+    scenery: Scenery<'_>,
+) -> bool {
+    let shot = launch.shot();
+    if let Some(&known) = shots.get(&shot) {
+        return known == cube;
+    }
+    let keeps_cooldown = shots.iter().all(|(other, _)| {
+        other.shooter != shot.shooter
+            || other.launched_at.abs_diff(shot.launched_at) >= COOLDOWN - COOLDOWN_TOLERANCE
+    });
+    let is_admitted = keeps_cooldown && is_plausible(launch, heard_at, scenery);
+    if is_admitted {
+        shots.insert(shot, cube);
+    }
+    is_admitted
 }
 
 /// Whether the shooter's teapot can have been at the launch, and was on the table.
-fn is_plausible(track: &Track, scenery: Scenery<'_>) -> bool {
-    let launch = &track.launch;
+fn is_plausible(launch: &Launch, heard_at: u64, scenery: Scenery<'_>) -> bool {
     let Some(shooter) = scenery.seen.iter().find(|each| each.player == launch.shooter) else { return false };
     let struck = scenery.board.row(launch.shooter).and_then(|row| row.struck);
     let was_out = struck.is_some_and(|strike| {
@@ -225,7 +266,7 @@ fn is_plausible(track: &Track, scenery: Scenery<'_>) -> bool {
     }
     // Only the driving until this peer heard of the cube counts. Otherwise any false cube would become plausible with
     // time.
-    let driven = TOP_SPEED * seconds(track.heard_at.abs_diff(launch.launched_at));
+    let driven = TOP_SPEED * seconds(heard_at.abs_diff(launch.launched_at));
     let reach = SPOUT_REACH + LAUNCH_TOLERANCE + driven;
     !was_out && distance([x, y], shooter.motion.position) <= reach
 }

@@ -6,13 +6,17 @@
 
 use samovar_session::{Session, State};
 use samovar_wire::view::SeatRecord;
-use samovar_wire::{Duration, ObjectId, Term, Time};
+use samovar_wire::{Duration, ObjectId, SortedSet, Term, Time};
 
 use super::board::TakeOver;
+use super::cubes::Cubes;
 use super::kinds::{glaze_of, is_spectator, motion_of};
 use super::pilot::refill;
 use super::robots::{ROBOTS_MAX, robot_identity};
+use super::talk::REMEMBERED_FOR;
+use super::teapots::Seen;
 use super::{Duel, Tick};
+use crate::claim::Claim;
 use crate::motion::Motion;
 use crate::phase::Phase;
 use crate::player::{Glaze, PlayerKey, PlayerName};
@@ -29,17 +33,36 @@ const SETTLING: Duration = Duration::from_millis(1_500);
 /// How long the host waits for the message about a shot before it announces the hit of that shot, in microseconds.
 const SHOT_AWAITED: u64 = 5_000_000;
 
+/// How long a claim waits for its cube, in microseconds: each has its own way to the host.
+const CUBE_AWAITED: u64 = 1_000_000;
+
 /// The state that a peer keeps for the duel while it hosts.
 #[derive(Debug)]
 pub(super) struct Reign {
     since: Time,
-    /// This host decides hits from this session time on. The former host decided the earlier ones.
-    pub(super) hits_from: u64,
+    /// The inputs that this host has not dealt with yet.
+    inputs: Vec<Waiting>,
+}
+
+/// An input that a host has not dealt with.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    seat: u16,
+    number: u64,
+    heard_at: u64,
+    /// What it claims; `None` for nonsense.
+    claim: Option<Claim>,
 }
 
 impl Reign {
-    pub(super) fn new(now: Time, hits_from: u64) -> Self {
-        Self { since: now, hits_from }
+    pub(super) fn new(now: Time) -> Self {
+        Self { since: now, inputs: Vec::new() }
+    }
+
+    /// Keeps an input that came at the session time `heard_at`, until this host can deal with it. The session bounds
+    /// their number.
+    pub(super) fn keep(&mut self, heard_at: u64, seat: u16, number: u64, bytes: &[u8]) {
+        self.inputs.push(Waiting { seat, number, heard_at, claim: Claim::decode(bytes).ok() });
     }
 }
 
@@ -206,11 +229,24 @@ impl Duel {
             .collect()
     }
 
-    /// Decides the hits that the sweeps have found, decides about bowls and matches, and publishes the scores.
+    /// Decides the hits that were claimed, decides about bowls and matches, and publishes the scores.
     pub(super) fn decide(&mut self, tick: Tick, session: &mut Session) {
-        let Some(reign) = self.reign.as_ref().filter(|_| self.board.is_written_here()) else { return };
-        for (launch, struck, at) in self.cubes.take_strikes(reign.hits_from) {
-            self.board.rows.record_hit(launch.shot(), struck, at);
+        let Some(reign) = self.reign.as_mut().filter(|_| self.board.is_written_here()) else { return };
+        // The inputs of a seat are dealt with in order. So those behind one that waits for its cube wait, too.
+        let mut held = SortedSet::new();
+        for input in std::mem::take(&mut reign.inputs) {
+            let waits = input.claim.is_some_and(|claim| !self.cubes.knows(claim.launch.shot()))
+                && tick.time < input.heard_at.saturating_add(CUBE_AWAITED);
+            if waits || held.contains(&input.seat) {
+                held.insert(input.seat);
+                reign.inputs.push(input);
+            } else if self.board.rows.counted.note(input.seat, input.number)
+                && let Some(claim) = input.claim
+                && self.talk.fires_from(input.seat, claim.launch.shooter)
+                && is_credible(&claim, &self.cubes, &self.picture, tick.time)
+            {
+                self.board.rows.record_hit(claim.launch.shot(), claim.struck, claim.at);
+            }
         }
         self.keep_bowl(tick);
         self.keep_match(tick, session);
@@ -242,4 +278,12 @@ impl Duel {
             }
         }
     }
+}
+
+/// Whether a claim agrees with what this host sees.
+fn is_credible(claim: &Claim, cubes: &Cubes, seen: &[Seen], time: u64) -> bool {
+    let target = seen.iter().find(|seen| seen.player == claim.struck && !seen.is_ghost);
+    target.is_some_and(|seen| claim.is_possible(&seen.target(), time))
+        && claim.at.saturating_add(REMEMBERED_FOR) >= time
+        && cubes.knows(claim.launch.shot())
 }

@@ -40,8 +40,8 @@ pub(super) struct Talk {
     seats: SortedMap<PeerId, (u16, u64)>,
     /// The present and former hosts, and the session time at which each last hosted.
     hosts: SortedMap<PeerId, u64>,
-    /// The drivers of each robot, and the session time at which each last drove it.
-    drivers: SortedMap<(PeerId, u8), u64>,
+    /// The drivers of each robot, the seat of each, and the session time at which it last drove the robot.
+    drivers: SortedMap<(PeerId, u8), (u16, u64)>,
     outbox: VecDeque<Vec<u8>>,
     fired: SortedSet<Shot>,
     struck: SortedSet<Shot>,
@@ -60,11 +60,13 @@ impl Talk {
         }
         self.hosts.insert(session.host(), time);
         for (number, _) in robots.iter() {
-            if let Some(driver) = driver_of(session, robots, number) {
-                self.drivers.insert((driver, number), time);
+            if let Some(driver) = driver_of(session, robots, number)
+                && let Some(seat) = session.seat_of(driver)
+            {
+                self.drivers.insert((driver, number), (seat.seat.0, time));
             }
         }
-        self.drivers.retain(|_, &mut at| at.saturating_add(HEARD_FOR) >= time);
+        self.drivers.retain(|_, &mut (_, at)| at.saturating_add(HEARD_FOR) >= time);
         self.seats.retain(|_, &mut (_, at)| at.saturating_add(HEARD_FOR) >= time);
         self.hosts.retain(|_, &mut at| at.saturating_add(HEARD_FOR) >= time);
         let is_kept = |shot: &Shot| shot.launched_at.saturating_add(REMEMBERED_FOR) >= time;
@@ -89,6 +91,16 @@ impl Talk {
     /// Whether a peer drives a robot, or did in the last 10 seconds.
     pub(super) fn has_driven(&self, peer: PeerId, number: u8) -> bool {
         self.drivers.contains_key(&(peer, number))
+    }
+
+    /// Whether a player of this seat, or a robot that was driven from it in the last 10 seconds, may have fired.
+    pub(super) fn fires_from(&self, seat: u16, shooter: PlayerKey) -> bool {
+        match shooter {
+            PlayerKey::Seat(own) => own == seat,
+            PlayerKey::Robot(robot) => {
+                self.drivers.iter().any(|(&(_, number), &(from, _))| number == robot && from == seat)
+            }
+        }
     }
 
     /// Queues a message for all members in causal order; [`flush`](Self::flush) sends it once there is room.

@@ -1,6 +1,7 @@
 //! Whole duels in virtual time: sessions with delay and loss, a relay that signs, and players at mixed frame rates.
 
 mod bowls;
+mod claims;
 mod hostile;
 mod hosts;
 mod large;

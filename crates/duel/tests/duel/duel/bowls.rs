@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use samovar_duel::bowl::POINTS_PER_BOWL;
+use samovar_duel::bowl::{BOWL_RADIUS, POINTS_PER_BOWL};
 use samovar_duel::course::Stakes;
 use samovar_duel::game::DuelEvent;
+use samovar_duel::plane::distance;
 use samovar_duel::player::PlayerKey;
+use samovar_duel::teapot::BODY_RADIUS;
 use samovar_duel::word::Word;
 use samovar_session::{Delivery, Target};
 use samovar_wire::{Duration, PeerId, Time};
@@ -70,6 +72,9 @@ fn time_stamp_order_gives_the_bowl_to_the_first_touch() {
     assert_eq!(first_told(Delivery::Timestamp), ['B', 'B']);
 }
 
+/// A teapot that is surely over a bowl is nearer to it than this.
+const TOUCHED: f32 = BODY_RADIUS + BOWL_RADIUS - 0.15;
+
 #[test]
 fn the_first_player_at_a_bowl_gets_it_on_every_screen() {
     let mut by_far = 0;
@@ -92,7 +97,9 @@ fn the_first_player_at_a_bowl_gets_it_on_every_screen() {
                 let scene = player.duel.scene(world.now, &player.session);
                 for teapot in scene.teapots.iter().filter(|teapot| teapot.is_me && teapot.phase.is_on_table())
                 {
-                    if bowl.is_there(scene.time) && bowl.is_touched_from(teapot.motion.position) {
+                    // The picture is a little ahead of the last step, and may show a touch that an obstacle prevents.
+                    let is_over = distance(bowl.position(), teapot.motion.position) < TOUCHED;
+                    if bowl.is_there(scene.time) && is_over {
                         touched.entry((bowl.number, teapot.player)).or_insert(scene.time);
                     }
                 }

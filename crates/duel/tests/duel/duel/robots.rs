@@ -19,7 +19,7 @@ fn driven_by(world: &World, member: PeerId) -> usize {
     teapots.filter(|object| object.traits().balanced && object.owner() == member).count()
 }
 
-/// Asserts that all robots move on all screens within 2 seconds.
+/// Asserts that all robots move on all screens within 5 seconds; one that was hit is off the table for a while.
 fn assert_all_move(world: &mut World, robots: u8) {
     let places = |world: &World| -> Vec<_> {
         let on = |player: &crate::duel::world::Player| -> Vec<_> {
@@ -31,7 +31,7 @@ fn assert_all_move(world: &mut World, robots: u8) {
     };
     let before = places(world);
     let mut moved = vec![false; before.len()];
-    for _ in 0..20 {
+    for _ in 0..50 {
         world.run(100);
         for (moved, (now, before)) in moved.iter_mut().zip(places(world).into_iter().zip(&before)) {
             *moved |= distance(now, *before) > 0.05;

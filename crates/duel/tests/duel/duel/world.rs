@@ -44,6 +44,8 @@ pub(crate) struct Player {
     pub(crate) next_frame: Time,
     pub(crate) feed: Vec<DuelEvent>,
     pub(crate) ended: Option<Event>,
+    /// The number of this peer's inputs that were accepted.
+    pub(crate) accepted: u64,
     /// The causes of host changes.
     pub(crate) causes: Vec<Cause>,
     /// The duel's messages that were delivered to this peer, each with its order.
@@ -183,6 +185,7 @@ impl World {
             next_frame: self.now,
             feed: Vec::new(),
             ended: None,
+            accepted: 0,
             causes: Vec::new(),
             words: Vec::new(),
             closed: Vec::new(),
@@ -359,6 +362,7 @@ impl Player {
             self.duel.on_event(now, &self.session, &event);
             match event {
                 Event::LinkClosed { peer, code } => self.closed.push((peer, code)),
+                Event::Accepted { .. } => self.accepted += 1,
                 Event::Ended(_) => self.ended = Some(event),
                 Event::HostChanged(migration) => self.causes.push(migration.cause),
                 Event::Message { delivery, bytes, .. } => {

@@ -1,0 +1,167 @@
+//! Claims: a shooter tells the host what its cube has hit.
+//!
+//! The shooter sees the hit first, so it claims the hit, as an input of the session. An input that was accepted
+//! survives the loss of any single peer, and each host gets it once. The host checks the claim by what it sees itself,
+//! and counts it on the scoreboard. Beside the scores stands the number of the last input of each seat that a host has
+//! dealt with ([`Counted`]). So a new host counts again only what its predecessor counted and told nobody, and counts
+//! it in the same way.
+
+use samovar_wire::SortedMap;
+
+use crate::codec::{DecodeError, Reader};
+use crate::cube::{CUBE_RADIUS, Launch};
+use crate::hits::Target;
+use crate::plane::{distance, seconds};
+use crate::player::PlayerKey;
+use crate::teapot::{BODY_HEIGHT, BODY_RADIUS, TOP_SPEED};
+
+/// A cube may have hit a teapot that this peer shows this far away, in table units, plus the distance that the teapot
+/// can have driven since.
+const TOLERANCE: f32 = 3.0;
+
+/// The claim of a shooter that its cube has hit a teapot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claim {
+    /// The cube.
+    pub launch: Launch,
+    /// The player whose teapot was hit.
+    pub struck: PlayerKey,
+    /// The session time of the hit, in microseconds.
+    pub at: u64,
+}
+
+impl Claim {
+    /// The bytes of the input.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = self.launch.encode();
+        self.struck.write(&mut out);
+        out.extend(self.at.to_le_bytes());
+        out
+    }
+
+    /// The claim written in an input.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] when the bytes are not what [`encode`](Self::encode) writes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let (launch, rest) = bytes.split_at_checked(Launch::ENCODED).ok_or(DecodeError::WrongLength)?;
+        let mut reader = Reader::new(rest);
+        let (struck, at) = (PlayerKey::read(&mut reader)?, reader.u64()?);
+        reader.finish()?;
+        Ok(Self { launch: Launch::decode(launch)?, struck, at })
+    }
+
+    /// Whether the cube can have hit the teapot that is seen as `target` at the session time `now`.
+    pub fn is_possible(&self, target: &Target, now: u64) -> bool {
+        let [x, y, z] = self.launch.position_at(self.at);
+        let driven = TOP_SPEED * seconds(now.abs_diff(self.at));
+        let reach = BODY_RADIUS + CUBE_RADIUS + TOLERANCE + driven;
+        self.at >= self.launch.launched_at
+            && self.launch.is_current(self.at)
+            && (0.0..=BODY_HEIGHT + CUBE_RADIUS + 0.1).contains(&z)
+            && distance([x, y], target.position) <= reach
+    }
+}
+
+/// The number of the last input of each seat that a host has dealt with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted(SortedMap<u16, u64>);
+
+impl Counted {
+    /// The most seats that are remembered: their field has room for no more.
+    const SEATS_MAX: usize = 25;
+
+    /// Notes an input. Returns whether it is new. If there are too many seats, the one whose last input is the oldest
+    /// is forgotten.
+    pub fn note(&mut self, seat: u16, number: u64) -> bool {
+        if self.0.get(&seat).is_some_and(|&last| last >= number) {
+            return false;
+        }
+        if !self.0.contains_key(&seat)
+            && self.0.len() == Self::SEATS_MAX
+            && let Some((&oldest, _)) = self.0.iter().min_by_key(|(_, last)| **last)
+        {
+            self.0.remove(&oldest);
+        }
+        self.0.insert(seat, number);
+        true
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(10 * self.0.len());
+        for (seat, number) in self.0.iter() {
+            out.extend(seat.to_le_bytes());
+            out.extend(number.to_le_bytes());
+        }
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let (mut reader, mut counted) = (Reader::new(bytes), Self::default());
+        let mut next = 0;
+        while !reader.is_empty() {
+            let (seat, number) = (reader.u16()?, reader.u64()?);
+            // The seats ascend, so that each list is written in one way only.
+            if u32::from(seat) < next || counted.0.len() == Self::SEATS_MAX {
+                return Err(DecodeError::OutOfRange);
+            }
+            counted.0.insert(seat, number);
+            next = u32::from(seat) + 1;
+        }
+        Ok(counted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::motion::Motion;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    const NOW: u64 = 100_000_000;
+
+    fn claim() -> Claim {
+        let launch = Launch::from_spout(PlayerKey::Seat(1), &Motion::default(), NOW);
+        Claim { launch, struck: PlayerKey::Robot(2), at: NOW + 200_000 }
+    }
+
+    #[test]
+    fn an_encoded_claim_decodes_to_itself() {
+        let claim = Claim { launch: Launch::decode(&claim().launch.encode()).unwrap(), ..claim() };
+        let bytes = claim.encode();
+        assert_eq!(Claim::decode(&bytes), Ok(claim));
+        for end in 0..bytes.len() {
+            assert!(Claim::decode(&bytes[..end]).is_err());
+        }
+        assert!(Claim::decode(&[&bytes[..], &[0]].concat()).is_err());
+    }
+
+    #[test]
+    fn a_claim_is_possible_only_where_the_cube_was_and_while_it_flew() {
+        let claim = claim();
+        let [x, y, _] = claim.launch.position_at(claim.at);
+        let target = |x: f32| Target { player: claim.struck, position: [x, y], velocity: [0.0, 0.0] };
+        assert!(claim.is_possible(&target(x + 1.0), claim.at));
+        assert!(!claim.is_possible(&target(x + 8.0), claim.at));
+        assert!(claim.is_possible(&target(x + 8.0), claim.at + 1_000_000), "it may have driven on");
+        for at in [NOW - 1, NOW + 60_000_000, 0, u64::MAX] {
+            assert!(!Claim { at, ..claim }.is_possible(&target(x), at), "{at}");
+        }
+    }
+
+    #[test]
+    fn an_input_counts_once_and_old_seats_are_forgotten() {
+        let mut counted = Counted::default();
+        assert!(counted.note(1, 7) && !counted.note(1, 7) && !counted.note(1, 6) && counted.note(1, 8));
+        for seat in 2..60 {
+            assert!(counted.note(seat, 100 + u64::from(seat)));
+        }
+        assert!(!counted.note(59, 159) && counted.note(1, 7), "seat 1 was forgotten");
+        assert!(counted.encode().len() <= samovar_wire::limits::FIELD_MAX);
+        assert_eq!(Counted::decode(&counted.encode()), Ok(counted.clone()));
+        let mut twice = counted.encode();
+        twice.splice(10..20, twice[..10].to_vec());
+        assert_eq!(Counted::decode(&twice), Err(DecodeError::OutOfRange));
+    }
+}
