@@ -218,7 +218,7 @@ impl Session {
             Told => self.inputs.handle_told(core, from, body),
             Causal | Total | Timed | Lockstep => self.orders.handle_message(core, now, incoming),
             Promise => Err(CloseCode::Unexpected),
-            Focus if !cfg!(feature = "extras") => Err(CloseCode::Unexpected),
+            Focus if !cfg!(feature = "inputs") => Err(CloseCode::Unexpected),
             _ => self.objects.handle_message(from, kind, body).map(|()| News::OBJECTS),
         }
     }

@@ -3,9 +3,9 @@
 #[cfg(feature = "extras")]
 mod calls;
 mod edit;
-#[cfg(feature = "extras")]
+#[cfg(feature = "inputs")]
 mod inputs;
-#[cfg(feature = "extras")]
+#[cfg(feature = "inputs")]
 mod interest;
 mod link;
 #[cfg(feature = "ownership")]
@@ -19,7 +19,7 @@ use crate::{Lockstep, Session};
 #[cfg(feature = "extras")]
 pub use calls::Calls;
 pub use edit::Edit;
-#[cfg(feature = "extras")]
+#[cfg(feature = "inputs")]
 pub use interest::Interest;
 pub use link::LinkTo;
 #[cfg(feature = "ownership")]

@@ -40,7 +40,8 @@
 //! | `orders` | causal, total and time-stamp order | [`Session::new`] refuses [`Rules`] that name one: [`ConfigError::LeftOut`] |
 //! | `lockstep` | the frames of [`lockstep`] | the same |
 //! | `ownership` | [`Session::ownership`]; objects that freeze or go to the nearest member when their owner ends | [`Edit::grant`] remains; such objects cannot be created |
-//! | `extras` | [`Session::calls`], [`Session::interest`], [`Session::submit`] | this peer sees everything and submits no inputs |
+//! | `inputs` | [`Session::submit`], [`Session::interest`] | this peer submits no inputs, and sees everything |
+//! | `extras` | [`Session::calls`], and `inputs` | this peer calls no procedures |
 //!
 //! Members of one session may be built with different features, as long as each has those that the game uses. A message
 //! for a service that this build leaves out closes the sender's link with
@@ -67,9 +68,9 @@ mod ending;
 mod event;
 mod handles;
 mod handover;
-#[cfg_attr(not(feature = "extras"), path = "left_out/inputs.rs")]
+#[cfg_attr(not(feature = "inputs"), path = "left_out/inputs.rs")]
 mod inputs;
-#[cfg_attr(not(feature = "extras"), path = "left_out/interest.rs")]
+#[cfg_attr(not(feature = "inputs"), path = "left_out/interest.rs")]
 mod interest;
 mod kept;
 mod links;
@@ -98,9 +99,11 @@ pub use event::{
 #[cfg(feature = "ownership")]
 pub use handles::Ownership;
 #[cfg(feature = "extras")]
-pub use handles::{Calls, Interest};
+pub use handles::Calls;
+#[cfg(feature = "inputs")]
+pub use handles::Interest;
 pub use handles::{Edit, LinkTo, PathTo, Witness};
-#[cfg(feature = "extras")]
+#[cfg(feature = "inputs")]
 pub use inputs::SubmitError;
 pub use kept::Kept;
 pub use orders::{Delivery, Lockstep, Orders};

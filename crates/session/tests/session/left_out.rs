@@ -90,7 +90,10 @@ fn message_for_a_left_out_feature_is_unexpected() {
     };
     let mut kinds = vec![Causal, Total, Timed, Lockstep];
     if !cfg!(feature = "extras") {
-        kinds.extend([Call, Reply, Cancel, Input, Held, Focus]);
+        kinds.extend([Call, Reply, Cancel]);
+    }
+    if !cfg!(feature = "inputs") {
+        kinds.extend([Input, Held, Focus]);
     }
     if !cfg!(feature = "ownership") {
         kinds.extend([Request, Answer]);

@@ -8,16 +8,16 @@ mod adversary;
 mod bytes;
 #[cfg(feature = "extras")]
 mod calls;
-#[cfg(feature = "extras")]
+#[cfg(feature = "inputs")]
 mod divergence;
 mod elections;
 #[cfg(all(feature = "orders", feature = "ownership", feature = "extras"))]
 mod false_owners;
 mod floods;
 mod forks;
-#[cfg(feature = "extras")]
+#[cfg(feature = "inputs")]
 mod inputs;
-#[cfg(feature = "extras")]
+#[cfg(feature = "inputs")]
 mod interest;
 #[cfg(not(all(feature = "orders", feature = "lockstep", feature = "ownership", feature = "extras")))]
 mod left_out;
@@ -36,7 +36,7 @@ mod sessions;
 mod sleepers;
 mod steps;
 mod stranger;
-#[cfg(feature = "extras")]
+#[cfg(feature = "inputs")]
 mod tickets;
 mod updates;
 mod world;

@@ -3,8 +3,11 @@
 use super::{Context, Outcome};
 use crate::process::{self, Failure, Result};
 
-/// Features of the session, which `samovar` passes on. All other checks build the session with all of them.
-const FEATURES: [&str; 4] = ["orders", "lockstep", "ownership", "extras"];
+/// Features of the session. All other checks build the session with all of them.
+const FEATURES: [&str; 5] = ["orders", "lockstep", "ownership", "inputs", "extras"];
+
+/// Features of `samovar`, each a part of the session.
+const PARTS: [&str; 4] = ["orders", "lockstep", "ownership", "extras"];
 
 /// Checks the session and `samovar` with each feature alone, and without any.
 ///
@@ -15,6 +18,8 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
         let mut clippy = context.repo.cargo("clippy");
         clippy.args(["--package", "samovar-session", "--no-default-features", "--features", feature]);
         process::run(clippy.args(["--all-targets", "--locked", "--", "-D", "warnings"]))?;
+    }
+    for feature in PARTS {
         let mut clippy = context.repo.cargo("clippy");
         clippy.args(["--package", "samovar", "--no-default-features", "--features", feature]);
         process::run(clippy.args(["--lib", "--locked", "--", "-D", "warnings"]))?;
