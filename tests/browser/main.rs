@@ -31,3 +31,4 @@ mod still_host;
 mod stun;
 mod survival;
 mod suspended;
+mod things;

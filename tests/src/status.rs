@@ -144,7 +144,7 @@ pub struct Maze {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
-    /// The member's peer id. A robot of the host is no peer, so an id such as `robot-0` stands here.
+    /// The member's peer id. A robot that a member drives is no peer, so an id such as `robot-0` stands here.
     pub peer: Id,
     /// The name.
     pub name: String,
@@ -154,6 +154,8 @@ pub struct Member {
     pub is_self: bool,
     /// Whether a program plays, and not a person.
     pub is_robot: bool,
+    /// The member that drives this robot, if it is no peer of its own.
+    pub driver: Option<Id>,
     /// Whether this member has no teapot.
     pub is_spectator: bool,
     /// `self`, `direct`, `byHost`, `relayedUdp` or `relayed`.

@@ -299,6 +299,11 @@ impl Duel {
         robots
     }
 
+    /// The member that drives a robot.
+    pub fn driver_of(&self, session: &Session, robot: u8) -> Option<PeerId> {
+        teapots::driver_of(session, &self.board.rows.robots, robot)
+    }
+
     /// The controls that `mind` chooses in this player's place. Pass them to [`Duel::step`].
     pub fn steer(&self, now: Time, session: &Session, mind: &mut Robot) -> Controls {
         let own = self.player(session).and_then(|me| self.picture.iter().find(|seen| seen.player == me));

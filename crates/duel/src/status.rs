@@ -128,6 +128,8 @@ struct MemberStatus {
     score: u16,
     is_self: bool,
     is_robot: bool,
+    /// The member that drives this robot, if it is no peer of its own.
+    driver: Option<String>,
     is_spectator: bool,
     path: PathWord,
     rtt_ms: Option<f64>,
@@ -291,6 +293,7 @@ impl MemberStatus {
         json.key("score").count(self.score);
         json.key("isSelf").flag(self.is_self);
         json.key("isRobot").flag(self.is_robot);
+        json.key("driver").maybe(self.driver.as_deref(), Json::text);
         json.key("isSpectator").flag(self.is_spectator);
         json.key("path").text(path_word(self.path));
         json.key("rttMs").maybe(self.rtt_ms, Json::number);
@@ -341,6 +344,7 @@ fn members(now: Time, session: &Session, game: Played<'_>, outside: &Outside<'_>
             },
             is_self: member.peer == me,
             is_robot: is_program(member.record.attributes),
+            driver: None,
             is_spectator: is_spectator(member.record.attributes),
             path: (outside.path)(member.peer),
             rtt_ms: session.link(member.peer).and_then(|link| link.round_trip()).map(millis),
@@ -351,22 +355,27 @@ fn members(now: Time, session: &Session, game: Played<'_>, outside: &Outside<'_>
             visible: member.record.standing.presence == Presence::Visible,
         })
         .collect();
-    let host = session.host();
-    let path = (outside.path)(host);
     let Played::Duel(duel) = game else { return members };
-    // A robot that the host drives is no peer: its number stands for a peer's id, and its path is that to the host.
-    members.extend(duel.robots().into_iter().map(|(number, name, score)| MemberStatus {
-        peer: format!("robot-{number}"),
-        name: name.as_str().to_owned(),
-        score,
-        is_self: false,
-        is_robot: true,
-        is_spectator: false,
-        path: if host == me { PathWord::Myself } else { path },
-        rtt_ms: None,
-        silence_ms: None,
-        reliable: None,
-        visible: true,
+    // A robot that a member drives is no peer: its number stands for a peer's id, and its path is that to its driver.
+    members.extend(duel.robots().into_iter().map(|(number, name, score)| {
+        let driver = duel.driver_of(session, number);
+        MemberStatus {
+            peer: format!("robot-{number}"),
+            name: name.as_str().to_owned(),
+            score,
+            is_self: false,
+            is_robot: true,
+            driver: driver.map(|driver| driver.to_string()),
+            is_spectator: false,
+            path: match driver.unwrap_or(session.host()) {
+                driver if driver == me => PathWord::Myself,
+                driver => (outside.path)(driver),
+            },
+            rtt_ms: None,
+            silence_ms: None,
+            reliable: None,
+            visible: true,
+        }
     }));
     members
 }

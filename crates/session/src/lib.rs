@@ -96,12 +96,12 @@ pub use config::{ConfigError, Rules, SessionConfig};
 pub use event::{
     CallId, CallOutcome, Cause, Departure, EndReason, Event, MemberInfo, Migration, Outcome, Target, Transmit,
 };
-#[cfg(feature = "ownership")]
-pub use handles::Ownership;
 #[cfg(feature = "extras")]
 pub use handles::Calls;
 #[cfg(feature = "inputs")]
 pub use handles::Interest;
+#[cfg(feature = "ownership")]
+pub use handles::Ownership;
 pub use handles::{Edit, LinkTo, PathTo, Witness};
 #[cfg(feature = "inputs")]
 pub use inputs::SubmitError;

@@ -65,7 +65,7 @@ pub struct PlayerRow {
     /// Round trip to this member, in milliseconds; `None` when not known, for the player itself and for the host's
     /// robots.
     pub ping_ms: Option<u32>,
-    /// The path of packets to this member; `None` for the player itself and for the host's robots.
+    /// The path of packets to this member; `None` for the player itself and for robots that members drive.
     pub link: Option<LinkKind>,
     /// Whether the member's tab is hidden, or the seat is kept for a player who dropped out.
     pub away: bool,

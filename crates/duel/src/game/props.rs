@@ -13,7 +13,7 @@ use super::kinds::motion_of;
 use super::{Duel, Tick};
 use crate::arena::{Arena, Obstacle, Table};
 use crate::motion::Motion;
-use crate::plane::seconds;
+use crate::plane::{distance, seconds};
 use crate::push::{Pusher, slide};
 use crate::scores::Scoreboard;
 use crate::warp::Warp;
@@ -26,10 +26,15 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 const THING_TRAITS: Traits = Traits { access: Access::Shared, ..Traits::of(THING) };
 
+/// A thing at rest that is shown within this distance of its place is shown at its place, in table units.
+const SETTLED: f32 = 0.01;
+
 /// A thing as this peer shows it.
 #[derive(Debug)]
 struct Track {
     revision: (Stamp, u64),
+    /// The newest motion that the owner said.
+    motion: Motion,
     warp: Warp,
     shown: Motion,
 }
@@ -72,7 +77,7 @@ impl Track {
     fn new(object: &Object, time: u64) -> Option<Self> {
         let motion = motion_of(object)?;
         let warp = Warp::new(time, motion, object.sampled().as_micros());
-        Some(Self { revision: (object.stamp(), object.revision()), warp, shown: motion })
+        Some(Self { revision: (object.stamp(), object.revision()), motion, warp, shown: motion })
     }
 
     /// Follows the owner's movement.
@@ -81,10 +86,15 @@ impl Track {
         if self.revision != revision {
             self.revision = revision;
             if let Some(motion) = motion_of(object) {
+                self.motion = motion;
                 self.warp.accept(time, motion, object.sampled().as_micros());
             }
         }
-        self.shown = self.warp.advance(time);
+        let (shown, motion) = (self.warp.advance(time), self.motion);
+        let rests = motion.velocity == [0.0, 0.0] && motion.spin == 0.0;
+        // A thing at rest is exactly where its owner left it, so that its next owner does not move it.
+        let is_there = rests && distance(shown.position, motion.position) < SETTLED;
+        self.shown = if is_there { motion } else { shown };
     }
 }
 
