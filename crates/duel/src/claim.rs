@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_possible_only_where_the_cube_was_and_while_it_flew() {
+    fn a_claim_fits_the_place_and_the_time_of_the_flight() {
         let claim = claim();
         let [x, y, _] = claim.launch.position_at(claim.at);
         let target = |x: f32| Target { player: claim.struck, position: [x, y], velocity: [0.0, 0.0] };

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_teapot_pushes_a_cup_ahead_of_it_and_never_through_another_thing() {
+    fn a_teapot_pushes_a_cup_ahead_of_it_and_not_through_others() {
         let mut rng = Rng::new(7);
         for _ in 0..200 {
             let mut motion = at_rest([0.0, 5.0]);
@@ -140,7 +140,7 @@ mod tests {
                 place = add(place, scale(ahead, 4.0 / 60.0));
                 let pusher = Pusher { position: place, velocity: scale(ahead, 5.0) };
                 motion = slide(motion, 1.0 / 60.0, &CUP, &[pusher], &around);
-                // What another owner shows may overlap; the teapot's owner moves the teapot out.
+                // The teapot's owner moves the teapot out of what it overlaps.
                 place = push_from(place, motion.position, CUP.radius + BODY_RADIUS);
                 assert!(length(motion.position) <= TEA_TABLE.radius - CUP.radius + 1e-3);
                 assert!(length(motion.velocity) <= TOP_SPEED + 1e-3, "{motion:?}");

@@ -50,7 +50,7 @@ struct Waiting {
     seat: u16,
     number: u64,
     heard_at: u64,
-    /// What it claims; `None` for nonsense.
+    /// The claim in it; `None` for nonsense.
     claim: Option<Claim>,
 }
 

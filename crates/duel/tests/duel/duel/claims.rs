@@ -15,7 +15,7 @@ fn lost(world: &World, player: PlayerKey) -> u16 {
 }
 
 #[test]
-fn a_claim_that_was_accepted_counts_once_though_the_host_dies_at_once() {
+fn an_accepted_claim_counts_once_though_the_host_dies() {
     let mut counted = 0;
     for seed in 120..140 {
         let mut world = World::new(seed, 5, 0);
@@ -53,7 +53,7 @@ fn a_claim_that_was_accepted_counts_once_though_the_host_dies_at_once() {
 }
 
 #[test]
-fn a_claim_counts_only_for_the_shooter_and_where_the_cube_can_have_been() {
+fn a_claim_counts_for_the_shooter_where_the_cube_was() {
     let mut world = World::new(140, 0, 1);
     let (a, b) = (world.join(), world.join());
     world.run(2_500);

@@ -47,7 +47,7 @@ fn assert_sight(world: &World) {
 }
 
 #[test]
-fn members_of_a_large_table_see_who_is_near_and_the_host_sees_all() {
+fn members_see_who_is_near_and_the_host_sees_all() {
     for (seed, loss) in [(110, 0), (111, 5)] {
         let mut world = World::with_stakes(seed, loss, 0, LARGE);
         for _ in 0..6 {
@@ -100,7 +100,7 @@ fn a_large_table_takes_fewer_bytes_than_one_that_all_oversee() {
 }
 
 #[test]
-fn things_on_a_large_table_are_pushed_and_stay_for_who_comes_near() {
+fn things_on_a_large_table_stay_for_who_comes_near() {
     let mut world = World::with_stakes(113, 0, 0, LARGE);
     let (a, b) = (world.join(), world.join());
     world.run(2_500);

@@ -71,7 +71,7 @@ fn whoever_pushes_a_cup_owns_it_and_all_see_it_move() {
 }
 
 #[test]
-fn a_cup_stays_where_it_was_pushed_when_its_owner_or_the_host_goes() {
+fn a_cup_stays_where_it_is_when_its_owner_or_the_host_goes() {
     for seed in 92..95 {
         let mut world = World::new(seed, 3, 0);
         let (host, a) = (world.warrant.host, world.join());
