@@ -1,21 +1,14 @@
-//! How a remote teapot is shown between two updates.
+//! How a remote teapot is shown between two updates: its last sample is extrapolated to a goal, and the difference to
+//! what was shown before fades by warping ([`samovar_session::objects::warp`]). Without it, every update that finds the
+//! owner off the predicted path would make the teapot jump.
 //!
-//! The method is called warping (docs/sources.md, "Teapots"). At each frame the last sample from the owner is
-//! extrapolated by its own velocities to the goal G, and the warped state W is extrapolated by its own velocities.
-//! Then W = F·W + (1 − F)·G. Without warping, every update that finds the owner off the predicted path would make the
-//! teapot jump.
-//!
-//! The result does not depend on the frame rate, because:
-//! - F is exp(−dt / τ) for a frame of dt, not a constant per frame.
-//! - The state keeps the difference W − G, which the formula multiplies by F. On a straight path the difference
-//!   after any number of frames is exp(−t / τ)·(d + t·d′) for a first difference d with velocity d′, exactly.
-//!   On curves, and where extrapolation fades out, W follows the bends of G.
+//! The result does not depend on the frame rate, exactly on a straight path. On curves, and where extrapolation fades
+//! out, what is shown follows the bends of the goal.
+
+use samovar_session::objects::warp::Offset;
 
 use crate::motion::Motion;
 use crate::plane::{Vec2, add, distance, scale, seconds_between, sub, wrap_angle};
-
-/// How long the difference to the goal takes to shrink to 37 %, in seconds.
-pub const TIME_CONSTANT: f32 = 0.1;
 
 /// For how long a sample is extrapolated at full speed, in seconds.
 pub const FULL_EXTRAPOLATION: f32 = 0.6;
@@ -41,25 +34,17 @@ pub struct Warp {
     sample: Motion,
     /// The session time at which the sample was taken.
     sampled_at: u64,
-    /// The shown motion minus the goal, at `shown_at`.
-    offset: Offset,
-    shown_at: u64,
-}
-
-/// The difference between two motions.
-#[derive(Clone, Copy, Debug, Default)]
-struct Offset {
-    position: Vec2,
-    velocity: Vec2,
-    heading: f32,
-    spin: f32,
+    /// The shown motion minus the goal when the sample arrived: along both axes, and of the heading.
+    offsets: [Offset; 3],
+    /// The session time at which the sample arrived.
+    arrived_at: u64,
 }
 
 impl Warp {
     /// A teapot that is first heard of at session time `now` with a sample taken at `sampled_at`, both in
     /// microseconds. The teapot is shown at its goal.
     pub fn new(now: u64, sample: Motion, sampled_at: u64) -> Self {
-        Self { sample, sampled_at, offset: Offset::default(), shown_at: now }
+        Self { sample, sampled_at, offsets: Default::default(), arrived_at: now }
     }
 
     /// Takes a sample that arrived at session time `now`. A sample that is not newer than the last changes nothing,
@@ -72,15 +57,12 @@ impl Warp {
             return;
         }
         // The shown motion must not change at this instant; only its goal does.
-        let shown = self.advance(now);
-        self.sample = sample;
-        self.sampled_at = sampled_at;
-        let goal = self.goal(self.shown_at);
-        self.offset = if distance(shown.position, goal.position) > SNAP_DISTANCE {
-            Offset::default()
-        } else {
-            Offset::between(&shown, &goal)
-        };
+        let shown = self.at(now);
+        self.snap(now, sample, sampled_at);
+        let goal = self.goal(now);
+        if distance(shown.position, goal.position) <= SNAP_DISTANCE {
+            self.offsets = offsets(&shown, &goal);
+        }
     }
 
     /// Takes a sample that the teapot did not reach by driving, for instance because it appears at another place. The
@@ -89,17 +71,16 @@ impl Warp {
         *self = Self::new(now, sample, sampled_at);
     }
 
-    /// The motion to show at session time `now`, in microseconds. Call it once a frame, at any rate.
-    ///
-    /// If the clock runs backwards, the difference to the goal stays as it is until the clock has caught up.
-    pub fn advance(&mut self, now: u64) -> Motion {
-        let elapsed = seconds_between(self.shown_at, now);
-        if elapsed > 0.0 {
-            // W is extrapolated by its own velocities: relative to G, it drifts by the difference of both velocities.
-            self.offset = self.offset.drifted(elapsed).scaled((-elapsed / TIME_CONSTANT).exp());
-            self.shown_at = now;
+    /// The motion to show at session time `now`, in microseconds.
+    pub fn at(&self, now: u64) -> Motion {
+        let elapsed = seconds_between(self.arrived_at, now);
+        let ([x, y, heading], goal) = (self.offsets.map(|offset| offset.after(elapsed)), self.goal(now));
+        Motion {
+            position: add(goal.position, [x.value, y.value]),
+            velocity: add(goal.velocity, [x.speed, y.speed]),
+            heading: wrap_angle(goal.heading + heading.value),
+            spin: goal.spin + heading.speed,
         }
-        self.offset.added_to(&self.goal(now))
     }
 
     /// The last sample, extrapolated to `now`: at full speed first, then fading.
@@ -119,41 +100,15 @@ impl Warp {
     }
 }
 
-impl Offset {
-    fn between(shown: &Motion, goal: &Motion) -> Self {
-        Self {
-            position: sub(shown.position, goal.position),
-            velocity: sub(shown.velocity, goal.velocity),
-            heading: wrap_angle(shown.heading - goal.heading),
-            spin: shown.spin - goal.spin,
-        }
-    }
-
-    fn drifted(self, seconds: f32) -> Self {
-        Self {
-            position: add(self.position, scale(self.velocity, seconds)),
-            heading: self.heading + self.spin * seconds,
-            ..self
-        }
-    }
-
-    fn scaled(self, factor: f32) -> Self {
-        Self {
-            position: scale(self.position, factor),
-            velocity: scale(self.velocity, factor),
-            heading: self.heading * factor,
-            spin: self.spin * factor,
-        }
-    }
-
-    fn added_to(self, goal: &Motion) -> Motion {
-        Motion {
-            position: add(goal.position, self.position),
-            velocity: add(goal.velocity, self.velocity),
-            heading: wrap_angle(goal.heading + self.heading),
-            spin: goal.spin + self.spin,
-        }
-    }
+/// The differences of two motions: along both axes, and of the heading.
+fn offsets(shown: &Motion, goal: &Motion) -> [Offset; 3] {
+    let [x, y]: Vec2 = sub(shown.position, goal.position);
+    let [vx, vy] = sub(shown.velocity, goal.velocity);
+    [
+        Offset { value: x, speed: vx },
+        Offset { value: y, speed: vy },
+        Offset { value: wrap_angle(shown.heading - goal.heading), speed: shown.spin - goal.spin },
+    ]
 }
 
 #[cfg(test)]
@@ -163,6 +118,7 @@ mod tests {
     use crate::plane::{direction, length};
     use crate::rng::Rng;
     use crate::teapot::{Controls, Surroundings, TOP_SPEED, Teapot};
+    use samovar_session::objects::warp::TIME_CONSTANT;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -196,7 +152,7 @@ mod tests {
             while let Some(&(arrived, motion, sampled)) = arrivals.next_if(|(arrived, ..)| *arrived <= now) {
                 warp.accept(if at_frames_only { now } else { arrived }, motion, sampled);
             }
-            let motion = warp.advance(now);
+            let motion = warp.at(now);
             if frame % (frames_per_second / 2) == 0 {
                 shown.push(motion);
             }
@@ -239,7 +195,7 @@ mod tests {
     fn a_straight_path_follows_the_warping_formula() {
         let goal = Motion { velocity: [3.0, 0.0], ..Motion::default() };
         let mut warp = Warp::new(NOW, Motion { velocity: [0.0, 4.0], ..Motion::default() }, NOW);
-        warp.advance(NOW + 200_000);
+        warp.at(NOW + 200_000);
         warp.accept(NOW + 200_000, goal, NOW + 200_000);
         let (mut place, mut velocity) = ([0.0, 0.8], [0.0, 4.0]);
         for frame in 1..=30_u64 {
@@ -248,7 +204,7 @@ mod tests {
             let blend = |w: Vec2, g: Vec2| add(scale(w, factor), scale(g, 1.0 - factor));
             place = blend(add(place, scale(velocity, dt)), [3.0 * dt * frame as f32, 0.0]);
             velocity = blend(velocity, goal.velocity);
-            let shown = warp.advance(NOW + 200_000 + frame * 16_000);
+            let shown = warp.at(NOW + 200_000 + frame * 16_000);
             assert!(distance(shown.position, place) < 1e-3, "{shown:?} but the formula says {place:?}");
             assert!(distance(shown.velocity, velocity) < 1e-3);
         }
@@ -266,12 +222,12 @@ mod tests {
             };
             let mut warp = Warp::new(NOW, any(), NOW);
             let goal = any();
-            let before = warp.advance(NOW + 30_000);
+            let before = warp.at(NOW + 30_000);
             warp.accept(NOW + 30_000, goal, NOW + 20_000);
-            let after = warp.advance(NOW + 30_000);
+            let after = warp.at(NOW + 30_000);
             assert!(distance(before.position, after.position) < 1e-4);
             assert!(wrap_angle(before.heading - after.heading).abs() < 1e-4);
-            let late = warp.advance(NOW + 1_030_000);
+            let late = warp.at(NOW + 1_030_000);
             let expected = warp.goal(NOW + 1_030_000);
             assert!(distance(late.position, expected.position) < 0.01);
             assert!(wrap_angle(late.heading - expected.heading).abs() < 0.01);
@@ -283,7 +239,7 @@ mod tests {
         let mut warp = Warp::new(NOW, Motion { heading: 3.0, ..Motion::default() }, NOW);
         warp.accept(NOW, Motion { heading: -3.0, ..Motion::default() }, NOW + 1);
         for frame in 1..60 {
-            let heading = warp.advance(NOW + frame * 10_000).heading;
+            let heading = warp.at(NOW + frame * 10_000).heading;
             assert!(heading.abs() >= 2.999, "it swept through {heading}");
         }
     }
@@ -294,20 +250,20 @@ mod tests {
         let there = Motion { position: [0.0, -12.5], ..Motion::default() };
         let mut warp = Warp::new(NOW, here, NOW);
         warp.accept(NOW + 50_000, there, NOW + 10_000);
-        assert_eq!(warp.advance(NOW + 50_000).position, there.position);
+        assert_eq!(warp.at(NOW + 50_000).position, there.position);
         let near = Motion { position: [1.0, -12.5], ..Motion::default() };
         warp.snap(NOW + 60_000, near, NOW + 20_000);
-        assert_eq!(warp.advance(NOW + 60_000).position, near.position);
+        assert_eq!(warp.at(NOW + 60_000).position, near.position);
     }
 
     #[test]
     fn a_dead_owners_teapot_rolls_to_a_stop() {
         let start = Motion { velocity: [TOP_SPEED, 0.0], spin: 1.0, ..Motion::default() };
         let mut warp = Warp::new(NOW, start, NOW);
-        let mut last = warp.advance(NOW);
+        let mut last = warp.at(NOW);
         let mut travelled = 0.0;
         for frame in 1..=1_000 {
-            let shown = warp.advance(NOW + frame * 16_667);
+            let shown = warp.at(NOW + frame * 16_667);
             let step = distance(shown.position, last.position);
             assert!(step <= TOP_SPEED * 0.017 && length(shown.velocity) <= TOP_SPEED + 1e-3);
             travelled += step;
@@ -333,7 +289,7 @@ mod tests {
     fn extreme_clock_values_move_a_teapot_less_than_a_unit() {
         let mut warp = Warp::new(0, Motion { velocity: [1.0, 0.0], ..Motion::default() }, u64::MAX);
         for now in [0, u64::MAX, 5, u64::MAX] {
-            let shown = warp.advance(now);
+            let shown = warp.at(now);
             assert!(length(shown.position) < 1.0, "{shown:?}");
         }
     }

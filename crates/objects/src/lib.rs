@@ -97,6 +97,7 @@ mod state;
 mod text;
 mod tombstones;
 mod typed;
+pub mod warp;
 
 pub use arrival::Arrival;
 pub use frames::Place;

@@ -1,12 +1,11 @@
-//! How objects of other members are shown between two updates (docs/sources.md, "Teapots"). The newest sample is
-//! extrapolated by its rates for a moment. The error of what was shown before shrinks away instead of jumping.
+//! How objects of other members are shown between two updates. The newest sample is extrapolated by its rates for a
+//! moment. The error of what was shown before fades by warping ([`samovar_session::objects::warp`]).
 
 use samovar_session::Object;
+use samovar_session::objects::warp::Offset;
 use samovar_session::objects::{Coding, Field, Motion, Schema};
 use samovar_wire::Kind;
 
-/// The time in which the error of what was shown shrinks to 37 %, in seconds.
-const TIME_CONSTANT: f64 = 0.1;
 /// For how long a sample is extrapolated, in seconds. Owners of moving objects send samples more often than this.
 const FULL: f64 = 0.3;
 /// The time in which the shown numbers then go back to the sample, in seconds. An owner sends no samples of an object
@@ -26,9 +25,9 @@ pub(crate) struct Track {
     numbers: Vec<f64>,
     /// The speeds of the numbers, in steps a second.
     rates: Vec<f64>,
-    /// The shown numbers minus the extrapolated ones, at the time `shown`.
-    offsets: Vec<f64>,
-    shown: f64,
+    /// The shown numbers minus the extrapolated ones, in steps, when the sample arrived.
+    offsets: Vec<Offset>,
+    arrived: f64,
 }
 
 /// Whether a field of the schema moves between two updates.
@@ -44,6 +43,17 @@ const fn is_moving(field: &Field) -> bool {
 fn carried(age: f64) -> f64 {
     let back = (age - FULL).clamp(0.0, BACK) / BACK;
     age.clamp(-LEAD, FULL) * (1.0 - back)
+}
+
+/// How fast a number moves at its speed, if its sample is `age` seconds old: the change of [`carried`].
+fn pace(age: f64) -> f64 {
+    if age < -LEAD || age >= FULL + BACK {
+        0.0
+    } else if age < FULL {
+        1.0
+    } else {
+        -FULL / BACK
+    }
 }
 
 /// A number that was shown wrongly by more than this many steps jumps.
@@ -72,10 +82,10 @@ impl Track {
             kind: object.traits().kind,
             revision: object.revision(),
             sampled: seconds(object),
-            offsets: rates.clone(),
+            offsets: vec![Offset::default(); numbers.len()],
             numbers,
             rates,
-            shown: now,
+            arrived: now,
         };
         track.take_rates(schema, None);
         track
@@ -93,19 +103,23 @@ impl Track {
         if self.revision == object.revision() {
             return false;
         }
-        let before = self.show(schema, now);
+        let (before, speeds) = (self.show(schema, now), self.speeds(now));
         let (sampled, numbers) = (self.sampled, core::mem::take(&mut self.numbers));
         self.revision = object.revision();
         self.sampled = seconds(object);
         self.numbers = object.numbers().iter().map(|&number| f64::from(number)).collect();
         self.take_rates(schema, Some((sampled, &numbers)));
-        self.offsets.fill(0.0);
-        self.shown = now;
-        let after = self.show(schema, now);
+        self.offsets.fill(Offset::default());
+        self.arrived = now;
+        let (after, goal_speeds) = (self.show(schema, now), self.speeds(now));
         for field in schema.fields().iter().filter(|field| is_moving(field)) {
             let places = field.at..field.at + field.coding.width();
-            let offsets: Vec<_> = places.clone().map(|at| difference(field, after[at], before[at])).collect();
-            if offsets.iter().all(|offset| offset.abs() <= jump(field)) {
+            let offset = |at: usize| Offset {
+                value: difference(field, after[at], before[at]) as f32,
+                speed: (speeds[at] - goal_speeds[at]) as f32,
+            };
+            let offsets: Vec<_> = places.clone().map(offset).collect();
+            if offsets.iter().all(|offset| f64::from(offset.value.abs()) <= jump(field)) {
                 self.offsets[places].copy_from_slice(&offsets);
             }
         }
@@ -145,15 +159,23 @@ impl Track {
         steps.into_iter()
     }
 
+    /// The speeds of the shown numbers at session time `now`, in steps a second.
+    fn speeds(&self, now: f64) -> Vec<f64> {
+        let (pace, elapsed) = (pace(now - self.sampled), (now - self.arrived) as f32);
+        let offsets = self.offsets.iter().map(|offset| f64::from(offset.after(elapsed).speed));
+        self.rates.iter().zip(offsets).map(|(rate, offset)| rate * pace + offset).collect()
+    }
+
     /// The numbers to show at session time `now`, in fractions of a step.
     fn show(&self, schema: &Schema, now: f64) -> Vec<f64> {
         let mut shown = self.numbers.clone();
         let ahead = carried(now - self.sampled);
-        let left = (-(now - self.shown).max(0.0) / TIME_CONSTANT).exp();
+        let elapsed = (now - self.arrived) as f32;
         for field in schema.fields().iter().filter(|field| is_moving(field)) {
             for place in 0..field.coding.width() {
                 let at = field.at + place;
-                let value = shown[at] + self.rates[at] * ahead + self.offsets[at] * left;
+                let value =
+                    shown[at] + self.rates[at] * ahead + f64::from(self.offsets[at].after(elapsed).value);
                 let (least, most) = field.coding.range(place);
                 shown[at] = match field.coding {
                     Coding::Angle { turn, .. } => value.rem_euclid(f64::from(turn)),
@@ -194,8 +216,8 @@ mod tests {
             sampled: 0.0,
             numbers,
             rates: vec![0.0],
-            offsets: vec![0.0],
-            shown: 0.0,
+            offsets: vec![Offset::default()],
+            arrived: 0.0,
         };
         assert_eq!(track.steps(&schema, 0.0).collect::<Vec<_>>(), [0]);
     }

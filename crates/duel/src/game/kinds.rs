@@ -114,7 +114,7 @@ pub fn kinematics(object: &Object, at: Time) -> Option<(Vec3, Vec3)> {
     match object.traits().kind {
         TEAPOT | THING => {
             let motion = motion_of(object)?;
-            let goal = Warp::new(time, motion, object.sampled().as_micros()).advance(time);
+            let goal = Warp::new(time, motion, object.sampled().as_micros()).at(time);
             let flat = |[x, y]: [f32; 2]| [x, y, 0.0];
             Some((flat(goal.position), flat(goal.velocity)))
         }

@@ -90,7 +90,7 @@ impl Track {
                 self.warp.accept(time, motion, object.sampled().as_micros());
             }
         }
-        let (shown, motion) = (self.warp.advance(time), self.motion);
+        let (shown, motion) = (self.warp.at(time), self.motion);
         let rests = motion.velocity == [0.0, 0.0] && motion.spin == 0.0;
         // A thing at rest is exactly where its owner left it, so that its next owner does not move it.
         let is_there = rests && distance(shown.position, motion.position) < SETTLED;

@@ -172,7 +172,7 @@ impl Teapots {
             }
             let Some(track) = self.tracks.get_mut(&id) else { continue };
             if !is_driven(id) {
-                let goal = track.warp.advance(time);
+                let goal = track.warp.at(time);
                 track.shown = Motion { position: arena.push_inside(goal.position, BODY_RADIUS), ..goal };
                 if !track.is_far {
                     self.ages.note(Time::from_micros(time), object.sampled(), is_new);
