@@ -54,7 +54,8 @@ pub struct Obstacle {
     pub height: f32,
 }
 
-/// A spawn point: a place on the table where a teapot appears, facing the centre, clear of every obstacle.
+/// A spawn point: a place on the table where a teapot appears, facing the centre, clear of every obstacle as it was
+/// laid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spawn {
     /// Where the teapot stands.
@@ -181,11 +182,14 @@ impl Arena<'_> {
     /// A body that is driven into something and then moved here slides along it, because only the part of its
     /// motion that points into the surface is undone.
     pub fn push_out(&self, position: Vec2, radius: f32) -> Vec2 {
-        let mut place = position;
-        for obstacle in self.obstacles {
-            place = push_from(place, obstacle.centre, obstacle.radius + radius);
-        }
+        let place = self.push_from_all(position, radius, |_| true);
         self.push_inside(place, radius)
+    }
+
+    /// The nearest place to `position` where a body of `radius` touches none of the obstacles that `counts` holds for.
+    pub(crate) fn push_from_all(&self, position: Vec2, radius: f32, counts: impl Fn(&Obstacle) -> bool) -> Vec2 {
+        let obstacles = self.obstacles.iter().filter(|obstacle| counts(obstacle));
+        obstacles.fold(position, |place, obstacle| push_from(place, obstacle.centre, obstacle.radius + radius))
     }
 
     /// The nearest place to `position` where a body of `radius` is within the rim, ignoring obstacles.

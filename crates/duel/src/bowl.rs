@@ -5,7 +5,7 @@
 //! touch and replaces the bowl by one with a higher number. So the number on the scoreboard tells whether a bowl's
 //! points were given.
 
-use crate::arena::TEA_TABLE;
+use crate::arena::Table;
 use crate::codec::{DecodeError, Reader};
 use crate::plane::{Vec2, direction, distance, scale};
 use crate::player::PlayerKey;
@@ -25,7 +25,12 @@ const PLACES: u8 = 12;
 
 /// The distances of those places from the centre: the first for places with an even number, the second for the
 /// others.
-const DISTANCES: [f32; 2] = [5.0, 11.0];
+const fn distances(table: Table) -> [f32; 2] {
+    match table {
+        Table::Tea => [5.0, 11.0],
+        Table::Banquet => [13.0, 27.0],
+    }
+}
 
 /// The bowl that stands on the table, or the next one to appear.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,9 +57,9 @@ pub struct Grab {
 }
 
 impl Bowl {
-    /// The position where the bowl stands.
-    pub fn position(&self) -> Vec2 {
-        place(self.place)
+    /// The position where the bowl stands on this table.
+    pub fn position(&self, table: Table) -> Vec2 {
+        place(table, self.place)
     }
 
     /// Whether the bowl stands on the table at `time`, in microseconds of session time.
@@ -63,8 +68,8 @@ impl Bowl {
     }
 
     /// Whether a teapot at this position touches the bowl.
-    pub fn is_touched_from(&self, teapot: Vec2) -> bool {
-        distance(self.position(), teapot) <= BODY_RADIUS + BOWL_RADIUS
+    pub fn is_touched_from(&self, table: Table, teapot: Vec2) -> bool {
+        distance(self.position(table), teapot) <= BODY_RADIUS + BOWL_RADIUS
     }
 
     /// The taking of the previous bowl, if a player took it.
@@ -74,9 +79,14 @@ impl Bowl {
     }
 
     /// The next bowl, as far from all teapots as possible, so that a player gains nothing by waiting in one place.
-    pub fn next(&self, grab: Option<Grab>, appears_at: u64, teapots: &[Vec2]) -> Self {
+    pub fn next(
+        &self,
+        grab: Option<Grab>,
+        appears_at: u64,
+        (table, teapots): (Table, &[Vec2]),
+    ) -> Self {
         let room = |number: u8| {
-            let nearest = teapots.iter().map(|&teapot| distance(place(number), teapot));
+            let nearest = teapots.iter().map(|&teapot| distance(place(table, number), teapot));
             nearest.fold(f32::INFINITY, f32::min)
         };
         let others = (1..PLACES).map(|step| (self.place + 5 * step) % PLACES);
@@ -114,10 +124,10 @@ impl Bowl {
     }
 }
 
-fn place(number: u8) -> Vec2 {
+fn place(table: Table, number: u8) -> Vec2 {
     let angle = (f32::from(number) + 0.5) * std::f32::consts::TAU / f32::from(PLACES);
-    let out = DISTANCES[usize::from(number % 2)];
-    TEA_TABLE.push_out(scale(direction(angle), out), BODY_RADIUS + BOWL_RADIUS)
+    let out = distances(table)[usize::from(number % 2)];
+    table.laid().push_out(scale(direction(angle), out), BODY_RADIUS + BOWL_RADIUS)
 }
 
 #[cfg(test)]
@@ -128,10 +138,13 @@ mod tests {
 
     #[test]
     fn teapots_can_drive_over_every_place_of_a_bowl() {
-        for number in 0..PLACES {
-            assert!(TEA_TABLE.is_free(place(number), BODY_RADIUS), "{number}: {:?}", place(number));
-            let others = (0..PLACES).filter(|&other| other != number);
-            assert!(others.into_iter().all(|other| distance(place(number), place(other)) > 2.0));
+        for table in [Table::Tea, Table::Banquet] {
+            for number in 0..PLACES {
+                let at = place(table, number);
+                assert!(table.laid().is_free(at, BODY_RADIUS), "{number}: {at:?}");
+                let others = (0..PLACES).filter(|&other| other != number);
+                assert!(others.into_iter().all(|other| distance(at, place(table, other)) > 2.0));
+            }
         }
     }
 
@@ -139,11 +152,11 @@ mod tests {
     fn the_next_bowl_stands_elsewhere_and_far_from_teapots() {
         let mut bowl = Bowl::default();
         for number in 1..40 {
-            let teapot = bowl.position();
-            let next = bowl.next(None, 9, &[teapot]);
+            let teapot = bowl.position(Table::Tea);
+            let next = bowl.next(None, 9, (Table::Tea, &[teapot]));
             assert_eq!((next.number, next.appears_at), (number, 9));
             assert_ne!(next.place, bowl.place);
-            assert!(distance(next.position(), teapot) > 12.0);
+            assert!(distance(next.position(Table::Tea), teapot) > 12.0);
             bowl = next;
         }
     }

@@ -1,29 +1,34 @@
 //! Claims: a shooter tells the host what its cube has hit.
 //!
 //! The shooter sees the hit first, so it claims the hit, as an input of the session. An input that was accepted
-//! survives the loss of any single peer, and each host gets it once. The host checks the claim by what it sees itself,
-//! and counts it on the scoreboard. Beside the scores stands the number of the last input of each seat that a host has
-//! dealt with ([`Counted`]). So a new host counts again only what its predecessor counted and told nobody, and counts
-//! it in the same way.
+//! survives the loss of any single peer, and each host gets it once. The host checks the claim by the cube and by the
+//! places of the teapots that it has seen itself, and counts it on the scoreboard. Beside the scores stands the number
+//! of the last input of each seat that a host has dealt with ([`Counted`]). So a new host deals only with what its
+//! predecessor did not, or told nobody of.
 
 use samovar_wire::SortedMap;
 
 use crate::codec::{DecodeError, Reader};
-use crate::cube::{CUBE_RADIUS, Launch};
-use crate::hits::Target;
-use crate::plane::{distance, seconds};
+use crate::cube::{CUBE_RADIUS, Launch, Shot};
+use crate::plane::{Vec2, distance, seconds};
 use crate::player::PlayerKey;
 use crate::teapot::{BODY_HEIGHT, BODY_RADIUS, TOP_SPEED};
 
-/// A cube may have hit a teapot that this peer shows this far away, in table units, plus the distance that the teapot
-/// can have driven since.
+/// A cube may have hit a teapot that the host saw this far away at the time, in table units, since the shooter saw it
+/// elsewhere.
 const TOLERANCE: f32 = 3.0;
 
+/// A claim may be this old, in microseconds: as old as an input that a host passes on to the next.
+const CLAIM_MAX: u64 = 10_000_000;
+
+/// A hit may lie this far in the future, in microseconds: clocks differ a little.
+const LEAD_MAX: u64 = 250_000;
+
 /// The claim of a shooter that its cube has hit a teapot.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The cube.
-    pub launch: Launch,
+    pub shot: Shot,
     /// The player whose teapot was hit.
     pub struck: PlayerKey,
     /// The session time of the hit, in microseconds.
@@ -33,7 +38,9 @@ pub struct Claim {
 impl Claim {
     /// The bytes of the input.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = self.launch.encode();
+        let mut out = Vec::with_capacity(2 * PlayerKey::ENCODED + 16);
+        self.shot.shooter.write(&mut out);
+        out.extend(self.shot.launched_at.to_le_bytes());
         self.struck.write(&mut out);
         out.extend(self.at.to_le_bytes());
         out
@@ -44,22 +51,27 @@ impl Claim {
     /// # Errors
     /// A [`DecodeError`] when the bytes are not what [`encode`](Self::encode) writes.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let (launch, rest) = bytes.split_at_checked(Launch::ENCODED).ok_or(DecodeError::WrongLength)?;
-        let mut reader = Reader::new(rest);
+        let mut reader = Reader::new(bytes);
+        let shot = Shot { shooter: PlayerKey::read(&mut reader)?, launched_at: reader.u64()? };
         let (struck, at) = (PlayerKey::read(&mut reader)?, reader.u64()?);
         reader.finish()?;
-        Ok(Self { launch: Launch::decode(launch)?, struck, at })
+        Ok(Self { shot, struck, at })
     }
 
-    /// Whether the cube can have hit the teapot that is seen as `target` at the session time `now`.
-    pub fn is_possible(&self, target: &Target, now: u64) -> bool {
-        let [x, y, z] = self.launch.position_at(self.at);
-        let driven = TOP_SPEED * seconds(now.abs_diff(self.at));
-        let reach = BODY_RADIUS + CUBE_RADIUS + TOLERANCE + driven;
-        self.at >= self.launch.launched_at
-            && self.launch.is_current(self.at)
+    /// Whether the claim comes in time, at the session time `now`.
+    pub fn is_timely(&self, now: u64) -> bool {
+        self.at <= now.saturating_add(LEAD_MAX) && self.at.saturating_add(CLAIM_MAX) >= now
+    }
+
+    /// Whether the cube of this launch can have hit a teapot that was seen at this place, `gap` microseconds before or
+    /// after the hit.
+    pub fn is_possible(&self, launch: &Launch, place: Vec2, gap: u64) -> bool {
+        let [x, y, z] = launch.position_at(self.at);
+        let reach = BODY_RADIUS + CUBE_RADIUS + TOLERANCE + TOP_SPEED * seconds(gap);
+        self.at >= launch.launched_at
+            && launch.is_current(self.at)
             && (0.0..=BODY_HEIGHT + CUBE_RADIUS + 0.1).contains(&z)
-            && distance([x, y], target.position) <= reach
+            && distance([x, y], place) <= reach
     }
 }
 
@@ -121,14 +133,14 @@ mod tests {
 
     const NOW: u64 = 100_000_000;
 
-    fn claim() -> Claim {
+    fn claim() -> (Launch, Claim) {
         let launch = Launch::from_spout(PlayerKey::Seat(1), &Motion::default(), NOW);
-        Claim { launch, struck: PlayerKey::Robot(2), at: NOW + 200_000 }
+        (launch, Claim { shot: launch.shot(), struck: PlayerKey::Robot(2), at: NOW + 200_000 })
     }
 
     #[test]
     fn an_encoded_claim_decodes_to_itself() {
-        let claim = Claim { launch: Launch::decode(&claim().launch.encode()).unwrap(), ..claim() };
+        let (_, claim) = claim();
         let bytes = claim.encode();
         assert_eq!(Claim::decode(&bytes), Ok(claim));
         for end in 0..bytes.len() {
@@ -139,14 +151,17 @@ mod tests {
 
     #[test]
     fn a_claim_fits_the_place_and_the_time_of_the_flight() {
-        let claim = claim();
-        let [x, y, _] = claim.launch.position_at(claim.at);
-        let target = |x: f32| Target { player: claim.struck, position: [x, y], velocity: [0.0, 0.0] };
-        assert!(claim.is_possible(&target(x + 1.0), claim.at));
-        assert!(!claim.is_possible(&target(x + 8.0), claim.at));
-        assert!(claim.is_possible(&target(x + 8.0), claim.at + 1_000_000), "it may have driven on");
+        let (launch, claim) = claim();
+        let [x, y, _] = launch.position_at(claim.at);
+        assert!(claim.is_possible(&launch, [x + 1.0, y], 0));
+        assert!(!claim.is_possible(&launch, [x + 8.0, y], 0));
+        assert!(claim.is_possible(&launch, [x + 8.0, y], 1_000_000), "it may have driven on");
         for at in [NOW - 1, NOW + 60_000_000, 0, u64::MAX] {
-            assert!(!Claim { at, ..claim }.is_possible(&target(x), at), "{at}");
+            assert!(!Claim { at, ..claim }.is_possible(&launch, [x, y], 0), "{at}");
+        }
+        assert!(claim.is_timely(claim.at) && claim.is_timely(claim.at + 5_000_000));
+        for now in [claim.at - 300_000, claim.at + 11_000_000, 0, u64::MAX] {
+            assert!(!claim.is_timely(now), "{now}");
         }
     }
 

@@ -140,13 +140,10 @@ impl Launch {
             && self.launched_at <= now.saturating_add(CLOCK_TOLERANCE)
     }
 
-    /// The number of bytes of an encoded launch.
-    pub(crate) const ENCODED: usize = PlayerKey::ENCODED + 20;
-
     /// The bytes of the one field of a cube object.
     pub fn encode(&self) -> Vec<u8> {
         let [x, y, z] = self.position;
-        let mut out = Vec::with_capacity(Self::ENCODED);
+        let mut out = Vec::with_capacity(PlayerKey::ENCODED + 20);
         self.shooter.write(&mut out);
         PLACES.write([x, y], &mut out);
         HEIGHTS.write([z.max(0.0)], &mut out);

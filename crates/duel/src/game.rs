@@ -1,8 +1,8 @@
 //! The duel played over a session: one [`Duel`] per peer, beside its [`Session`].
 //!
 //! The duel turns the rules into replicated objects and back. Each member drives its own teapot and fires its own
-//! cubes. The host decides hits, keeps the scoreboard and drives the robots. All peers draw the same. The duel does
-//! no I/O: its driver calls [`Duel::step`] once a frame at any rate, [`Duel::on_event`] for every event of the
+//! cubes, and its share of the robots. The host decides about the hits that shooters claim, and keeps the scoreboard. All
+//! peers draw the same. The duel does no I/O: its driver calls [`Duel::step`] once a frame at any rate, [`Duel::on_event`] for every event of the
 //! session, [`Duel::poll_event`] for sounds and the feed, and [`Duel::scene`] to draw.
 //!
 //! The duel keeps almost no state of its own that another peer would need: the players and hits are on the
@@ -11,11 +11,12 @@
 //!
 //! Invariants:
 //! - No peer speaks for others: an object whose owner may not speak for the player it names is neither drawn nor
-//!   counted ([`TEAPOT`], [`CUBE`]), and only the host writes the scoreboard.
+//!   counted ([`TEAPOT`], [`CUBE`]), and only the host writes the scoreboard. It names the robots' teapots and the
+//!   things ([`THING`]); what it does not name is ignored.
 //! - Every feed shows a shot before its hit, all members agree who had the bowl first, and all see the same matches
 //!   in the same order ([`Word`]).
-//! - No cube scores twice, not even across a change of host: the row of the struck player names the cube, for longer
-//!   than the cube can fly (see [`Scoreboard::hit_by`]).
+//! - No cube scores twice, not even across a change of host: the row of the struck player names the cube (see
+//!   [`Scoreboard::hit_by`]), and each peer remembers the cubes that scored for longer than they can be claimed.
 //! - Bytes that cannot be read change nothing. Memory is bounded by the session's objects and seats.
 //!
 //! ```
@@ -41,6 +42,7 @@ mod board;
 mod bowls;
 mod cubes;
 mod event;
+mod history;
 mod host;
 mod kinds;
 mod matches;
@@ -52,13 +54,14 @@ mod talk;
 mod teapots;
 
 use samovar_session::objects::Focus;
-use samovar_session::{Delivery, Departure, Event, Session, ShownAges};
+use samovar_session::{Delivery, Departure, Event, Outcome, Session, ShownAges};
 use samovar_wire::{Duration, PeerId, SortedSet, Term, Time};
 
 use self::board::Board;
 use self::bowls::Bowls;
 use self::cubes::{Cubes, Scenery};
 use self::event::Feed;
+use self::history::History;
 use self::host::Reign;
 use self::kinds::{CUBE_TRAITS, seat_number};
 use self::matches::Told;
@@ -67,6 +70,7 @@ use self::props::Props;
 use self::robots::Robots;
 use self::talk::Talk;
 use self::teapots::{Seen, Teapots};
+use crate::arena::Table;
 use crate::bowl::Grab;
 use crate::course::Stakes;
 use crate::cube::Launch;
@@ -101,7 +105,7 @@ const FORSAKEN: Duration = Duration::from_millis(5_000);
 /// A peer's configuration of the duel. Its name and colour are the session's (see [`attributes`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DuelConfig {
-    /// Seed of the robots' random choices while this peer hosts; any number.
+    /// Seed of the random choices of the robots that this peer drives; any number.
     pub seed: u64,
     /// The number of robots in a duel that this peer founds, at most [`ROBOTS_MAX`]; otherwise of no effect.
     pub robots: u8,
@@ -134,6 +138,7 @@ pub struct Duel {
     reign: Option<Reign>,
     /// The teapots that count, one for each player, as of the latest step.
     picture: Vec<Seen>,
+    history: History,
     /// Players who were off the table at the latest step.
     out: SortedSet<PlayerKey>,
     talk: Talk,
@@ -170,6 +175,7 @@ impl Duel {
             robots: Robots::default(),
             reign: None,
             picture: Vec::new(),
+            history: History::default(),
             out: SortedSet::new(),
             talk: Talk::default(),
             bowls: Bowls::default(),
@@ -203,6 +209,7 @@ impl Duel {
         let around = (tick.time, &ground.arena(), &self.board.rows.robots);
         self.teapots.refresh(session, around, &is_driven);
         self.picture = self.teapots.picture(session, &self.board.rows, tick.time);
+        self.history.note(tick.time, &self.picture);
         self.keep_reign(tick, session);
         self.keep_house(tick, session);
         self.drive_own(tick, session, me, controls);
@@ -244,6 +251,9 @@ impl Duel {
             Event::Input { seat, number, bytes } => {
                 let reign = self.reign.get_or_insert_with(|| Reign::new(now));
                 reign.keep(session.session_time(now).as_micros(), seat.0, *number, bytes);
+            }
+            Event::Ownership { id, outcome: Outcome::Denied(_), .. } => {
+                self.props.on_denied(*id, session.session_time(now).as_micros());
             }
             Event::Accepted { number } => {
                 self.cubes.on_accepted(*number, session.session_time(now).as_micros());
@@ -313,6 +323,11 @@ impl Duel {
         mind.drive(&Sight { now, own: own.motion, rivals: &rivals, treat, arena: &ground.arena() })
     }
 
+    /// The table on which the duel is played, as far as this peer knows.
+    fn table(&self) -> Table {
+        self.board.rows.course.stakes.table
+    }
+
     fn tick(&mut self, now: Time, session: &Session) -> Tick {
         if self.joined.is_none() {
             self.joined = Some(now);
@@ -326,7 +341,8 @@ impl Duel {
 
     /// Begins this peer's reign when it becomes the host, and ends the reign when it no longer is the host.
     fn keep_reign(&mut self, tick: Tick, session: &Session) {
-        if !session.is_host() {
+        // A host that is suspended keeps what waits for it.
+        if session.host() != session.me() {
             self.reign = None;
         } else if self.reign.is_none() {
             self.reign = Some(Reign::new(tick.now));
@@ -407,10 +423,13 @@ impl Duel {
     }
 
     /// On a large table, asks for updates about the part around this peer's own teapot. The host decides about the
-    /// whole table, and robots look for rivals everywhere, so their peers are kept up to date about all of it.
+    /// whole table, its backups may have to, and robots look for rivals everywhere. So these peers are kept up to date
+    /// about all of it.
     fn look_around(&self, session: &mut Session) {
-        let sight = self.board.rows.course.stakes.table.sight();
-        let own = self.pilot.as_ref().filter(|_| !session.is_host() && self.robots.is_empty());
+        let sight = self.table().sight();
+        let me = session.me();
+        let sees_all = session.host() == me || session.view().backups().contains(&me);
+        let own = self.pilot.as_ref().filter(|_| !sees_all && self.robots.is_empty());
         let focus = own.zip(sight).map(|(pilot, radius)| {
             let [x, y] = pilot.motion().position;
             Focus { center: [x, y, 0.0], radius }

@@ -14,6 +14,9 @@ use crate::teapot::{BODY_RADIUS, TOP_SPEED};
 /// A teapot that is nearer than this pushes, in table units between the surfaces.
 pub const REACH: f32 = 0.12;
 
+/// The room between a thing and the rim, in table units: a teapot can always drive round the thing and push it back.
+pub const RIM_ROOM: f32 = 2.0 * BODY_RADIUS + 0.2;
+
 /// The speed that friction takes from a sliding thing in each second.
 const FRICTION: f32 = 5.0;
 
@@ -45,7 +48,7 @@ impl Pusher {
 }
 
 /// The motion of a thing `seconds` later, at most a quarter of a second. `thing` says what it is, and `around` is the
-/// table without it.
+/// part of the table in which it can be, without it.
 pub fn slide(
     motion: Motion,
     seconds: f32,

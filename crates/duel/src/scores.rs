@@ -289,6 +289,7 @@ impl Scoreboard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arena::Table;
     use crate::phase::{OUT_FOR, SHIELDED_FOR};
     use crate::rng::Rng;
     #[cfg(target_arch = "wasm32")]
@@ -321,7 +322,7 @@ mod tests {
 
     fn random_board(rng: &mut Rng) -> Scoreboard {
         let mut board = Scoreboard::default();
-        board.bowl = board.bowl.next(None, rng.next_u64(), &[]);
+        board.bowl = board.bowl.next(None, rng.next_u64(), (Table::Tea, &[]));
         board.follow(&Word::Began { number: rng.below(9), at: rng.next_u64() });
         for step in 0..rng.below(120) {
             let player = key(rng);
@@ -453,9 +454,9 @@ mod tests {
     #[test]
     fn a_bowl_gives_its_points_once() {
         let mut board = board(&[ADA, BOB]);
-        board.bowl = board.bowl.next(None, NOW, &[]);
+        board.bowl = board.bowl.next(None, NOW, (Table::Tea, &[]));
         let grab = |player| Grab { bowl: 1, player, at: NOW };
-        let next = board.bowl.next(Some(grab(BOB)), NOW + 9, &[]);
+        let next = board.bowl.next(Some(grab(BOB)), NOW + 9, (Table::Tea, &[]));
         assert!(board.credit(grab(BOB), next));
         assert!(!board.credit(grab(BOB), next), "by the next host again");
         assert!(!board.credit(grab(ADA), next));

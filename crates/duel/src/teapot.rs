@@ -71,14 +71,17 @@ pub struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// The place to which the body moves: out of the other teapots by a limited distance, and then out of the
-    /// obstacles and the rim.
+    /// The place to which the body moves: out of the other teapots and of the things that can be pushed by a limited
+    /// distance, and then out of the other obstacles and the rim.
     fn push_out(&self, position: Vec2) -> Vec2 {
         let apart =
             self.others.iter().fold(position, |place, &other| push_from(place, other, 2.0 * BODY_RADIUS));
-        // The shift is limited, so two teapots that appear in one place part within a few steps, without a jump.
+        let apart = self.arena.push_from_all(apart, BODY_RADIUS, |each| each.kind.yields() > 0.0);
+        // The shift is limited, so two teapots that appear in one place part within a few steps, without a jump. Others
+        // move the things, and can carry no teapot away with one.
         let apart = add(position, clamp_length(sub(apart, position), 2.0 * TOP_SPEED * STEP));
-        self.arena.push_out(apart, BODY_RADIUS)
+        let free = self.arena.push_from_all(apart, BODY_RADIUS, |each| each.kind.yields() == 0.0);
+        self.arena.push_inside(free, BODY_RADIUS)
     }
 }
 

@@ -359,9 +359,9 @@ impl Objects {
         if self.slots.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
             return Ok(());
         }
-        // This peer uses the host's copy only if it has none itself, because its own copy may be newer. It cannot
-        // tell which copy holds the former owner's last state.
-        if self.slots.get(grant.id).is_none() {
+        // This peer uses the host's copy only if it has none itself, or one outside its focus, because its own copy may
+        // be newer. It cannot tell which copy holds the former owner's last state.
+        if self.slots.get(grant.id).is_none_or(|object| !object.current) {
             self.accept(grant)?;
         }
         self.take(grant.id, grant.stamp);

@@ -40,8 +40,8 @@ pub struct Traits {
     pub orphan: Orphan,
     /// The members that may ask for the object.
     pub access: Access,
-    /// The host may give the object to a member that manages few objects, if the host owns the object without having
-    /// asked for it. The host may later move such an object again.
+    /// The host may give the object to a member that manages few objects, if no member may ask for it, or if the host
+    /// owns it without having asked for it. The host may later move such an object again.
     pub balanced: bool,
     /// The object belongs to the host: a new host takes it over, even if its owner is still there.
     pub with_host: bool,

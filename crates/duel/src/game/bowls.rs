@@ -52,13 +52,13 @@ impl Duel {
             .bowls
             .taken
             .is_some_and(|grab| grab.bowl == bowl.number && time < grab.at.saturating_add(UNCREDITED));
-        (bowl.is_there(time) && !is_taken).then(|| bowl.position())
+        (bowl.is_there(time) && !is_taken).then(|| bowl.position(self.table()))
     }
 
     /// Announces a touch if the teapot of `player`, which this peer drives, is over the bowl.
     pub(super) fn touch_bowl(&mut self, tick: Tick, session: &mut Session, player: PlayerKey, at: Vec2) {
         let bowl = self.board.rows.bowl;
-        if self.bowl(tick.time).is_none() || !bowl.is_touched_from(at) {
+        if self.bowl(tick.time).is_none() || !bowl.is_touched_from(self.table(), at) {
             return;
         }
         let said = self.bowls.said.get(&player);
@@ -123,7 +123,7 @@ impl Duel {
         bowl.number != grab.bowl
             || seen.is_far
             || !seen.phase.is_vulnerable()
-            || distance(seen.motion.position, bowl.position()) <= TOLERANCE + driven
+            || distance(seen.motion.position, bowl.position(self.table())) <= TOLERANCE + driven
     }
 
     /// Announces the last taken bowl on the scoreboard, if the feed has not announced it.
@@ -157,13 +157,14 @@ impl Duel {
             return;
         }
         let teapots = positions(&self.picture, PlayerKey::Robot(u8::MAX));
+        let table = rows.course.stakes.table;
         if rows.bowl.number == 0 {
-            self.board.rows.bowl = rows.bowl.next(None, tick.time.saturating_add(FIRST_AFTER), &teapots);
+            self.board.rows.bowl = rows.bowl.next(None, tick.time.saturating_add(FIRST_AFTER), (table, &teapots));
             return;
         }
         let rows = &mut self.board.rows;
         if let Some(grab) = self.bowls.taken.filter(|grab| grab.bowl == rows.bowl.number) {
-            let next = rows.bowl.next(Some(grab), grab.at.saturating_add(pause), &teapots);
+            let next = rows.bowl.next(Some(grab), grab.at.saturating_add(pause), (table, &teapots));
             rows.credit(grab, next);
         }
     }

@@ -38,6 +38,15 @@ const NEWS_TAKES: u64 = 400_000;
 /// just joined, or slept.
 const NEWS_FOR: u64 = 1_000_000;
 
+/// An accepted shot.
+#[derive(Clone, Copy, Debug)]
+struct Fired {
+    cube: ObjectId,
+    launch: Launch,
+    /// Whether the shot has scored.
+    is_spent: bool,
+}
+
 /// How far the claim of a hit has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
@@ -82,7 +91,7 @@ impl Track {
     fn unclaimed_hit(&self) -> Option<Claim> {
         let Impact { at, struck, .. } = self.impact.filter(|_| self.claim == Some(Progress::Open))?;
         let Struck::Teapot(struck) = struck else { return None };
-        Some(Claim { launch: self.launch, struck, at })
+        Some(Claim { shot: self.launch.shot(), struck, at })
     }
 }
 
@@ -97,9 +106,9 @@ pub(super) struct Flying<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Cubes {
     tracks: SortedMap<ObjectId, Track>,
-    /// Accepted shots, each with its cube. Each is kept for as long as it can be claimed. The
+    /// Accepted shots. Each is kept for as long as it can be claimed. The
     /// cooldown bounds them to about sixty for each shooter.
-    shots: SortedMap<Shot, ObjectId>,
+    shots: SortedMap<Shot, Fired>,
 }
 
 /// The state of the duel for judging cubes.
@@ -146,9 +155,21 @@ impl Cubes {
         self.shots.contains_key(&shot)
     }
 
+    /// The launch of an accepted shot that has not scored.
+    pub(super) fn unspent(&self, shot: Shot) -> Option<&Launch> {
+        self.shots.get(&shot).filter(|fired| !fired.is_spent).map(|fired| &fired.launch)
+    }
+
+    /// Notes that a shot has scored, so that it scores once.
+    pub(super) fn spend(&mut self, shot: Shot) {
+        if let Some(fired) = self.shots.get_mut(&shot) {
+            fired.is_spent = true;
+        }
+    }
+
     /// Adds a cube that this peer fired.
     pub(super) fn add_own(&mut self, id: ObjectId, launch: Launch, time: u64, arena: &Arena<'_>) {
-        self.shots.insert(launch.shot(), id);
+        self.shots.insert(launch.shot(), Fired { cube: id, launch, is_spent: false });
         let track =
             Track { is_accepted: true, claim: Some(Progress::Open), ..Track::new(launch, time, arena) };
         self.tracks.insert(id, track);
@@ -160,6 +181,9 @@ impl Cubes {
         let targets: Vec<Target> = seen.iter().filter(|each| each.is_in_play()).map(Seen::target).collect();
         for track in self.tracks.values_mut().filter(|track| track.is_accepted) {
             if let Some((struck, at)) = board.hit_by(track.launch.shot()) {
+                if let Some(fired) = self.shots.get_mut(&track.launch.shot()) {
+                    fired.is_spent = true;
+                }
                 // The host's verdict ends the flight here, too, whatever this peer's own sweep found.
                 track.impact.get_or_insert_with(|| {
                     let point = track.launch.position_at(at);
@@ -230,15 +254,15 @@ impl Cubes {
 /// Accepts a shot that follows the rules: it keeps the cooldown, and its shooter can have been there. One cube is
 /// accepted for each shot. Cubes arrive in any order, so the shots before and after this one count.
 fn admit(
-    shots: &mut SortedMap<Shot, ObjectId>,
+    shots: &mut SortedMap<Shot, Fired>,
     launch: &Launch,
     cube: ObjectId,
     heard_at: u64,
     scenery: Scenery<'_>,
 ) -> bool {
     let shot = launch.shot();
-    if let Some(&known) = shots.get(&shot) {
-        return known == cube;
+    if let Some(known) = shots.get(&shot) {
+        return known.cube == cube;
     }
     let keeps_cooldown = shots.iter().all(|(other, _)| {
         other.shooter != shot.shooter
@@ -246,7 +270,7 @@ fn admit(
     });
     let is_admitted = keeps_cooldown && is_plausible(launch, heard_at, scenery);
     if is_admitted {
-        shots.insert(shot, cube);
+        shots.insert(shot, Fired { cube, launch: *launch, is_spent: false });
     }
     is_admitted
 }

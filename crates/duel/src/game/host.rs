@@ -9,11 +9,9 @@ use samovar_wire::view::SeatRecord;
 use samovar_wire::{Duration, ObjectId, SortedSet, Term, Time};
 
 use super::board::TakeOver;
-use super::cubes::Cubes;
 use super::kinds::{glaze_of, is_spectator, motion_of};
 use super::pilot::refill;
 use super::robots::{ROBOTS_MAX, robot_identity};
-use super::talk::REMEMBERED_FOR;
 use super::teapots::Seen;
 use super::{Duel, Tick};
 use crate::claim::Claim;
@@ -33,8 +31,12 @@ const SETTLING: Duration = Duration::from_millis(1_500);
 /// How long the host waits for the message about a shot before it announces the hit of that shot, in microseconds.
 const SHOT_AWAITED: u64 = 5_000_000;
 
-/// How long a claim waits for its cube, in microseconds: each has its own way to the host.
-const CUBE_AWAITED: u64 = 1_000_000;
+/// How long a claim waits for its cube, which has its own way to the host, and for the sight of the teapot, in
+/// microseconds: on a large table a new host first asks for updates about all of it.
+const SIGHT_AWAITED: u64 = 1_000_000;
+
+/// A teapot that a new host did not see is taken to have driven on for at most this long, in microseconds.
+const UNSEEN_MAX: u64 = 1_200_000;
 
 /// The state that a peer keeps for the duel while it hosts.
 #[derive(Debug)]
@@ -87,7 +89,7 @@ fn inherited_robot((id, player): (ObjectId, PlayerKey)) -> Option<(u8, ObjectId)
 impl Duel {
     /// Does the host's work in one step.
     pub(super) fn keep_house(&mut self, tick: Tick, session: &mut Session) {
-        let Some(reign) = &self.reign else { return };
+        let Some(reign) = self.reign.as_ref().filter(|_| session.is_host()) else { return };
         let is_founder = session.term() == Term::FIRST;
         let is_settled = is_founder || tick.now.since(reign.since) >= SETTLING;
         match self.board.take_over(tick.now, session) {
@@ -231,33 +233,57 @@ impl Duel {
 
     /// Decides the hits that were claimed, decides about bowls and matches, and publishes the scores.
     pub(super) fn decide(&mut self, tick: Tick, session: &mut Session) {
-        let Some(reign) = self.reign.as_mut().filter(|_| self.board.is_written_here()) else { return };
+        if !session.is_host() || !self.board.is_written_here() {
+            return;
+        }
+        let Some(reign) = self.reign.as_mut() else { return };
+        let inputs = std::mem::take(&mut reign.inputs);
+        let mut waiting = Vec::new();
         // The inputs of a seat are dealt with in order. So those behind one that waits for its cube wait, too.
         let mut held = SortedSet::new();
-        for input in std::mem::take(&mut reign.inputs) {
-            let waits = input.claim.is_some_and(|claim| !self.cubes.knows(claim.launch.shot()))
-                && tick.time < input.heard_at.saturating_add(CUBE_AWAITED);
+        for input in inputs {
+            let lacks = |claim: Claim| !self.cubes.knows(claim.shot) || is_far(&self.picture, claim.struck);
+            let waits =
+                input.claim.is_some_and(lacks) && tick.time < input.heard_at.saturating_add(SIGHT_AWAITED);
             if waits || held.contains(&input.seat) {
                 held.insert(input.seat);
-                reign.inputs.push(input);
+                waiting.push(input);
             } else if self.board.rows.counted.note(input.seat, input.number)
                 && let Some(claim) = input.claim
-                && self.talk.fires_from(input.seat, claim.launch.shooter)
-                && is_credible(&claim, &self.cubes, &self.picture, tick.time)
+                && self.talk.fires_from(input.seat, claim.shot.shooter)
+                && self.is_credible(&claim, tick.time)
+                && self.board.rows.record_hit(claim.shot, claim.struck, claim.at)
             {
-                self.board.rows.record_hit(claim.launch.shot(), claim.struck, claim.at);
+                self.cubes.spend(claim.shot);
             }
+        }
+        if let Some(reign) = &mut self.reign {
+            reign.inputs = waiting;
         }
         self.keep_bowl(tick);
         self.keep_match(tick, session);
         self.board.write(tick.now, session);
     }
 
+    /// Whether a claim agrees with what this host has seen: the cube, and the teapot at about that time.
+    fn is_credible(&self, claim: &Claim, time: u64) -> bool {
+        // A new host may not have seen the teapot then. It goes by where the teapot is now.
+        let now = || self.picture.iter().find(|seen| seen.player == claim.struck && seen.is_in_play());
+        let seen = self.history.near(claim.struck, claim.at).or_else(|| {
+            let is_new = self.reign.as_ref().is_some_and(|reign| self.stepped.since(reign.since) < SETTLING);
+            let place = now().filter(|_| is_new)?.motion.position;
+            Some((place, time.abs_diff(claim.at).min(UNSEEN_MAX)))
+        });
+        let launch = self.cubes.unspent(claim.shot);
+        claim.is_timely(time)
+            && launch.zip(seen).is_some_and(|(launch, (place, gap))| claim.is_possible(launch, place, gap))
+    }
+
     /// Announces the hits on the scoreboard that were not announced yet. A predecessor's hits are among them: all
     /// remaining members have received the same messages, so all know the same announcements. A hit is announced
     /// after its shot, so that no peer hears of the hit first.
     pub(super) fn announce_hits(&mut self, tick: Tick, session: &Session) {
-        if self.reign.is_none() || !self.board.is_written_here() {
+        if !session.is_host() || !self.board.is_written_here() {
             return;
         }
         let since = self.talk.since.unwrap_or(tick.time);
@@ -265,7 +291,10 @@ impl Duel {
         let strikes: Vec<_> = strikes.filter(|(_, strike)| strike.at >= since).collect();
         for (struck, Strike { shot, at }) in strikes {
             let shooter_is_here = match shot.shooter {
-                PlayerKey::Robot(_) => false,
+                // What this host fires itself it has announced already.
+                PlayerKey::Robot(robot) => self
+                    .driver_of(session, robot)
+                    .is_some_and(|driver| driver != session.me() && session.view().has(driver)),
                 PlayerKey::Seat(seat) => session.view().members().any(|member| member.record.seat.0 == seat),
             };
             // Once a player is gone, all members have received its last messages, so the host does not wait for its
@@ -280,10 +309,7 @@ impl Duel {
     }
 }
 
-/// Whether a claim agrees with what this host sees.
-fn is_credible(claim: &Claim, cubes: &Cubes, seen: &[Seen], time: u64) -> bool {
-    let target = seen.iter().find(|seen| seen.player == claim.struck && !seen.is_ghost);
-    target.is_some_and(|seen| claim.is_possible(&seen.target(), time))
-        && claim.at.saturating_add(REMEMBERED_FOR) >= time
-        && cubes.knows(claim.launch.shot())
+/// Whether a player's teapot is out of this peer's sight.
+fn is_far(seen: &[Seen], player: PlayerKey) -> bool {
+    seen.iter().any(|seen| seen.player == player && seen.is_far)
 }

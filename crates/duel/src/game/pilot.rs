@@ -4,6 +4,7 @@ use samovar_session::{Object, Session, State};
 use samovar_wire::{ObjectId, Time};
 
 use super::kinds::{ROBOT_TRAITS, TEAPOT_TRAITS};
+use super::robots::robot_identity;
 use crate::arena::{Arena, SPAWN_POINTS, Spawn};
 use crate::cube::{Cooldown, Launch};
 use crate::motion::Motion;
@@ -96,7 +97,9 @@ impl Pilot {
             return None;
         }
         if std::mem::take(&mut self.is_out) {
-            self.teapot = Teapot::new(stretch.arena.farthest_spawn(self.player.preference(), stretch.others));
+            // On a large table the others may be out of sight, so the preferred place is another each time.
+            let preferred = self.player.preference() + (stretch.time / 1_000_000 % 1_000) as usize;
+            self.teapot = Teapot::new(stretch.arena.farthest_spawn(preferred, stretch.others));
         }
         let around = Surroundings { arena: stretch.arena, others: stretch.others };
         self.teapot.step(stretch.elapsed, controls, &around);
@@ -110,7 +113,16 @@ impl Pilot {
         let Some(object) = session.object(self.object) else { return };
         self.phase.clear();
         phase.write(&mut self.phase);
-        refill(&mut self.state, object, &motion, &self.phase);
+        match self.player {
+            // The former driver may have spoilt it.
+            PlayerKey::Robot(number) => {
+                self.state.clear();
+                self.state.text(&robot_identity(number).encode());
+                motion.encode(&mut self.state);
+                self.state.text(&self.phase);
+            }
+            PlayerKey::Seat(_) => refill(&mut self.state, object, &motion, &self.phase),
+        }
         // If this peer has just lost the object, this fails, and the next step notices the loss.
         let _ = session.edit(now).set_state(self.object, &self.state);
     }

@@ -14,7 +14,7 @@ use super::{Duel, Tick};
 use crate::arena::{Arena, Obstacle, Table};
 use crate::motion::Motion;
 use crate::plane::{distance, seconds};
-use crate::push::{Pusher, slide};
+use crate::push::{Pusher, RIM_ROOM, slide};
 use crate::scores::Scoreboard;
 use crate::warp::Warp;
 
@@ -26,6 +26,9 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 const THING_TRAITS: Traits = Traits { access: Access::Shared, ..Traits::of(THING) };
 
+/// How long a member does not ask again for a thing that another keeps, in microseconds.
+const REFUSED_FOR: u64 = 500_000;
+
 /// A thing at rest that is shown within this distance of its place is shown at its place, in table units.
 const SETTLED: f32 = 0.01;
 
@@ -33,6 +36,10 @@ const SETTLED: f32 = 0.01;
 #[derive(Debug)]
 struct Track {
     revision: (Stamp, u64),
+    /// Whether this peer moved the thing in the last step.
+    was_moved_here: bool,
+    /// Until when this peer does not ask for the thing again, in session time.
+    refused_until: u64,
     /// The newest motion that the owner said.
     motion: Motion,
     warp: Warp,
@@ -77,12 +84,18 @@ impl Track {
     fn new(object: &Object, time: u64) -> Option<Self> {
         let motion = motion_of(object)?;
         let warp = Warp::new(time, motion, object.sampled().as_micros());
-        Some(Self { revision: (object.stamp(), object.revision()), motion, warp, shown: motion })
+        let revision = (object.stamp(), object.revision());
+        Some(Self { revision, was_moved_here: false, refused_until: 0, motion, warp, shown: motion })
     }
 
     /// Follows the owner's movement.
     fn follow(&mut self, object: &Object, time: u64) {
         let revision = (object.stamp(), object.revision());
+        if std::mem::take(&mut self.was_moved_here) {
+            // What this peer moved does not count any more, however new it was.
+            self.warp = Warp::new(time, self.shown, 0);
+            self.revision.1 = u64::MAX;
+        }
         if self.revision != revision {
             self.revision = revision;
             if let Some(motion) = motion_of(object) {
@@ -124,6 +137,14 @@ impl Props {
         }
     }
 
+    /// Notes that another member keeps a thing that this peer asked for. So this peer shows for a moment what the other
+    /// does with it.
+    pub(super) fn on_denied(&mut self, id: ObjectId, time: u64) {
+        if let Some(track) = self.tracks.get_mut(&id) {
+            track.refused_until = time.saturating_add(REFUSED_FOR);
+        }
+    }
+
     /// The obstacles as they stand now.
     pub(super) fn obstacles(&self) -> &[Obstacle] {
         &self.obstacles
@@ -153,7 +174,8 @@ impl Props {
             let Some(&thing) = self.obstacles.get(index) else { continue };
             let Some(object) = session.object(id) else { continue };
             let is_touched = thing.kind.yields() > 0.0 && own.iter().any(|pusher| pusher.pushes(&thing));
-            if is_touched && object.owner() != session.me() {
+            let is_refused = self.tracks.get(&id).is_some_and(|track| tick.time < track.refused_until);
+            if is_touched && !is_refused && object.owner() != session.me() {
                 // If this peer asks for too much at once, the thing stays, and the next step asks again.
                 let _ = session.ownership(tick.now).touch(id);
             }
@@ -163,11 +185,11 @@ impl Props {
             let Some(track) = self.tracks.get_mut(&id) else { continue };
             let before = Motion { position: thing.centre, ..track.shown };
             let around: Vec<_> = self.obstacles.iter().filter(|each| **each != thing).copied().collect();
-            let around = Arena { obstacles: &around, ..self.table.laid() };
+            let laid = self.table.laid();
+            let around = Arena { obstacles: &around, radius: laid.radius - RIM_ROOM, ..laid };
             let pushers: Vec<_> = own.iter().chain(others).copied().collect();
             let after = slide(before, seconds(tick.elapsed), &thing, &pushers, &around);
-            track.shown = after;
-            track.warp = Warp::new(tick.time, after, tick.time);
+            (track.shown, track.was_moved_here) = (after, true);
             self.obstacles[index].centre = after.position;
             self.obstacles[index].heading = after.heading;
             if after != before {

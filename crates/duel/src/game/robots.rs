@@ -7,6 +7,7 @@
 use samovar_session::{Object, Session};
 use samovar_wire::{ObjectId, SortedMap};
 
+use super::kinds::TEAPOT;
 use super::pilot::{Pilot, Stretch};
 use super::props::Ground;
 use super::{Duel, Tick, positions};
@@ -64,11 +65,18 @@ impl Duel {
         let rows: Vec<u8> = self.board.rows.rows().filter_map(|row| robot_number(row.player)).collect();
         let names = &mut self.board.rows.robots;
         // Until a new host is settled, a member may still report a teapot that this host has not seen.
-        names.retain(|number, id| rows.contains(&number) && (!is_settled || session.object(id).is_some()));
-        let nameless = self.teapots.all().filter(|&(id, player)| {
-            robot_number(player).is_some() && self.board.rows.robots.number(id).is_none()
+        // A driver may have spoilt a teapot so that nobody can read it; such a teapot loses its name.
+        let is_sound = |number, id| {
+            let track = self.teapots.track(id);
+            track.is_some_and(|track| track.identity.driver == PlayerKey::Robot(number))
+        };
+        let is_new = |id| session.object(id).is_some_and(|object| object.owner() == me);
+        names.retain(|number, id| {
+            rows.contains(&number) && (!is_settled || is_new(id) || is_sound(number, id))
         });
-        let nameless: Vec<_> = nameless.map(|(id, _)| id).collect();
+        let is_robots = |object: &&Object| object.traits().kind == TEAPOT && object.traits().balanced;
+        let nameless = session.objects().filter(is_robots).map(Object::id);
+        let nameless: Vec<_> = nameless.filter(|&id| self.board.rows.robots.number(id).is_none()).collect();
         for id in nameless {
             let owner = session.object(id).map(Object::owner);
             if owner == Some(me) {

@@ -209,11 +209,6 @@ impl Teapots {
         owned.map(|(&id, track)| (id, track.identity.driver))
     }
 
-    /// All readable teapots, whether they count or not.
-    pub(super) fn all(&self) -> impl Iterator<Item = (ObjectId, PlayerKey)> {
-        self.tracks.iter().map(|(&id, track)| (id, track.identity.driver))
-    }
-
     pub(super) fn track(&self, id: ObjectId) -> Option<&Track> {
         self.tracks.get(&id)
     }

@@ -95,8 +95,8 @@ impl Ownership<'_> {
     }
 
     /// Sets whether this peer, while it hosts, spreads objects over all members, at most four a second; off unless set.
-    /// Only objects whose traits say `balanced` move. These are objects that the host owns by creation, release or
-    /// inheritance, unless its own game asked for them; and those that were spread before.
+    /// Only objects whose traits say `balanced` move: those for which no member may ask; those that the host owns by
+    /// creation, release or inheritance, unless its own game asked for them; and those that were spread before.
     pub const fn set_balancing(&mut self, is_on: bool) {
         self.session.ownership.set_balancing(is_on);
     }

@@ -1,12 +1,13 @@
 //! Load balancing: the host spreads free objects, so that each member manages about as many.
 //!
-//! An object is free if its traits say *balanced* and the host owns it without having asked for it, or if balancing
-//! has moved it. One object moves at a time, from the member with the most to the member with the fewest. It moves
+//! An object is free if its traits say *balanced* and no member may ask for it, or the host owns it without having asked
+//! for it, or balancing has moved it. One object moves at a time, from the member with the most to the member with the fewest. It moves
 //! only if the one has at least two more than the other. Each move brings the numbers closer together, so moves come
 //! to an end and none is taken back. A member whose page is hidden makes few steps or none: it is given nothing, and
 //! what it has moves to the others first.
 
 use samovar_objects::Object;
+use samovar_wire::object::Access;
 use samovar_wire::{Duration, ObjectId, PeerId, SortedMap, SortedSet, Time};
 
 use super::OwnershipState;
@@ -74,7 +75,10 @@ impl OwnershipState {
     /// Whether an object may be spread now.
     fn is_nobodys(&self, ctx: &Context<'_>, object: &Object) -> bool {
         let (id, arbiter) = (object.id(), &self.arbiter);
-        let is_free = object.owner() == ctx.core.me() || self.balance.pool.contains(&id);
+        // A new host does not know what its predecessor has moved.
+        let is_nobodys_choice = object.traits().access == Access::Exclusive;
+        let is_free =
+            is_nobodys_choice || object.owner() == ctx.core.me() || self.balance.pool.contains(&id);
         is_free
             && !arbiter.kept.contains(&id)
             && !arbiter.frozen.contains_key(&id)

@@ -322,3 +322,25 @@ fn free_objects_are_spread_evenly_and_then_stay() {
     assert!(loads.iter().all(|load| (4..=5).contains(load)), "{loads:?}");
     world.assert_converged();
 }
+
+#[test]
+fn next_host_moves_what_its_predecessor_spread() {
+    let (mut world, host, a, b) = three(9, 3);
+    let robot = Traits { balanced: true, ..TEAPOT };
+    let robots: Vec<_> = (0..6).map(|n| world.create(host, robot, &[&[n]])).collect();
+    for peer in [host, a, b] {
+        world.ownership(peer).set_balancing(true);
+    }
+    let load = |world: &World, at, peer| robots.iter().filter(|&&id| owner(world, at, id) == peer).count();
+    world.run(4_000);
+    assert_eq!([host, a, b].map(|peer| load(&world, host, peer)), [2, 2, 2]);
+    // The host hands over and stays, with a hidden page.
+    let now = world.now;
+    world.peer(host).set_standing(now, Standing { presence: Presence::Hidden, reach: 1 });
+    assert!(world.peer(host).hand_over(now) || !world.peers[&host].is_host());
+    world.run(6_000);
+    let next = world.peers[&a].host();
+    assert_ne!(next, host);
+    assert_eq!([host, a, b].map(|peer| load(&world, next, peer)), [0, 3, 3]);
+    world.assert_converged();
+}

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use samovar_duel::arena::Table;
 use samovar_duel::bowl::{BOWL_RADIUS, POINTS_PER_BOWL};
 use samovar_duel::course::Stakes;
 use samovar_duel::game::DuelEvent;
@@ -98,7 +99,7 @@ fn the_first_player_at_a_bowl_gets_it_on_every_screen() {
                 for teapot in scene.teapots.iter().filter(|teapot| teapot.is_me && teapot.phase.is_on_table())
                 {
                     // The picture is a little ahead of the last step, and may show a touch that an obstacle prevents.
-                    let is_over = distance(bowl.position(), teapot.motion.position) < TOUCHED;
+                    let is_over = distance(bowl.position(Table::Tea), teapot.motion.position) < TOUCHED;
                     if bowl.is_there(scene.time) && is_over {
                         touched.entry((bowl.number, teapot.player)).or_insert(scene.time);
                     }

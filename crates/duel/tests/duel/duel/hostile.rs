@@ -23,7 +23,7 @@ fn traits(kind: Kind) -> Traits {
     Traits { reliable: kind == SCOREBOARD, orphan, ..Traits::of(kind) }
 }
 
-fn create(world: &mut World, owner: PeerId, kind: Kind, fields: &[Vec<u8>]) {
+pub(crate) fn create(world: &mut World, owner: PeerId, kind: Kind, fields: &[Vec<u8>]) {
     let now = world.now;
     let fields: Vec<_> = fields.iter().map(|field| &field[..]).collect();
     world.peer(owner).session.edit(now).create(traits(kind), &fields).unwrap();

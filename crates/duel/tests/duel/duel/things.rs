@@ -125,3 +125,33 @@ fn a_thing_that_the_host_did_not_name_is_not_on_the_table() {
     world.run(4_000);
     assert!(world.host().session.object(forged).is_none(), "the host clears it away");
 }
+
+#[test]
+fn a_short_push_ends_at_one_place_on_all_screens() {
+    for seed in 96..104 {
+        let mut world = World::new(seed, 3, 0);
+        let (host, a) = (world.warrant.host, world.join());
+        world.run(2_500);
+        world.detours.insert((a, host), samovar_wire::Duration::from_millis(150));
+        world.peer(a).hands = Hands::Against(CUP);
+        let before = place(&world, a, CUP);
+        world.run_until("a touch", 12_000, |world| distance(place(world, a, CUP), before) > 0.01);
+        world.peer(a).hands = Hands::Idle;
+        world.run(4_000);
+        assert_alike(&world, CUP);
+        assert!(distance(place(&world, host, CUP), before) > 0.01, "seed {seed}: the push counts");
+    }
+}
+
+#[test]
+fn a_cup_at_the_edge_of_the_table_can_be_pushed_back() {
+    let mut world = World::new(105, 0, 0);
+    let a = world.join();
+    world.run(2_500);
+    // From inside to the edge, and then from the other side.
+    let edge = |world: &World| samovar_duel::plane::length(place(world, a, CUP));
+    world.peer(a).hands = Hands::Against(CUP);
+    world.run(40_000);
+    let most = TEA_TABLE.radius - TEA_TABLE.obstacles[CUP].radius - 2.0 * samovar_duel::teapot::BODY_RADIUS;
+    assert!(edge(&world) < most + 0.01, "{} leaves room for a teapot", edge(&world));
+}
