@@ -187,9 +187,15 @@ impl Arena<'_> {
     }
 
     /// The nearest place to `position` where a body of `radius` touches none of the obstacles that `counts` holds for.
-    pub(crate) fn push_from_all(&self, position: Vec2, radius: f32, counts: impl Fn(&Obstacle) -> bool) -> Vec2 {
+    pub(crate) fn push_from_all(
+        &self,
+        position: Vec2,
+        radius: f32,
+        counts: impl Fn(&Obstacle) -> bool,
+    ) -> Vec2 {
         let obstacles = self.obstacles.iter().filter(|obstacle| counts(obstacle));
-        obstacles.fold(position, |place, obstacle| push_from(place, obstacle.centre, obstacle.radius + radius))
+        obstacles
+            .fold(position, |place, obstacle| push_from(place, obstacle.centre, obstacle.radius + radius))
     }
 
     /// The nearest place to `position` where a body of `radius` is within the rim, ignoring obstacles.

@@ -79,12 +79,7 @@ impl Bowl {
     }
 
     /// The next bowl, as far from all teapots as possible, so that a player gains nothing by waiting in one place.
-    pub fn next(
-        &self,
-        grab: Option<Grab>,
-        appears_at: u64,
-        (table, teapots): (Table, &[Vec2]),
-    ) -> Self {
+    pub fn next(&self, grab: Option<Grab>, appears_at: u64, (table, teapots): (Table, &[Vec2])) -> Self {
         let room = |number: u8| {
             let nearest = teapots.iter().map(|&teapot| distance(place(table, number), teapot));
             nearest.fold(f32::INFINITY, f32::min)

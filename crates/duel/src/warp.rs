@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn a_dead_owners_teapot_rolls_to_a_stop() {
         let start = Motion { velocity: [TOP_SPEED, 0.0], spin: 1.0, ..Motion::default() };
-        let mut warp = Warp::new(NOW, start, NOW);
+        let warp = Warp::new(NOW, start, NOW);
         let mut last = warp.at(NOW);
         let mut travelled = 0.0;
         for frame in 1..=1_000 {
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn extreme_clock_values_move_a_teapot_less_than_a_unit() {
-        let mut warp = Warp::new(0, Motion { velocity: [1.0, 0.0], ..Motion::default() }, u64::MAX);
+        let warp = Warp::new(0, Motion { velocity: [1.0, 0.0], ..Motion::default() }, u64::MAX);
         for now in [0, u64::MAX, 5, u64::MAX] {
             let shown = warp.at(now);
             assert!(length(shown.position) < 1.0, "{shown:?}");

@@ -159,7 +159,8 @@ impl Duel {
         let teapots = positions(&self.picture, PlayerKey::Robot(u8::MAX));
         let table = rows.course.stakes.table;
         if rows.bowl.number == 0 {
-            self.board.rows.bowl = rows.bowl.next(None, tick.time.saturating_add(FIRST_AFTER), (table, &teapots));
+            self.board.rows.bowl =
+                rows.bowl.next(None, tick.time.saturating_add(FIRST_AFTER), (table, &teapots));
             return;
         }
         let rows = &mut self.board.rows;

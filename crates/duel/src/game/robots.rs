@@ -68,13 +68,17 @@ impl Duel {
         // A driver may have spoilt a teapot so that nobody can read it; such a teapot loses its name.
         let is_sound = |number, id| {
             let track = self.teapots.track(id);
-            track.is_some_and(|track| track.identity.driver == PlayerKey::Robot(number))
+            track.is_some_and(|track| track.is_sound(PlayerKey::Robot(number), tick.time))
         };
         let is_new = |id| session.object(id).is_some_and(|object| object.owner() == me);
         names.retain(|number, id| {
             rows.contains(&number) && (!is_settled || is_new(id) || is_sound(number, id))
         });
-        let is_robots = |object: &&Object| object.traits().kind == TEAPOT && object.traits().balanced;
+        let is_robots = |object: &&Object| {
+            let track = self.teapots.track(object.id());
+            let claims = track.is_some_and(|track| robot_number(track.identity.driver).is_some());
+            object.traits().kind == TEAPOT && (object.traits().balanced || claims)
+        };
         let nameless = session.objects().filter(is_robots).map(Object::id);
         let nameless: Vec<_> = nameless.filter(|&id| self.board.rows.robots.number(id).is_none()).collect();
         for id in nameless {

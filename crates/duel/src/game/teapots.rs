@@ -19,6 +19,9 @@ use crate::state::{Identity, TeapotState};
 use crate::teapot::BODY_RADIUS;
 use crate::warp::Warp;
 
+/// A teapot whose state cannot be read for longer than this is spoilt, in microseconds.
+const UNREADABLE_MAX: u64 = 1_000_000;
+
 /// One teapot object whose fields could be read.
 #[derive(Debug)]
 pub(super) struct Track {
@@ -33,6 +36,8 @@ pub(super) struct Track {
     pub(super) shown: Motion,
     /// Whether the owner says that the teapot is off the table.
     pub(super) is_out: bool,
+    /// Since when the teapot's state cannot be read, in session time; `None` if it can.
+    unreadable_since: Option<u64>,
     /// Whether the teapot is outside the part of the table about which this peer is kept up to date.
     is_far: bool,
 }
@@ -107,6 +112,7 @@ impl Track {
             warp,
             shown: state.motion,
             is_out: matches!(state.phase, Phase::Hit { .. }),
+            unreadable_since: None,
             is_far: !object.is_current(),
         })
     }
@@ -121,7 +127,11 @@ impl Track {
         }
         self.revision = revision;
         let owner = object.owner();
-        let Some(state) = read(object) else { return false };
+        let Some(state) = read(object) else {
+            self.unreadable_since.get_or_insert(time);
+            return false;
+        };
+        self.unreadable_since = None;
         if (owner, state.identity.driver) != (self.owner, self.identity.driver) {
             self.is_accepted = false;
         }
@@ -136,6 +146,12 @@ impl Track {
         self.identity = state.identity;
         self.is_out = is_out;
         true
+    }
+
+    /// Whether the owner keeps the teapot of this player readable.
+    pub(super) fn is_sound(&self, player: PlayerKey, time: u64) -> bool {
+        self.identity.driver == player
+            && self.unreadable_since.is_none_or(|since| time < since.saturating_add(UNREADABLE_MAX))
     }
 
     /// The phase to show: the scoreboard's, except that the teapot stays off the table until its owner has published

@@ -77,8 +77,7 @@ impl OwnershipState {
         let (id, arbiter) = (object.id(), &self.arbiter);
         // A new host does not know what its predecessor has moved.
         let is_nobodys_choice = object.traits().access == Access::Exclusive;
-        let is_free =
-            is_nobodys_choice || object.owner() == ctx.core.me() || self.balance.pool.contains(&id);
+        let is_free = is_nobodys_choice || object.owner() == ctx.core.me() || self.balance.pool.contains(&id);
         is_free
             && !arbiter.kept.contains(&id)
             && !arbiter.frozen.contains_key(&id)

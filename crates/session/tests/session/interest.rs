@@ -132,3 +132,29 @@ fn newcomer_and_new_owner_know_the_foci_of_others() {
     world.run(1_000);
     world.assert_converged();
 }
+
+#[test]
+fn object_granted_from_beyond_the_focus_is_as_its_owner_left_it() {
+    for seed in 20..24u8 {
+        let (mut world, host, a, _) = three(seed, u64::from(seed - 20) * 5);
+        let now = world.now;
+        let craft = world.peer(host).edit(now).create_as(CRAFT, &Craft::at(0.0)).unwrap();
+        world.peer(a).interest().set_focus(at(0.0, 20.0));
+        world.run(1_000);
+        for step in 0..=60 {
+            let now = world.now;
+            world.peer(host).edit(now).write(craft, &Craft::at(step as f32 * 3.0)).unwrap();
+            world.run(20);
+        }
+        world.run(500);
+        assert!(x(&world, a, craft) < 60.0, "it is out of sight");
+        let now = world.now;
+        world.peer(host).edit(now).grant(craft, a).unwrap();
+        world.run(1_000);
+        assert_eq!(world.peers[&a].object(craft).unwrap().owner(), a);
+        for peer in world.peers.keys() {
+            assert_eq!(x(&world, *peer, craft), 180.0, "seed {seed}: it does not jump back");
+        }
+        world.assert_converged();
+    }
+}

@@ -138,7 +138,8 @@ fn a_bowl_gives_its_points_once_whenever_the_host_dies() {
                 let bowl = player.duel.scoreboard().bowl;
                 let time = player.session.session_time(world.now).as_micros();
                 let own = player.teapot(world.now, mine);
-                bowl.is_there(time) && own.is_some_and(|own| bowl.is_touched_from(own.motion.position))
+                bowl.is_there(time)
+                    && own.is_some_and(|own| bowl.is_touched_from(Table::Tea, own.motion.position))
             });
             world.all_rest();
             world.run(after);

@@ -100,7 +100,11 @@ impl Liar {
 fn a_claim_counts_for_the_shooter_where_the_cube_was() {
     let mut liar = Liar::new();
     let (me, other) = (liar.me, liar.other);
-    let of = |launch: &Launch, struck, after| Claim { shot: launch.shot(), struck, at: launch.launched_at + after };
+    let of = |launch: &Launch, struck, after| Claim {
+        shot: launch.shot(),
+        struck,
+        at: launch.launched_at + after,
+    };
     // A player across the table, which the cube never reached.
     let launch = liar.fire();
     liar.claim(&of(&launch, other, 150_000));

@@ -90,3 +90,24 @@ fn a_member_cannot_pass_off_its_own_teapot_as_a_robots() {
     assert_eq!(is_there(&world), None, "the host clears it away");
     world.assert_agreed();
 }
+
+#[test]
+fn a_robot_whose_driver_spoils_it_is_made_anew() {
+    let mut world = World::new(100, 0, 2);
+    let a = world.join();
+    world.run(4_000);
+    // The page of the cheat stands still, so that it does not mend what it spoils.
+    world.peer(a).frame = samovar_wire::Duration::from_millis(1_000_000);
+    let names = world.host().duel.scoreboard().robots.clone();
+    let (number, id) =
+        names.iter().find(|&(_, id)| world.host().session.object(id).unwrap().owner() == a).unwrap();
+    let now = world.now;
+    world.peer(a).session.edit(now).set(id, samovar_duel::state::IDENTITY, &[9; 20]).unwrap();
+    let robot = PlayerKey::Robot(number);
+    let fresh = |world: &World| {
+        world.host().teapot(world.now, robot).is_some_and(|teapot| teapot.id != id)
+            && world.host().session.object(id).is_none()
+    };
+    world.run_until("another teapot for the robot", 5_000, fresh);
+    assert_eq!(world.host().duel.robots().len(), 2);
+}
