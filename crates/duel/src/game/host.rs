@@ -291,7 +291,7 @@ impl Duel {
         let strikes: Vec<_> = strikes.filter(|(_, strike)| strike.at >= since).collect();
         for (struck, Strike { shot, at }) in strikes {
             let shooter_is_here = match shot.shooter {
-                // What this host fires itself it has announced already.
+                // This host has announced what it fires itself.
                 PlayerKey::Robot(robot) => self
                     .driver_of(session, robot)
                     .is_some_and(|driver| driver != session.me() && session.view().has(driver)),

@@ -92,7 +92,7 @@ impl Track {
     fn follow(&mut self, object: &Object, time: u64) {
         let revision = (object.stamp(), object.revision());
         if std::mem::take(&mut self.was_moved_here) {
-            // What this peer moved does not count any more, however new it was.
+            // The owner counts, however new what this peer showed is.
             self.warp = Warp::new(time, self.shown, 0);
             self.revision.1 = u64::MAX;
         }

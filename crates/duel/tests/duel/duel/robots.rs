@@ -11,7 +11,7 @@ use samovar_wire::PeerId;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::duel::hostile::create_teapot;
-use crate::duel::world::World;
+use crate::duel::world::{SMOOTH, World};
 
 /// How many robots a member drives, as the host sees it.
 fn driven_by(world: &World, member: PeerId) -> usize {
@@ -92,7 +92,7 @@ fn a_member_cannot_pass_off_its_own_teapot_as_a_robots() {
 }
 
 #[test]
-fn a_robot_whose_driver_spoils_it_is_made_anew() {
+fn a_robot_whose_driver_spoils_it_plays_on() {
     let mut world = World::new(100, 0, 2);
     let a = world.join();
     world.run(4_000);
@@ -103,11 +103,13 @@ fn a_robot_whose_driver_spoils_it_is_made_anew() {
         names.iter().find(|&(_, id)| world.host().session.object(id).unwrap().owner() == a).unwrap();
     let now = world.now;
     world.peer(a).session.edit(now).set(id, samovar_duel::state::IDENTITY, &[9; 20]).unwrap();
+    let late = world.join();
     let robot = PlayerKey::Robot(number);
-    let fresh = |world: &World| {
-        world.host().teapot(world.now, robot).is_some_and(|teapot| teapot.id != id)
-            && world.host().session.object(id).is_none()
-    };
-    world.run_until("another teapot for the robot", 5_000, fresh);
-    assert_eq!(world.host().duel.robots().len(), 2);
+    let is_seen = |world: &World| world.players[&late].teapot(world.now, robot).is_some();
+    world.run_until("the robot at a newcomer", 6_000, is_seen);
+    let now = world.now;
+    let player = world.peer(a);
+    (player.frame, player.next_frame) = (SMOOTH, now);
+    world.run(2_000);
+    assert_all_move(&mut world, 2);
 }
