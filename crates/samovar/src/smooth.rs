@@ -47,12 +47,10 @@ fn carried(age: f64) -> f64 {
 
 /// How fast a number moves at its speed, if its sample is `age` seconds old: the change of [`carried`].
 fn pace(age: f64) -> f64 {
-    if age < -LEAD || age >= FULL + BACK {
-        0.0
-    } else if age < FULL {
-        1.0
-    } else {
-        -FULL / BACK
+    match age {
+        age if (-LEAD..FULL).contains(&age) => 1.0,
+        age if (FULL..FULL + BACK).contains(&age) => -FULL / BACK,
+        _ => 0.0,
     }
 }
 
