@@ -10,7 +10,7 @@ use crate::repo::Repo;
 use crate::tools::Toolbox;
 
 /// Bytes that the whole page may take after Brotli: both games, and all orders of a session.
-const BUDGET: u64 = 347_000;
+const BUDGET: u64 = 349_000;
 /// Bytes that a client alone may take: its module and its script.
 const CLIENT_BUDGET: u64 = 150_000;
 
@@ -99,6 +99,6 @@ mod tests {
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[1], "index.html         4,000         1,000");
         assert_eq!(lines[2], "total            400,000       155,000");
-        assert_eq!(lines[3], "44 % of the budget of 347,000 bytes");
+        assert_eq!(lines[3], "44 % of the budget of 349,000 bytes");
     }
 }
