@@ -13,4 +13,5 @@ mod running;
 mod size;
 mod stats;
 mod tally;
+mod js_page;
 mod whiteboard;

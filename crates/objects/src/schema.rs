@@ -224,21 +224,37 @@ impl SchemaBuilder {
     /// The schema of a kind.
     ///
     /// # Panics
-    /// When the schema is impossible: no field, the kind of the session object, more than `FIELDS_MAX` fields or
-    /// [`NUMBERS_MAX`] numbers, an empty range, or a rate or a place that is no field of the right form.
+    /// When the schema is impossible: see [`SchemaBuilder::try_build`].
     #[must_use]
     pub fn build(self, kind: Kind) -> Schema {
+        match self.try_build(kind) {
+            Ok(schema) => schema,
+            Err(why) => panic!("{why}"),
+        }
+    }
+
+    /// The schema of a kind.
+    ///
+    /// # Errors
+    /// A text for people when the schema is impossible: no field, the kind of the session object, more than
+    /// `FIELDS_MAX` fields or [`NUMBERS_MAX`] numbers, an empty range, or a rate or a place that is no field of the right
+    /// form.
+    pub fn try_build(self, kind: Kind) -> Result<Schema, String> {
         let Self { mut fields, numbers, texts, place } = self;
+        let check = |holds: bool, why: &dyn Fn() -> String| if holds { Ok(()) } else { Err(why()) };
         if let Some(place) = place {
             let coding = fields.get(usize::from(place)).map(|field| field.coding);
             let fits = matches!(coding, Some(Coding::Grid { width: 2 | 3, .. }));
-            assert!(fits, "the place of an object is a field with a range and two or three numbers");
+            check(fits, &|| "the place of an object is a field with a range and two or three numbers".to_owned())?;
         }
-        assert!(kind != Kind::SESSION, "kind 0 is the session object's");
-        assert!(!fields.is_empty() && fields.len() <= FIELDS_MAX, "an object has 1 to {FIELDS_MAX} fields");
-        assert!(numbers <= NUMBERS_MAX, "the fields hold {numbers} numbers, more than {NUMBERS_MAX}");
+        check(kind != Kind::SESSION, &|| "kind 0 is the session object's".to_owned())?;
+        let is_counted = !fields.is_empty() && fields.len() <= FIELDS_MAX;
+        check(is_counted, &|| format!("an object has 1 to {FIELDS_MAX} fields"))?;
+        check(numbers <= NUMBERS_MAX, &|| {
+            format!("the fields hold {numbers} numbers, more than {NUMBERS_MAX}")
+        })?;
         for field in &fields {
-            assert!(field.coding.is_possible(), "field {} cannot be coded so", field.name);
+            check(field.coding.is_possible(), &|| format!("field {} cannot be coded so", field.name))?;
             let Motion::Rated(rate) = field.coding.motion() else { continue };
             let wanted =
                 if matches!(field.coding, Coding::Rotation { .. }) { 3 } else { field.coding.width() };
@@ -246,11 +262,9 @@ impl SchemaBuilder {
                 matches!(rate.coding, Coding::Grid { width, motion, .. }
                     if usize::from(width) == wanted && !matches!(motion, Motion::Rated(_)))
             });
-            assert!(
-                fits,
-                "the rate of field {} is no field of the same width that has no rate itself",
-                field.name
-            );
+            check(fits, &|| {
+                format!("the rate of field {} is no field of the same width that has no rate itself", field.name)
+            })?;
         }
         for index in 0..fields.len() {
             fields[index].rate = rate(&fields, &fields[index].coding);
@@ -259,7 +273,7 @@ impl SchemaBuilder {
         let is_rated = |(_, field): &(usize, Field)| matches!(field.coding.motion(), Motion::Rated(_));
         let (rated, plain): (Vec<_>, Vec<_>) = indexed.partition(is_rated);
         let coded = plain.into_iter().chain(rated).collect();
-        Schema { kind, fields, coded, numbers, texts, place }
+        Ok(Schema { kind, fields, coded, numbers, texts, place })
     }
 }
 
@@ -372,6 +386,12 @@ impl Schemas {
     pub fn with_traits(mut self, traits: Traits) -> Self {
         self.traits.insert(traits.kind, traits);
         self
+    }
+
+    /// The traits that all objects of a kind have, if they are declared ([`Schemas::with_traits`]).
+    #[must_use]
+    pub fn traits_of(&self, kind: Kind) -> Option<Traits> {
+        self.traits.get(&kind).copied()
     }
 
     /// Whether the game allows objects with these traits.

@@ -10,6 +10,7 @@ use samovar_wire::relay::Refusal;
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{CloseCode, GameCode};
 
+use crate::dynamic::Context;
 use crate::error::Error;
 use crate::game::{Game, MaybeSend, params, rules};
 use crate::hosted;
@@ -84,6 +85,8 @@ pub struct Entry {
     pub(crate) on_wake: Option<Box<dyn FnMut()>>,
     /// The values in place of those of the game's types: see [`raw`](crate::raw).
     pub(crate) raw: Option<Raw>,
+    /// What a dynamic game needs in each run.
+    pub(crate) context: Option<Context>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +128,7 @@ impl Entry {
             #[cfg(target_arch = "wasm32")]
             on_wake: None,
             raw: None,
+            context: None,
         }
     }
 
@@ -221,8 +225,8 @@ impl Entry {
         }
         let comes_back = self.raw.as_ref().is_some_and(|raw| raw.comes_back);
         let raw = match self.raw {
-            Some(raw) if G::IS_RAW => raw,
-            None if !G::IS_RAW => {
+            Some(raw) if G::IS_RAW || G::IS_DYNAMIC => raw,
+            None if !G::IS_RAW && !G::IS_DYNAMIC => {
                 let schemas = hosted::schemas::<G>();
                 Raw::new(params::<G>(&schemas), schemas, rules::<G>())
             }
@@ -267,6 +271,7 @@ impl Entry {
             shows_pass: true,
             tries: 0,
             comes_back,
+            context: self.context,
         };
         Ok((attempts, listener))
     }
@@ -328,6 +333,8 @@ pub(crate) struct Attempts {
     tries: u32,
     /// Whether a player who left may take its seat back.
     comes_back: bool,
+    /// What a dynamic game needs in each run.
+    context: Option<Context>,
 }
 
 impl Attempts {
@@ -352,7 +359,15 @@ impl Attempts {
 
     /// The identity of this program for the keeper of the next run.
     pub(crate) fn identity(&self, name: String, seed: u64) -> Identity {
-        Identity { name, seed, secret: self.secret.clone(), seeks: self.seeks(), comes_back: self.comes_back }
+        Identity {
+            name,
+            seed,
+            secret: self.secret.clone(),
+            seeks: self.seeks(),
+            comes_back: self.comes_back,
+            schemas: self.config.schemas.clone(),
+            context: self.context.clone(),
+        }
     }
 
     /// The configuration of the next run.

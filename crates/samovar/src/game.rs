@@ -46,6 +46,8 @@ pub trait Agreed: Sized + 'static {
     const SPECTATORS: u8 = 0;
     /// Whether it uses the session itself: see [`raw`](crate::raw).
     const IS_RAW: bool = false;
+    /// Whether its types are known at run time only: see [`dynamic`](crate::dynamic).
+    const IS_DYNAMIC: bool = false;
     /// The state that the host keeps for all: see [`Room::state`].
     type State: Replicate + Pack + Default + Clone + MaybeSend;
     /// A message between members: see [`Room::tell`].
@@ -130,7 +132,7 @@ pub trait Game: Agreed + MaybeSend {
 /// The rules of a game's session, with the orders that it uses, and lockstep if it has a world.
 pub(crate) fn rules<G: Agreed>() -> Rules {
     let mut rules = G::rules();
-    order::add::<G>(&mut rules);
+    order::add(&mut rules, G::ORDERS);
     rules.spectators = rules.spectators.max(G::SPECTATORS);
     rules.orders.lockstep = world::config::<G::World>().or(rules.orders.lockstep);
     rules
@@ -138,9 +140,21 @@ pub(crate) fn rules<G: Agreed>() -> Rules {
 
 /// The hash of all that members must agree on, by which programs that differ refuse each other.
 pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
+    let mut shape = Shape::default();
+    G::shapes(&mut shape);
+    G::State::shape(&mut shape);
+    G::Message::shape(&mut shape);
+    G::Ask::shape(&mut shape);
+    G::World::shape(&mut shape);
+    <G::World as World>::Input::shape(&mut shape);
+    shape.number(G::World::STEPS_PER_SECOND);
+    params_of((G::NAME, G::VERSION), [schemas.hash(), shape.hash()], rules::<G>())
+}
+
+/// The hash of a name and a version, the shapes of all types, and the rules.
+pub(crate) fn params_of((name, version): (&str, u32), shapes: [u64; 2], rules: Rules) -> u64 {
     // The view states what is left out here.
-    let Rules { migrates: _, forks: _, by_host: _, backups, grace, steps_within, orders, spectators } =
-        rules::<G>();
+    let Rules { migrates: _, forks: _, by_host: _, backups, grace, steps_within, orders, spectators } = rules;
     let timestamp = orders.timestamp.unwrap_or_default();
     let flags = [
         backups,
@@ -152,18 +166,10 @@ pub(crate) fn params<G: Agreed>(schemas: &Schemas) -> u64 {
     ];
     let times = [grace, steps_within.unwrap_or_default(), timestamp.lookahead, timestamp.patience];
     let times = times.map(|time| time.as_micros().to_le_bytes()).concat();
-    let mut shape = Shape::default();
-    G::shapes(&mut shape);
-    G::State::shape(&mut shape);
-    G::Message::shape(&mut shape);
-    G::Ask::shape(&mut shape);
-    G::World::shape(&mut shape);
-    <G::World as World>::Input::shape(&mut shape);
-    shape.number(G::World::STEPS_PER_SECOND);
-    let shapes = [schemas.hash(), shape.hash()].map(u64::to_le_bytes).concat();
-    let version = G::VERSION.to_le_bytes();
+    let shapes = shapes.map(u64::to_le_bytes).concat();
+    let version = version.to_le_bytes();
     let [a, b, c, d, e, f, g, h, ..] =
-        digest(&[b"samovar game", G::NAME.as_bytes(), &version, &shapes, &flags, &times]);
+        digest(&[b"samovar game", name.as_bytes(), &version, &shapes, &flags, &times]);
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 

@@ -12,6 +12,7 @@ use samovar_session::{Departure, EndReason, Event, Session};
 use samovar_wire::relay::Refusal;
 use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, SeatId, Time};
 
+use crate::dynamic::Context;
 use crate::entry;
 use crate::game::Game;
 use crate::hosted::{self, Hosted};
@@ -90,6 +91,10 @@ pub(crate) struct Identity {
     pub(crate) seeks: bool,
     /// Whether the player may take the seat back after leaving.
     pub(crate) comes_back: bool,
+    /// The schemas of its objects.
+    pub(crate) schemas: Schemas,
+    /// What a dynamic game needs in each run.
+    pub(crate) context: Option<Context>,
 }
 
 /// One peer's run of a game.
@@ -125,12 +130,12 @@ pub(crate) struct Keeper<G: Game> {
 
 impl<G: Game> Keeper<G> {
     pub(crate) fn new(identity: Identity, parts: Parts<G>) -> Self {
-        let Identity { name, seed, secret, seeks, comes_back } = identity;
+        let Identity { name, seed, secret, seeks, comes_back, schemas, context } = identity;
         let Parts { memory, on_status, begin, has_loop } = parts;
-        let schemas = if G::IS_RAW { Schemas::new() } else { hosted::schemas::<G>() };
         let hosted = if G::IS_RAW { Hosted::default() } else { memory.hosted() };
         let mut inner = Inner::new(name, seed, schemas, hosted);
         inner.is_back = memory.ticket.is_some();
+        inner.context = context;
         inner.kept = memory.raw().filter(|_| G::IS_RAW);
         Self {
             game: None,

@@ -61,6 +61,7 @@
 //! # fn main() {}
 //! ```
 
+pub mod dynamic;
 mod entry;
 mod error;
 #[cfg(target_arch = "wasm32")]

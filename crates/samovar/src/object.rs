@@ -143,10 +143,16 @@ impl<T> core::ops::Deref for Seen<T> {
 /// The schema of a type's objects: the seat of the player that made the object, and the type's fields.
 #[must_use]
 pub fn schema_of<G, T: ObjectOf<G>>() -> Schema {
-    let mut fields = SchemaBuilder::default();
-    fields.field("seat", Coding::Grid { width: 1, min: 0, max: 0xffff, step: 1.0, motion: Motion::Held });
+    let mut fields = labelled_fields();
     T::describe(&mut fields, "value");
     fields.build(Kind(T::KIND))
+}
+
+/// The first field of each object: the seat of the player that made it.
+pub(crate) fn labelled_fields() -> SchemaBuilder {
+    let mut fields = SchemaBuilder::default();
+    fields.field("seat", Coding::Grid { width: 1, min: 0, max: 0xffff, step: 1.0, motion: Motion::Held });
+    fields
 }
 
 /// How a game's objects of a type are shared, as the wire protocol encodes it.

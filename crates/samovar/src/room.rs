@@ -10,6 +10,7 @@ use samovar_session::{Lane, Object as Raw, Orphan, Session, Target};
 use samovar_wire::limits::FIELD_MAX;
 use samovar_wire::{Kind, ObjectId, PeerId, SeatId, Time};
 
+use crate::dynamic::Context;
 use crate::error::RoomError;
 use crate::game::Agreed;
 use crate::hosted::{self, Hosted};
@@ -77,6 +78,8 @@ pub(crate) struct Inner<G: Agreed> {
     pub(crate) is_back: bool,
     /// The data of a raw game.
     pub(crate) kept: Option<Vec<u8>>,
+    /// What a dynamic game needs in each run.
+    pub(crate) context: Option<Context>,
 }
 
 impl<G: Agreed> Inner<G> {
@@ -98,6 +101,7 @@ impl<G: Agreed> Inner<G> {
             leaves: false,
             is_back: false,
             kept: None,
+            context: None,
         }
     }
 
@@ -192,26 +196,32 @@ impl<G: Agreed> Inner<G> {
     }
 
     fn see<T: ObjectOf<G>>(&self, session: &Session, object: &Raw) -> Option<Seen<T>> {
-        let is_others = object.owner() != session.me() && !object.is_claimed();
-        let track = self.tracks.get(&object.id()).filter(|track| is_others && track.is_of(object));
-        let shown = track.zip(self.schemas.of(object.traits().kind));
-        let (seat, value) = match shown {
-            Some((track, schema)) => {
-                let mut state = State::default();
-                track.steps(schema, self.time).for_each(|number| state.number(number));
-                (0..object.field_count()).for_each(|text| state.text(object.field(text)));
-                read(&mut state.reader())
-            }
+        let (seat, value) = match self.shown(session, object) {
+            Some(state) => read(&mut state.reader()),
             None => read(&mut object.reader()),
         }
         .ok()?;
-        // Only the host holds objects for players. Otherwise any member could pass its own objects off as theirs.
-        let waiting = waits_for(session, object).filter(|_| object.owner() == session.host());
-        let owner = match waiting {
-            Some(away) => Member::of_seat(session, away),
-            None => Member::of_peer(session, object.owner()),
-        };
-        Some(Seen { id: Id::of(object.id()), owner, seat, value })
+        Some(Seen { id: Id::of(object.id()), owner: owner_of(session, object), seat, value })
+    }
+
+    /// The state of another member's object as it is shown at present; `None` for one that is shown as it is.
+    pub(crate) fn shown(&self, session: &Session, object: &Raw) -> Option<State> {
+        let is_others = object.owner() != session.me() && !object.is_claimed();
+        let track = self.tracks.get(&object.id()).filter(|track| is_others && track.is_of(object))?;
+        let schema = self.schemas.of(object.traits().kind)?;
+        let mut state = State::default();
+        track.steps(schema, self.time).for_each(|number| state.number(number));
+        (0..object.field_count()).for_each(|text| state.text(object.field(text)));
+        Some(state)
+    }
+}
+
+/// The member that counts as an object's owner.
+pub(crate) fn owner_of(session: &Session, object: &Raw) -> Member {
+    // Only the host holds objects for players. Otherwise any member could pass its own objects off as theirs.
+    match waits_for(session, object).filter(|_| object.owner() == session.host()) {
+        Some(away) => Member::of_seat(session, away),
+        None => Member::of_peer(session, object.owner()),
     }
 }
 
@@ -223,7 +233,7 @@ fn waits_for(session: &Session, object: &Raw) -> Option<SeatId> {
 }
 
 /// Whether this program owns an object, and does not only hold it for a player who is away.
-fn is_own(session: &Session, object: &Raw) -> bool {
+pub(crate) fn is_own(session: &Session, object: &Raw) -> bool {
     object.owner() == session.me() && waits_for(session, object).is_none()
 }
 
@@ -559,7 +569,7 @@ impl<G: Agreed> Room<'_, G> {
     }
 
     /// The session, unless this program only watches. A host may do what a player may.
-    fn playing(&self) -> Result<&Session, RoomError> {
+    pub(crate) fn playing(&self) -> Result<&Session, RoomError> {
         let session = self.session()?;
         let watches = !session.is_host() && Member::of_peer(session, session.me()).watches;
         if watches { Err(RoomError::Watching) } else { Ok(session) }

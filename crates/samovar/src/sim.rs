@@ -159,6 +159,8 @@ impl<G: Game, B: Begin<G>, C> Trial<'_, G, B, C> {
                     secret: None,
                     seeks: false,
                     comes_back: false,
+                    schemas: hosted::schemas::<G>(),
+                    context: None,
                 },
                 parts,
             )

@@ -86,6 +86,8 @@ pub(crate) enum Task {
     Size,
     /// Make the guide a book of pages, in target/book; print.html there is all of it on one page
     Book,
+    /// Build the package for JavaScript, in packages/js/dist; needs node and npm
+    Js,
     /// Fetch the build tools, and print the line that puts them on PATH
     Tools,
 }

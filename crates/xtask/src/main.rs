@@ -14,6 +14,7 @@ mod clock;
 mod compress;
 mod files;
 mod fuzz;
+mod js;
 mod mutants;
 mod page;
 mod person;
@@ -82,6 +83,11 @@ fn perform(task: Task) -> Result<()> {
             let repo = Repo::locate()?;
             let book = book::build(&repo, &Toolbox::new(&repo)?)?;
             println!("{}", book.join("index.html").display());
+            Ok(())
+        }
+        Task::Js => {
+            let repo = Repo::locate()?;
+            println!("{}", js::build(&repo, &Toolbox::new(&repo)?)?.display());
             Ok(())
         }
         Task::Size => size::size(&Repo::locate()?),

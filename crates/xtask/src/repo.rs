@@ -11,7 +11,7 @@ use crate::process::{self, Explain, Failure, Result};
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
 /// The packages that make sense only in a browser.
-pub(crate) const BROWSER_PACKAGES: [&str; 3] = ["samovar-web", "samovar-peer-web", "samovar-whiteboard"];
+pub(crate) const BROWSER_PACKAGES: [&str; 4] = ["samovar-web", "samovar-peer-web", "samovar-whiteboard", "samovar-js"];
 
 /// The package that is built natively and for browsers, with different code for each.
 pub(crate) const FOR_BOTH: &str = "samovar";

@@ -149,6 +149,7 @@ pub(crate) struct Stage {
     page: PathBuf,
     whiteboard: PathBuf,
     orders: PathBuf,
+    js: PathBuf,
     chromium: Chromium,
 }
 
@@ -161,19 +162,21 @@ impl Stage {
         page::build(repo, toolbox, Optimised::Always)?;
         let [whiteboard, orders] =
             ["whiteboard", "orders"].map(|name| page::build_example(repo, toolbox, name));
+        let js = js::example(repo, toolbox)?;
         // Not a release build, which is no faster when only a few pages play.
         let relay = program::as_tested(repo, "samovar-relay", "relay")?;
         let (page, chromium) = (page::directory(repo), Chromium::ensure()?);
-        Ok(Self { relay, page, whiteboard: whiteboard?, orders: orders?, chromium })
+        Ok(Self { relay, page, whiteboard: whiteboard?, orders: orders?, js, chromium })
     }
 
     /// The variables by which tests find the parts.
-    pub(crate) fn variables(&self) -> [(&'static str, OsString); 6] {
+    pub(crate) fn variables(&self) -> [(&'static str, OsString); 7] {
         [
             ("SAMOVAR_RELAY_BIN", self.relay.clone().into()),
             ("SAMOVAR_WEB_DIR", self.page.clone().into()),
             ("SAMOVAR_WHITEBOARD_DIR", self.whiteboard.clone().into()),
             ("SAMOVAR_ORDERS_DIR", self.orders.clone().into()),
+            ("SAMOVAR_JS_DIR", self.js.clone().into()),
             ("SAMOVAR_CHROMIUM", self.chromium.browser.clone().into()),
             ("CHROMEDRIVER", self.chromium.driver.clone().into()),
         ]

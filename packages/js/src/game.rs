@@ -1,0 +1,170 @@
+//! The game that stands for every game in JavaScript: its state, messages and asks are texts.
+
+use std::collections::BTreeMap;
+
+use samovar::prelude::*;
+use samovar::{Agreed, Schemas, objects::Shape};
+
+use crate::{Hooks, values};
+
+/// The most bytes of one part of a text.
+const PART: usize = 240;
+/// The most bytes of a message.
+const MESSAGE_MAX: usize = 16 * 1_024;
+/// The most messages whose first parts have come.
+const SENDERS_MAX: usize = 64;
+
+/// A part of a message.
+#[derive(Message, Clone)]
+pub(crate) struct Packet {
+    has_more: bool,
+    #[field(bound = 240)]
+    text: Vec<u8>,
+}
+
+impl Packet {
+    /// A message of one part; `None` for a longer one.
+    pub(crate) fn whole(text: &str) -> Option<Self> {
+        (text.len() <= PART).then(|| Self { has_more: false, text: text.as_bytes().to_vec() })
+    }
+
+    /// The parts of a message.
+    ///
+    /// # Errors
+    /// `TooLarge`.
+    pub(crate) fn parts(text: &str) -> Result<Vec<Self>, RoomError> {
+        if text.len() > MESSAGE_MAX {
+            return Err(RoomError::TooLarge);
+        }
+        let mut parts: Vec<_> =
+            text.as_bytes().chunks(PART).map(|part| Self { has_more: true, text: part.to_vec() }).collect();
+        match parts.last_mut() {
+            Some(last) => last.has_more = false,
+            None => parts.push(Self { has_more: false, text: Vec::new() }),
+        }
+        Ok(parts)
+    }
+}
+
+/// A request to the host.
+#[derive(Message, Clone)]
+pub(crate) struct Ask {
+    #[field(bound = 250)]
+    text: Vec<u8>,
+}
+
+impl Ask {
+    /// The ask with this text; `None` for one that is too long.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        (text.len() <= 250).then(|| Self { text: text.as_bytes().to_vec() })
+    }
+}
+
+/// Makes the state: a text in parts. One change of the text sends the parts that differ.
+macro_rules! parts {
+    ($($part:ident)*) => {
+        /// The state that the host keeps, as a text.
+        #[derive(Value, Clone, Default)]
+        pub(crate) struct Json {
+            $(#[field(bound = 250)] $part: Vec<u8>,)*
+        }
+
+        impl Json {
+            const PARTS: usize = [$(stringify!($part)),*].len();
+
+            fn parts(&self) -> [&[u8]; Self::PARTS] {
+                [$(&self.$part),*]
+            }
+
+            fn parts_mut(&mut self) -> [&mut Vec<u8>; Self::PARTS] {
+                [$(&mut self.$part),*]
+            }
+        }
+    };
+}
+
+parts!(a b c d e f g h i j k l m n o p);
+
+impl Json {
+    /// The text; empty before a host has written one.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.parts().concat()).into_owned()
+    }
+
+    /// Writes another text. Returns whether it fits.
+    fn set(&mut self, text: &str) -> bool {
+        let fits = text.len() <= 250 * Self::PARTS;
+        if fits {
+            let mut parts = text.as_bytes().chunks(250);
+            for part in self.parts_mut() {
+                *part = parts.next().map(<[u8]>::to_vec).unwrap_or_default();
+            }
+        }
+        fits
+    }
+}
+
+/// A program in JavaScript.
+pub(crate) struct JsGame {
+    hooks: Hooks,
+    /// The first parts of messages whose last part has not come.
+    begun: BTreeMap<SeatId, Vec<u8>>,
+}
+
+impl JsGame {
+    pub(crate) const fn new(hooks: Hooks) -> Self {
+        Self { hooks, begun: BTreeMap::new() }
+    }
+}
+
+impl Agreed for JsGame {
+    const NAME: &'static str = "";
+    const VERSION: u32 = 0;
+    const IS_DYNAMIC: bool = true;
+    type State = Json;
+    type Message = Packet;
+    type Ask = Ask;
+    type World = ();
+
+    fn schemas() -> Schemas {
+        Schemas::new()
+    }
+
+    fn shapes(_: &mut Shape) {}
+}
+
+impl Game for JsGame {
+    fn decide(host: &mut Hosting<'_, '_, Self>, from: &Member, ask: Ask) {
+        let Some(hooks) = host.room.context::<Hooks>() else { return };
+        let Ok(ask) = String::from_utf8(ask.text) else { return };
+        match hooks.decide(&host.state.text(), values::member_of(from), &ask) {
+            Ok(state) if host.state.set(&state) => {}
+            Ok(_) => hooks.status("the state is too large: at most 4,000 bytes as JSON; the ask changed nothing"),
+            Err(_) => hooks.status("an ask failed and changed nothing; the browser's console says how"),
+        }
+    }
+
+    fn message(&mut self, _: &mut Room<'_, Self>, from: &Member, message: Packet) {
+        let mut text = self.begun.remove(&from.seat).unwrap_or_default();
+        text.extend(message.text);
+        if !message.has_more {
+            if let Ok(text) = String::from_utf8(text) {
+                self.hooks.message(from.seat.0, &text);
+            }
+        } else if text.len() <= MESSAGE_MAX && self.begun.len() < SENDERS_MAX {
+            self.begun.insert(from.seat, text);
+        }
+    }
+
+    fn member(&mut self, _: &mut Room<'_, Self>, member: &Member, change: Change) {
+        let word = match change {
+            Change::Came => "came",
+            Change::CameBack => "back",
+            Change::Away => "away",
+            Change::Left => "left",
+            Change::PutOut => "putOut",
+            _ => "hosts",
+        };
+        self.hooks.member(values::member_of(member), word);
+    }
+}
