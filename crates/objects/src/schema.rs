@@ -245,7 +245,9 @@ impl SchemaBuilder {
         if let Some(place) = place {
             let coding = fields.get(usize::from(place)).map(|field| field.coding);
             let fits = matches!(coding, Some(Coding::Grid { width: 2 | 3, .. }));
-            check(fits, &|| "the place of an object is a field with a range and two or three numbers".to_owned())?;
+            check(fits, &|| {
+                "the place of an object is a field with a range and two or three numbers".to_owned()
+            })?;
         }
         check(kind != Kind::SESSION, &|| "kind 0 is the session object's".to_owned())?;
         let is_counted = !fields.is_empty() && fields.len() <= FIELDS_MAX;
@@ -263,7 +265,10 @@ impl SchemaBuilder {
                     if usize::from(width) == wanted && !matches!(motion, Motion::Rated(_)))
             });
             check(fits, &|| {
-                format!("the rate of field {} is no field of the same width that has no rate itself", field.name)
+                format!(
+                    "the rate of field {} is no field of the same width that has no rate itself",
+                    field.name
+                )
             })?;
         }
         for index in 0..fields.len() {

@@ -21,10 +21,10 @@ use crate::order::{self, Order};
 use crate::raw::Raw;
 use crate::room::{Room, is_own, owner_of};
 
-/// What a dynamic game needs in each run: see [`Entry::agree`].
+/// The data that a dynamic game needs in each run: see [`Entry::agree`].
 #[cfg(not(target_arch = "wasm32"))]
 pub type Context = std::sync::Arc<dyn core::any::Any + Send + Sync>;
-/// What a dynamic game needs in each run: see [`Entry::agree`].
+/// The data that a dynamic game needs in each run: see [`Entry::agree`].
 #[cfg(target_arch = "wasm32")]
 pub type Context = std::rc::Rc<dyn core::any::Any>;
 
@@ -112,11 +112,8 @@ impl Entry {
         let schemas = agreement.schemas::<G>();
         let mut shape = Shape::default();
         G::State::shape(&mut shape);
-        let params = params_of(
-            (&agreement.name, agreement.version),
-            [schemas.hash(), shape.hash()],
-            agreement.rules,
-        );
+        let params =
+            params_of((&agreement.name, agreement.version), [schemas.hash(), shape.hash()], agreement.rules);
         self.context = Some(context);
         self.raw(Raw::new(params, schemas, agreement.rules))
     }
@@ -141,7 +138,7 @@ pub struct SeenState {
 
 /// Objects by their numbers and texts.
 impl<G: Agreed> Room<'_, G> {
-    /// What [`Entry::agree`] was given, if it is of this type.
+    /// The context that [`Entry::agree`] was given, if it is of this type.
     #[must_use]
     pub fn context<T: 'static>(&self) -> Option<&T> {
         self.inner.context.as_ref()?.downcast_ref()

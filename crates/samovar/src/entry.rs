@@ -85,7 +85,7 @@ pub struct Entry {
     pub(crate) on_wake: Option<Box<dyn FnMut()>>,
     /// The values in place of those of the game's types: see [`raw`](crate::raw).
     pub(crate) raw: Option<Raw>,
-    /// What a dynamic game needs in each run.
+    /// The data that a dynamic game needs in each run.
     pub(crate) context: Option<Context>,
 }
 
@@ -333,7 +333,7 @@ pub(crate) struct Attempts {
     tries: u32,
     /// Whether a player who left may take its seat back.
     comes_back: bool,
-    /// What a dynamic game needs in each run.
+    /// The data that a dynamic game needs in each run.
     context: Option<Context>,
 }
 

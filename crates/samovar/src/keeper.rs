@@ -93,7 +93,7 @@ pub(crate) struct Identity {
     pub(crate) comes_back: bool,
     /// The schemas of its objects.
     pub(crate) schemas: Schemas,
-    /// What a dynamic game needs in each run.
+    /// The data that a dynamic game needs in each run.
     pub(crate) context: Option<Context>,
 }
 

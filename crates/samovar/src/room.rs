@@ -78,7 +78,7 @@ pub(crate) struct Inner<G: Agreed> {
     pub(crate) is_back: bool,
     /// The data of a raw game.
     pub(crate) kept: Option<Vec<u8>>,
-    /// What a dynamic game needs in each run.
+    /// The data that a dynamic game needs in each run.
     pub(crate) context: Option<Context>,
 }
 

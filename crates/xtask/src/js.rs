@@ -24,7 +24,7 @@ pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<PathBuf> {
     process::run(glue.args(["--target", "web", "--out-dir"]).arg(&core).arg(&module))?;
     let module = core.join("samovar_js_bg.wasm");
     let mut shrink = Command::new(crate::page::program("wasm-opt", &path));
-    process::run(shrink.args(["-Oz", "--all-features", "-o"]).arg(&module).arg(&module))?;
+    process::run(shrink.args(["-Oz", "-o"]).arg(&module).arg(&module))?;
     typescript(&package)?;
     let dist = package.join("dist");
     fs::create_dir_all(dist.join("core")).explain(dist.display())?;
@@ -43,7 +43,9 @@ fn typescript(package: &Path) -> Result<()> {
                 .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
                 .current_dir(package),
         )
-        .map_err(|failure| Failure::new(format!("{failure}; the package for JavaScript needs node and npm")))?;
+        .map_err(|failure| {
+            Failure::new(format!("{failure}; the package for JavaScript needs node and npm"))
+        })?;
     }
     process::run(Command::new("node").arg(compiler).arg("--project").arg(package))
 }

@@ -11,14 +11,15 @@ use crate::process::{self, Explain, Failure, Result};
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
 /// The packages that make sense only in a browser.
-pub(crate) const BROWSER_PACKAGES: [&str; 4] = ["samovar-web", "samovar-peer-web", "samovar-whiteboard", "samovar-js"];
+pub(crate) const BROWSER_PACKAGES: [&str; 4] =
+    ["samovar-web", "samovar-peer-web", "samovar-whiteboard", "samovar-js"];
 
 /// The package that is built natively and for browsers, with different code for each.
 pub(crate) const FOR_BOTH: &str = "samovar";
 
 /// One selection for every native build: Cargo unifies features over the selected packages, so that any other
 /// selection would compile the dependencies once more.
-pub(crate) const NATIVE: [&str; 7] = [
+pub(crate) const NATIVE: [&str; 9] = [
     "--workspace",
     "--exclude",
     BROWSER_PACKAGES[0],
@@ -26,6 +27,8 @@ pub(crate) const NATIVE: [&str; 7] = [
     BROWSER_PACKAGES[1],
     "--exclude",
     BROWSER_PACKAGES[2],
+    "--exclude",
+    BROWSER_PACKAGES[3],
 ];
 
 /// The repository as `cargo metadata` describes it.

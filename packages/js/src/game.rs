@@ -139,7 +139,9 @@ impl Game for JsGame {
         let Ok(ask) = String::from_utf8(ask.text) else { return };
         match hooks.decide(&host.state.text(), values::member_of(from), &ask) {
             Ok(state) if host.state.set(&state) => {}
-            Ok(_) => hooks.status("the state is too large: at most 4,000 bytes as JSON; the ask changed nothing"),
+            Ok(_) => {
+                hooks.status("the state is too large: at most 4,000 bytes as JSON; the ask changed nothing")
+            }
             Err(_) => hooks.status("an ask failed and changed nothing; the browser's console says how"),
         }
     }

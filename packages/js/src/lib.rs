@@ -1,8 +1,7 @@
 //! The core of the package for JavaScript. Its face, in TypeScript, is in `ts/`.
 //!
 //! Objects are numbers and texts here, and messages, asks and the state are texts: the face turns plain objects of
-//! JavaScript into them. What happens is told to [`Hooks`], which only note it; the face handles it after
-//! [`Core::step`].
+//! JavaScript into them. The face's hooks only note what happens. The face handles it after `Core::step`.
 #![cfg(target_arch = "wasm32")]
 
 mod game;

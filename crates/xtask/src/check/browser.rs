@@ -8,6 +8,7 @@ use std::process::Command;
 use super::binaries::{self, Binary, Job};
 use super::program;
 use super::sandbox::Sandbox;
+use crate::js;
 use crate::page::{self, Optimised};
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::{FOR_BOTH, NATIVE, Repo, WASM};
