@@ -116,12 +116,29 @@ async fn room_in_javascript_goes_on_when_its_host_is_killed() {
     for player in [&ann, &bob, &cy] {
         player.shows(&all).await;
     }
+    // A long message arrives whole, an error of a listener stops nothing, and
+    // the state is told.
+    let listens = "window.heard = []; window.states = 0;
+        r.on('message', () => { throw Error('on purpose') });
+        r.on('message', (from, text) => heard.push([from.name, text.length]));
+        r.on('state', () => states++), null";
+    for player in [&ann, &bob, &cy] {
+        player.tab.evaluate(listens).await;
+    }
+    let talk = "r.send('all', 'tea'); r.send('all', 'x'.repeat(9000)); r.send('host', 'hi'), null";
+    bob.tab.evaluate(talk).await;
+    let heard = |list: &str| format!("JSON.stringify(heard) === '{list}'");
+    let all_but_one = r#"[["Bob",3],["Bob",9000]]"#;
+    cy.until("the messages", &heard(all_but_one)).await;
+    ann.until("its own, too", &heard(r#"[["Bob",3],["Bob",9000],["Bob",2]]"#))
+        .await;
     for player in [&ann, &bob, &cy, &bob] {
         player.click([50, 50]).await;
     }
     for player in [&ann, &bob, &cy] {
         player.reads("4 points; Ann hosts").await;
     }
+    cy.until("the state was told", "states > 0 && states <= 4").await;
     // The asks of this moment are carried out, too, each once.
     for _ in 0..5 {
         bob.click([80, 30]).await;

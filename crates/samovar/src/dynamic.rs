@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use samovar_session::objects::{Pack, Schema, SchemaBuilder, Schemas, Shape, State};
-use samovar_session::{Access, Object, Rules};
+use samovar_session::{Access, Lane, Object, Rules, Target};
 use samovar_wire::{Kind, ObjectId, SeatId};
 
 use crate::entry::Entry;
@@ -19,7 +19,7 @@ use crate::member::Member;
 use crate::object::{Orphaned, Sharing};
 use crate::order::{self, Order};
 use crate::raw::Raw;
-use crate::room::{Room, is_own, owner_of};
+use crate::room::{Room, To, is_own, owner_of};
 
 /// The data that a dynamic game needs in each run: see [`Entry::agree`].
 #[cfg(not(target_arch = "wasm32"))]
@@ -36,6 +36,8 @@ pub const TYPES_MAX: usize = 200;
 pub struct Agreement {
     name: String,
     version: u32,
+    /// The words of the game's types, which their encoding does not show.
+    words: String,
     types: Vec<(Schema, Sharing)>,
     rules: Rules,
 }
@@ -44,7 +46,13 @@ impl Agreement {
     /// The agreement of a game of this name and version, without objects and orders.
     #[must_use]
     pub fn new(name: &str, version: u32) -> Self {
-        Self { name: name.to_owned(), version, types: Vec::new(), rules: Rules::default() }
+        Self {
+            name: name.to_owned(),
+            version,
+            words: String::new(),
+            types: Vec::new(),
+            rules: Rules::default(),
+        }
     }
 
     /// Adds a type of objects. The first has kind 1, the next kind 2, and so on. Each object has the seat of the player
@@ -58,6 +66,14 @@ impl Agreement {
         }
         self.types.push((fields.try_build(Kind(self.types.len() as u8 + 1))?, sharing));
         Ok(self)
+    }
+
+    /// Adds a description of the types in words: names of fields, words of a choice, the shapes of messages. It goes into
+    /// what members agree on, and nowhere else.
+    #[must_use]
+    pub fn with_words(mut self, words: &str) -> Self {
+        words.clone_into(&mut self.words);
+        self
     }
 
     /// Adds orders of messages.
@@ -112,8 +128,10 @@ impl Entry {
         let schemas = agreement.schemas::<G>();
         let mut shape = Shape::default();
         G::State::shape(&mut shape);
-        let params =
-            params_of((&agreement.name, agreement.version), [schemas.hash(), shape.hash()], agreement.rules);
+        G::Message::shape(&mut shape);
+        G::Ask::shape(&mut shape);
+        let name = [&*agreement.name, &*agreement.words].join("\0");
+        let params = params_of((&name, agreement.version), [schemas.hash(), shape.hash()], agreement.rules);
         self.context = Some(context);
         self.raw(Raw::new(params, schemas, agreement.rules))
     }
@@ -211,6 +229,28 @@ impl<G: Agreed> Room<'_, G> {
     /// `NotJoined`, `NoSuchObject`, `NotYours`.
     pub fn destroy_state(&mut self, id: ObjectId) -> Result<(), RoomError> {
         self.destroy(crate::object::Id::<()>::of(id))
+    }
+
+    /// Tells others something in the game's own encoding, which [`Agreed::message_from`] reads: at most 16 KiB, and what
+    /// fits a packet with `Lane::Unreliable`.
+    ///
+    /// # Errors
+    /// `NotJoined`, `NoSuchMember`, `WouldBlock`, `TooLarge`.
+    pub fn tell_bytes(&mut self, to: To, lane: Lane, bytes: &[u8]) -> Result<(), RoomError> {
+        match self.target(to)? {
+            Some(target) => Ok(self.session_mut()?.send(target, lane, bytes)?),
+            None => G::message_from(bytes).map_or(Ok(()), |message| self.inner.tell_self(message)),
+        }
+    }
+
+    /// Tells all members something in an order, in the game's own encoding.
+    ///
+    /// # Errors
+    /// As [`Room::tell_in`], and `TooLarge`.
+    pub fn tell_bytes_in(&mut self, order: Order, bytes: &[u8]) -> Result<(), RoomError> {
+        let time = self.session()?.session_time(self.now);
+        let delivery = order::delivery(order, time);
+        Ok(self.session_mut()?.send(Target::All, delivery, bytes)?)
     }
 
     /// Asks for an object that this player touches, as [`Room::touch`] does.

@@ -9,7 +9,7 @@ use crate::listing::Listing;
 use crate::member::{Change, Member};
 use crate::order::{self, Order};
 use crate::raw;
-use crate::room::{Hosting, Room};
+use crate::room::{Hosting, Room, unpack};
 use crate::world::{self, World};
 
 /// Natively a game moves to a task of its own, so it must be `Send`. In a page every type is fine.
@@ -62,6 +62,13 @@ pub trait Agreed: Sized + 'static {
 
     /// The shapes of the game's objects.
     fn shapes(shape: &mut Shape);
+
+    /// The message in these bytes; `None` if no program of this game writes them. Only a dynamic game has an encoding of
+    /// its own: see [`dynamic`](crate::dynamic).
+    #[must_use]
+    fn message_from(bytes: &[u8]) -> Option<Self::Message> {
+        unpack(bytes)
+    }
 
     /// How the session is kept alive.
     #[must_use]

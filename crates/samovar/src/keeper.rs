@@ -18,7 +18,7 @@ use crate::game::Game;
 use crate::hosted::{self, Hosted};
 use crate::member::{Change, Member};
 use crate::memory::Memory;
-use crate::room::{Inner, Room, unpack};
+use crate::room::{Inner, Room};
 use crate::secret::Secret;
 use crate::status::Status;
 use crate::waiting::{Own, Waiting};
@@ -352,7 +352,7 @@ impl<G: Game> Keeper<G> {
         (from, late): (PeerId, Option<Time>),
         bytes: &[u8],
     ) {
-        if let Some(message) = unpack(bytes) {
+        if let Some(message) = G::message_from(bytes) {
             if self.unread.len() == UNREAD_MAX {
                 self.unread.pop_front();
             }

@@ -35,6 +35,16 @@ pub(crate) fn add(rules: &mut Rules, orders: &[Order]) {
     }
 }
 
+/// The delivery of a message in this order, and at this time if the order is that of time.
+pub(crate) const fn delivery(order: Order, time: Time) -> Delivery {
+    match order {
+        Order::Causal => Delivery::Causal,
+        Order::Total => Delivery::Total,
+        Order::Stable => Delivery::Stable,
+        Order::Time => Delivery::Timestamp(time),
+    }
+}
+
 impl<G: Agreed> Room<'_, G> {
     /// Tells all members something, in an order that the game names. They hear it in
     /// [`Game::message`](crate::Game::message). A message in the order of time has the present time.
@@ -60,12 +70,11 @@ impl<G: Agreed> Room<'_, G> {
     }
 
     fn say(&mut self, order: Order, time: Time, message: G::Message) -> Result<(), RoomError> {
-        let delivery = match order {
-            Order::Causal => Delivery::Causal,
-            Order::Total => Delivery::Total,
-            Order::Stable => Delivery::Stable,
-            Order::Time => Delivery::Timestamp(time),
-        };
+        // The session refuses an order that a dynamic game does not name.
+        if !G::IS_DYNAMIC && !G::ORDERS.contains(&order) {
+            return Err(RoomError::NotInTheRules);
+        }
+        let delivery = delivery(order, time);
         self.inner.warn_beyond(&message);
         Ok(self.session_mut()?.send(samovar_session::Target::All, delivery, &pack(&message))?)
     }

@@ -145,7 +145,7 @@ impl<G: Agreed> Inner<G> {
         }
     }
 
-    fn tell_self(&mut self, message: G::Message) -> Result<(), RoomError> {
+    pub(crate) fn tell_self(&mut self, message: G::Message) -> Result<(), RoomError> {
         if self.to_self.len() >= TO_SELF_MAX {
             return Err(RoomError::WouldBlock);
         }
@@ -492,19 +492,23 @@ impl<G: Agreed> Room<'_, G> {
     }
 
     fn send(&mut self, to: To, lane: Lane, message: G::Message) -> Result<(), RoomError> {
-        let session = self.session()?;
-        let target = match to {
-            To::All => Target::All,
-            To::Host if session.host() == session.me() => return self.inner.tell_self(message),
-            To::Host => Target::Host,
-            To::Seat(seat) if session.seat() == Some(seat) => return self.inner.tell_self(message),
-            To::Seat(seat) => {
-                Target::Peer(Member::of_seat(session, seat).peer.ok_or(RoomError::NoSuchMember)?)
-            }
-        };
+        let Some(target) = self.target(to)? else { return self.inner.tell_self(message) };
         self.inner.warn_beyond(&message);
         let bytes = pack(&message);
         Ok(self.session_mut()?.send(target, lane, &bytes)?)
+    }
+
+    /// The receivers of a message; `None` for this program alone.
+    pub(crate) fn target(&self, to: To) -> Result<Option<Target>, RoomError> {
+        let session = self.session()?;
+        Ok(match to {
+            To::All => Some(Target::All),
+            To::Host => (session.host() != session.me()).then_some(Target::Host),
+            To::Seat(seat) if session.seat() == Some(seat) => None,
+            To::Seat(seat) => {
+                Some(Target::Peer(Member::of_seat(session, seat).peer.ok_or(RoomError::NoSuchMember)?))
+            }
+        })
     }
 
     /// Asks the host for something. The host's game carries it out exactly once, even if the host changes

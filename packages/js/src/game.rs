@@ -1,49 +1,15 @@
 //! The game that stands for every game in JavaScript: its state, messages and asks are texts.
 
-use std::collections::BTreeMap;
-
 use samovar::prelude::*;
 use samovar::{Agreed, Schemas, objects::Shape};
 
 use crate::{Hooks, values};
 
-/// The most bytes of one part of a text.
-const PART: usize = 240;
-/// The most bytes of a message.
-const MESSAGE_MAX: usize = 16 * 1_024;
-/// The most messages whose first parts have come.
-const SENDERS_MAX: usize = 64;
-
-/// A part of a message.
+/// A message: a text. It takes the way of bytes, so the bound does not count.
 #[derive(Message, Clone)]
 pub(crate) struct Packet {
-    has_more: bool,
-    #[field(bound = 240)]
+    #[field(bound = 1)]
     text: Vec<u8>,
-}
-
-impl Packet {
-    /// A message of one part; `None` for a longer one.
-    pub(crate) fn whole(text: &str) -> Option<Self> {
-        (text.len() <= PART).then(|| Self { has_more: false, text: text.as_bytes().to_vec() })
-    }
-
-    /// The parts of a message.
-    ///
-    /// # Errors
-    /// `TooLarge`.
-    pub(crate) fn parts(text: &str) -> Result<Vec<Self>, RoomError> {
-        if text.len() > MESSAGE_MAX {
-            return Err(RoomError::TooLarge);
-        }
-        let mut parts: Vec<_> =
-            text.as_bytes().chunks(PART).map(|part| Self { has_more: true, text: part.to_vec() }).collect();
-        match parts.last_mut() {
-            Some(last) => last.has_more = false,
-            None => parts.push(Self { has_more: false, text: Vec::new() }),
-        }
-        Ok(parts)
-    }
 }
 
 /// A request to the host.
@@ -105,15 +71,11 @@ impl Json {
 }
 
 /// A program in JavaScript.
-pub(crate) struct JsGame {
-    hooks: Hooks,
-    /// The first parts of messages whose last part has not come.
-    begun: BTreeMap<SeatId, Vec<u8>>,
-}
+pub(crate) struct JsGame(Hooks);
 
 impl JsGame {
     pub(crate) const fn new(hooks: Hooks) -> Self {
-        Self { hooks, begun: BTreeMap::new() }
+        Self(hooks)
     }
 }
 
@@ -131,6 +93,10 @@ impl Agreed for JsGame {
     }
 
     fn shapes(_: &mut Shape) {}
+
+    fn message_from(bytes: &[u8]) -> Option<Packet> {
+        Some(Packet { text: bytes.to_vec() })
+    }
 }
 
 impl Game for JsGame {
@@ -147,14 +113,8 @@ impl Game for JsGame {
     }
 
     fn message(&mut self, _: &mut Room<'_, Self>, from: &Member, message: Packet) {
-        let mut text = self.begun.remove(&from.seat).unwrap_or_default();
-        text.extend(message.text);
-        if !message.has_more {
-            if let Ok(text) = String::from_utf8(text) {
-                self.hooks.message(from.seat.0, &text);
-            }
-        } else if text.len() <= MESSAGE_MAX && self.begun.len() < SENDERS_MAX {
-            self.begun.insert(from.seat, text);
+        if let Ok(text) = String::from_utf8(message.text) {
+            self.0.message(from.seat.0, &text);
         }
     }
 
@@ -167,6 +127,6 @@ impl Game for JsGame {
             Change::PutOut => "putOut",
             _ => "hosts",
         };
-        self.hooks.member(values::member_of(member), word);
+        self.0.member(values::member_of(member), word);
     }
 }

@@ -13,10 +13,10 @@ use std::rc::Rc;
 use js_sys::{Array, Function};
 use samovar::dynamic::Context;
 use samovar::{Entry, Order, RoomError, Running, SeatId, To};
-use samovar_wire::ObjectId;
+use samovar_wire::{Lane, ObjectId};
 use wasm_bindgen::prelude::*;
 
-use game::{JsGame, Packet};
+use game::JsGame;
 use values::{error, id_of, object_of, room_error, state_of, words};
 
 #[wasm_bindgen]
@@ -53,8 +53,8 @@ pub struct Core(Running<JsGame>);
 #[wasm_bindgen]
 impl Core {
     /// Enters a room. `way` is `join`, `create`, `createPrivate`, `joinOrCreate` or `quickMatch`. `plan` is a list: the
-    /// game's name, its version, its types, its orders, the most spectators, the most players, and whether to watch.
-    /// `wake` is called when something has arrived.
+    /// game's name, its version, its types, its orders, the most spectators, the most players, whether to watch, and its types
+    /// in words. `wake` is called when something has arrived.
     ///
     /// # Errors
     /// An `Error` with a `code` when the settings cannot work.
@@ -212,22 +212,17 @@ impl Core {
             -2 => To::Host,
             seat => To::Seat(SeatId(u16::try_from(seat).unwrap_or(u16::MAX))),
         };
-        let order = match order {
-            "causal" => Some(Order::Causal),
-            "total" => Some(Order::Total),
-            "stable" => Some(Order::Stable),
-            "time" => Some(Order::Time),
-            _ => {
-                let may_be_lost = order == "none";
-                return self.call(|room| match may_be_lost {
-                    true => room.cast(to, Packet::whole(text).ok_or(RoomError::TooLarge)?),
-                    false => Packet::parts(text)?.into_iter().try_for_each(|part| room.tell(to, part)),
-                });
-            }
+        let (lane, order) = match order {
+            "none" => (Lane::Unreliable, None),
+            "causal" => (Lane::GAME, Some(Order::Causal)),
+            "total" => (Lane::GAME, Some(Order::Total)),
+            "stable" => (Lane::GAME, Some(Order::Stable)),
+            "time" => (Lane::GAME, Some(Order::Time)),
+            _ => (Lane::GAME, None),
         };
-        self.call(|room| {
-            let parts = Packet::parts(text)?;
-            order.map_or(Ok(()), |order| parts.into_iter().try_for_each(|part| room.tell_in(order, part)))
+        self.call(|room| match order {
+            Some(order) => room.tell_bytes_in(order, text.as_bytes()),
+            None => room.tell_bytes(to, lane, text.as_bytes()),
         })
     }
 
@@ -258,9 +253,9 @@ impl Core {
         self.call(|room| room.hand_over())
     }
 
-    /// Leaves for good.
-    pub fn leave(&mut self) {
-        self.0.with(|_, room| room.leave());
+    /// Leaves for good. Returns whether it does; a program that is no member at the moment just ends.
+    pub fn leave(&mut self) -> bool {
+        self.0.with(|_, room| room.leave()).is_some()
     }
 
     fn call<R>(

@@ -24,7 +24,10 @@ impl Plan {
             agreement = read_type(agreement, &list(&kind))?;
         }
         let orders: Vec<_> = list(&plan.get(3)).iter().filter_map(|order| order_of(&text(&order))).collect();
-        let agreement = agreement.with_orders(&orders).with_spectators(number(&plan.get(4)) as u8);
+        let agreement = agreement
+            .with_orders(&orders)
+            .with_spectators(number(&plan.get(4)) as u8)
+            .with_words(&text(&plan.get(7)));
         let (capacity, watches) = (number(&plan.get(5)) as usize, plan.get(6).is_truthy());
         Ok(Self { agreement, capacity, watches })
     }

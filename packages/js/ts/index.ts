@@ -58,6 +58,8 @@ export interface Way {
   relay?: string;
   /** Whether this program only watches. */
   watch?: boolean;
+  /** Hears how the connection stands, from the first moment on. The console hears it unless this is set. */
+  status?: (text: string) => void;
 }
 
 /** An object of the room. Its fields are its values; assigning to one of one's own changes it for all. */
@@ -123,7 +125,10 @@ export class Room<S, D extends Decide<S>, M> {
   #isDeciding = false;
   #isStepping = false;
   #isOver = false;
+  #isOpen = false;
   #state?: { text: string; value: S };
+  #told = "";
+  #status: (text: string) => void = (text) => console.info(`samovar: ${text}`);
   #over!: { resolve: () => void; reject: (error: SamovarError) => void };
 
   private constructor(private readonly game: Game<S, D, M>) {
@@ -139,25 +144,46 @@ export class Room<S, D extends Decide<S>, M> {
   static async enter<S, D extends Decide<S>, M>(
     way: string, code: string, options: Way, game: Game<S, D, M>,
   ): Promise<Room<S, D, M>> {
-    await (loading ??= init());
+    try {
+      await (loading ??= init());
+    } catch (why) {
+      loading = undefined;
+      throw new SamovarError("NotLoaded", "the package's wasm could not be loaded", { cause: why });
+    }
     const made = new Room<S, D, M>(game);
     await made.#enter(way, code, options);
     return made;
   }
 
-  async #enter(way: string, code: string, { name, relay, watch }: Way): Promise<void> {
+  async #enter(way: string, code: string, { name, relay, watch, status }: Way): Promise<void> {
     const { game, version, objects = [], orders = [], spectators = 0, capacity = 8 } = this.game;
-    const plan = [game, version, objects.map(planOf), orders, spectators, capacity, watch ?? false];
+    if (status) this.#status = status;
+    const words = JSON.stringify([objects, Object.keys(this.game.decide ?? {}), this.game.state ?? null]);
+    const plan = [game, version, objects.map(planOf), orders, spectators, capacity, watch ?? false, words];
     let wasIn = false;
     const hooks = {
-      status: (text: string) => this.#note(() => this.#tell("status", text)),
-      message: (seat: number, text: string) => this.#note(() => this.#tell("message", this.#member(seat), parse(text) as M)),
+      status: (text: string) =>
+        this.#note(() => {
+          this.#status(text);
+          this.#tell("status", text);
+        }),
+      message: (seat: number, text: string) => {
+        const message = parse(text);
+        // A member that breaks the rules may send anything.
+        if (message !== undefined) this.#note(() => this.#tell("message", this.#member(seat), message as M));
+      },
       member: (member: Member, change: Change) => this.#note(() => this.#tell("member", member, change)),
       joined: () =>
         this.#note(() => {
           if (wasIn) this.#tell("rejoined");
           wasIn = true;
           this.#joined?.();
+          this.#joined = undefined;
+          // The program that waits to be in has its listeners by then.
+          setTimeout(() => {
+            this.#isOpen = true;
+            this.#hear();
+          });
         }),
       decide: (state: string, member: Member, ask: string) => this.#decide(state, member, ask),
     };
@@ -165,9 +191,8 @@ export class Room<S, D extends Decide<S>, M> {
     this.#core = new Core(way, relay ?? relayOfThisPage(), code, name, plan, hooks as never, () => this.#step());
     const loop = () => {
       if (this.#isOver) return;
-      this.#step();
-      if (this.#core.step()) for (const frame of this.#frames) frame(this.time);
       requestAnimationFrame(loop);
+      if (this.#step()) for (const frame of this.#frames) guarded(() => frame(this.time));
     };
     requestAnimationFrame(loop);
     await Promise.race([entered, this.finished]);
@@ -187,17 +212,17 @@ export class Room<S, D extends Decide<S>, M> {
 
   /** The session's time in seconds: nearly the same at all members, and it goes on under each new host. */
   get time(): number {
-    return this.#core.time();
+    return this.#call((core) => core.time());
   }
 
   /** The code by which others join. */
   get code(): string {
-    return this.#core.code();
+    return this.#call((core) => core.code());
   }
 
   /** All members that are here. */
   get members(): Member[] {
-    return this.#core.members() as Member[];
+    return this.#call((core) => core.members()) as Member[];
   }
 
   /** This member. */
@@ -212,19 +237,23 @@ export class Room<S, D extends Decide<S>, M> {
 
   /** The number of the host's term: it grows with each change of host. */
   get term(): number {
-    return this.#core.term();
+    return this.#call((core) => core.term());
   }
 
   /** The round trip to a member in seconds; `undefined` before it is known. */
   roundTrip(member: Member): number | undefined {
-    return this.#core.roundTrip(member.seat);
+    return this.#call((core) => core.roundTrip(member.seat));
   }
 
   /** The state that the host keeps for all, as last heard of. Only asks change it. */
   get state(): S {
-    const text = this.#core.state();
-    if (this.#state?.text !== text) this.#state = { text, value: text ? (parse(text) as S) : this.#first() };
-    return this.#state!.value;
+    const text = this.#call((core) => core.state());
+    if (this.#state?.text !== text) {
+      // A host that breaks the rules may write anything; then the state of before stands.
+      const value = text ? (parse(text) as S | undefined) : this.#first();
+      this.#state = { text, value: value ?? this.#state?.value ?? this.#first() };
+    }
+    return this.#state.value;
   }
 
   /** Makes an object that this program owns. */
@@ -241,7 +270,7 @@ export class Room<S, D extends Decide<S>, M> {
 
   /** All objects of a type, as they are shown at present. */
   all<F extends Fields>(type: ObjectType<F>): Shared<F>[] {
-    const all = this.#core.all(this.#kind(type)) as Seen[];
+    const all = this.#call((core) => core.all(this.#kind(type))) as Seen[];
     return all.map((seen) => this.#shared(type, seen[0], seen));
   }
 
@@ -273,7 +302,12 @@ export class Room<S, D extends Decide<S>, M> {
 
   /** Leaves for good. */
   async leave(): Promise<void> {
-    this.#core.leave();
+    if (!this.#isOver && !this.#core.leave()) {
+      // A program that is no member at the moment just ends.
+      this.#isOver = true;
+      this.#core.free();
+      this.#over.resolve();
+    }
     await this.finished;
   }
 
@@ -304,11 +338,10 @@ export class Room<S, D extends Decide<S>, M> {
 
   /** An object whose fields are read from what was seen, or from the room. */
   #shared<F extends Fields>(type: ObjectType<F>, id: string, seen?: Seen): Shared<F> {
-    const find = () => seen ?? (this.#core.all(this.#kind(type)) as Seen[]).find((other) => other[0] === id);
-    const values = () => {
-      const found = find();
-      return found ? read(type.fields, found[4], found[5]) : {};
-    };
+    const now = () =>
+      (this.#call((core) => core.all(this.#kind(type))) as Seen[]).find((other) => other[0] === id);
+    const find = () => seen ?? now();
+    const values = (found: Seen | undefined) => (found ? read(type.fields, found[4], found[5]) : {});
     const shared = {
       id,
       get owner() {
@@ -321,9 +354,11 @@ export class Room<S, D extends Decide<S>, M> {
     for (const name of Object.keys(type.fields)) {
       Object.defineProperty(shared, name, {
         enumerable: true,
-        get: () => values()[name],
+        get: () => values(find())[name],
         set: (value: unknown) => {
-          const changed = write(type.fields, { ...values(), [name]: value });
+          const found = now();
+          if (!found) throw new SamovarError("NoSuchObject", "there is no such object any more");
+          const changed = write(type.fields, { ...values(found), [name]: value });
           this.#call((core) => core.edit(id, ...changed));
           if (seen) [seen[4], seen[5]] = changed;
         },
@@ -333,14 +368,15 @@ export class Room<S, D extends Decide<S>, M> {
   }
 
   #decide(state: string, from: Member, ask: string): string {
-    const [name, argument] = parse(ask) as [string, unknown];
-    const value = state ? (parse(state) as S) : this.#first();
-    const call = Object.hasOwn(this.game.decide ?? {}, name) ? this.game.decide![name] : undefined;
+    const asked = parse(ask);
+    const [name, argument] = Array.isArray(asked) ? (asked as [unknown, unknown]) : [];
+    const value = (state ? (parse(state) as S | undefined) : undefined) ?? this.#first();
+    const isKnown = typeof name === "string" && Object.hasOwn(this.game.decide ?? {}, name);
     this.#isDeciding = true;
     try {
-      call?.(value, argument, from);
+      if (isKnown) this.game.decide![name]!(value, argument ?? undefined, from);
     } catch (why) {
-      console.error(`samovar: decide.${name} failed`, why);
+      console.error(`samovar: decide.${String(name)} failed`, why);
       throw why;
     } finally {
       this.#isDeciding = false;
@@ -354,28 +390,56 @@ export class Room<S, D extends Decide<S>, M> {
     if (!this.#isStepping) queueMicrotask(() => this.#hear());
   }
 
+
   #tell<K extends keyof Events<M>>(event: K, ...news: Parameters<Events<M>[K]>): void {
-    for (const listener of this.#ears[event]) (listener as (...news: Parameters<Events<M>[K]>) => void)(...news);
+    for (const listener of this.#ears[event]) {
+      guarded(() => (listener as (...news: Parameters<Events<M>[K]>) => void)(...news));
+    }
   }
 
   #hear(): void {
-    for (const news of this.#news.splice(0)) news();
+    // News behind the first one, that this program is in, waits until the program can listen.
+    while (this.#news.length > 0 && (this.#isOpen || this.#joined !== undefined)) {
+      guarded(this.#news.shift()!);
+    }
   }
 
-  /** Handles what has arrived, also while the browser draws no frames. */
-  #step(): void {
-    if (this.#isOver || this.#isStepping) return;
+  /** Handles what has arrived, also while the browser draws no frames. Returns whether this program is a member. */
+  #step(): boolean {
+    if (this.#isOver || this.#isStepping) return false;
     this.#isStepping = true;
-    const before = this.#core.state();
-    this.#core.step();
-    this.#isStepping = false;
+    let isMember = false;
+    try {
+      isMember = this.#core.step();
+    } catch (why) {
+      this.#isOver = true;
+      this.#over.reject(new SamovarError("Broken", "the core of the package failed", { cause: why }));
+      return false;
+    } finally {
+      this.#isStepping = false;
+    }
     this.#hear();
-    if (this.#core.state() !== before) this.#tell("state");
+    if (this.#isOver) return false;
+    const text = this.#core.state();
+    if (this.#isOpen && text !== this.#told) {
+      this.#told = text;
+      this.#tell("state");
+    }
     const end = this.#core.end();
-    if (end === undefined) return;
+    if (end === undefined) return isMember;
     this.#isOver = true;
     if (end) this.#over.reject(new SamovarError("Ended", end));
     else this.#over.resolve();
+    return false;
+  }
+}
+
+/** Calls a function of the program; an error in it is the browser's to report, and stops nothing here. */
+function guarded(call: () => void): void {
+  try {
+    call();
+  } catch (why) {
+    reportError(why);
   }
 }
 

@@ -14,6 +14,8 @@ interface Coded {
 
 /** A field of a type of objects. Make one with `range`, `int`, `angle`, `flag`, `choice` or `text`. */
 export interface Field<T> {
+  /** For types alone. */
+  readonly value?: T;
   /** @internal */ readonly coded: Coded;
   /** @internal */ write(value: T, numbers: number[], texts: Uint8Array[]): void;
   /** @internal */ read(numbers: Int32Array, at: number, texts: Uint8Array[], text: number): T;
@@ -167,6 +169,9 @@ export interface ObjectType<F extends Fields = Fields> {
 export function object<F extends Fields>(name: string, fields: F, sharing: Sharing = {}): ObjectType<F> {
   const names = Object.keys(fields);
   if (names.length === 0) fail(`the objects “${name}” have no field`);
+  for (const taken of ["id", "owner", "isMine"]) {
+    if (names.includes(taken)) fail(`each object has its own “${taken}”: name the field of “${name}” otherwise`);
+  }
   for (const [field, { coded }] of Object.entries(fields)) {
     if (coded.rate !== undefined && !names.includes(coded.rate)) {
       fail(`“${name}.${field}” moves by “${coded.rate}”, which is no field of “${name}”`);
