@@ -10,6 +10,8 @@ interface Coded {
   smooth: boolean;
   rate?: string;
   place: boolean;
+  /** The words of a choice. */
+  words?: readonly string[];
 }
 
 /** A field of a type of objects. Make one with `range`, `int`, `angle`, `flag`, `choice` or `text`. */
@@ -109,7 +111,7 @@ export function angle(options: { precision?: number } & Omit<Moving, "place"> = 
 /** One of some words. */
 export function choice<const W extends readonly [string, ...string[]]>(...words: W): Field<W[number]> {
   return {
-    coded: { form: "choice", width: 1, min: 0, max: words.length, step: 1, ...still },
+    coded: { form: "choice", width: 1, min: 0, max: words.length, step: 1, ...still, words },
     write: (value, numbers) => void numbers.push(Math.max(0, words.indexOf(value))),
     read: (numbers, at) => words[numbers[at]!] ?? words[0],
   };
