@@ -1,9 +1,10 @@
 //! The duel played over a session: one [`Duel`] per peer, beside its [`Session`].
 //!
 //! The duel turns the rules into replicated objects and back. Each member drives its own teapot and fires its own
-//! cubes, and its share of the robots. The host decides about the hits that shooters claim, and keeps the scoreboard. All
-//! peers draw the same. The duel does no I/O: its driver calls [`Duel::step`] once a frame at any rate, [`Duel::on_event`] for every event of the
-//! session, [`Duel::poll_event`] for sounds and the feed, and [`Duel::scene`] to draw.
+//! cubes, and its share of the robots. The host decides about the hits that shooters claim, and keeps the scoreboard.
+//! All peers draw the same. The duel does no I/O: its driver calls [`Duel::step`] once a frame at any rate,
+//! [`Duel::on_event`] for every event of the session, [`Duel::poll_event`] for sounds and the feed, and
+//! [`Duel::scene`] to draw.
 //!
 //! The duel keeps almost no state of its own that another peer would need: the players and hits are on the
 //! scoreboard, and all places are in the teapots' objects. So a new host continues with the objects it finds, creates

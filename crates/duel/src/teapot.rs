@@ -312,4 +312,19 @@ mod tests {
         assert!(distance(heir.drive().position, teapot.drive().position) < 0.1);
         assert!((heir.drive().speed - teapot.drive().speed).abs() < 0.3);
     }
+
+    #[test]
+    fn a_thing_that_is_put_onto_a_teapot_carries_it_nowhere() {
+        let mut teapot = Teapot::new(TEA_TABLE.spawn(0));
+        let before = teapot.motion().position;
+        let bowl = crate::arena::Obstacle { centre: add(before, [0.1, 0.0]), ..TEA_TABLE.obstacles[0] };
+        let arena = Arena { obstacles: &[bowl], ..TEA_TABLE };
+        teapot.step(
+            1_000_000 / STEPS_PER_SECOND + 1,
+            Controls::default(),
+            &Surroundings { arena: &arena, others: &[] },
+        );
+        let moved = distance(teapot.drive().position, before);
+        assert!(moved > 0.0 && moved <= 2.0 * TOP_SPEED * STEP + 1e-4, "{moved}");
+    }
 }

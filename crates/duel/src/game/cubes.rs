@@ -106,8 +106,8 @@ pub(super) struct Flying<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Cubes {
     tracks: SortedMap<ObjectId, Track>,
-    /// Accepted shots. Each is kept for as long as it can be claimed. The
-    /// cooldown bounds them to about sixty for each shooter.
+    /// Accepted shots. Each is kept for as long as it can be claimed. The cooldown bounds them to about sixty for each
+    /// shooter.
     shots: SortedMap<Shot, Fired>,
 }
 

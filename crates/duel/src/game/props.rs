@@ -91,12 +91,12 @@ impl Track {
     /// Follows the owner's movement.
     fn follow(&mut self, object: &Object, time: u64) {
         let revision = (object.stamp(), object.revision());
-        if std::mem::take(&mut self.was_moved_here) {
+        let was_moved_here = std::mem::take(&mut self.was_moved_here);
+        if was_moved_here {
             // The owner counts, however new what this peer showed is.
             self.warp = Warp::new(time, self.shown, 0);
-            self.revision.1 = u64::MAX;
         }
-        if self.revision != revision {
+        if was_moved_here || self.revision != revision {
             self.revision = revision;
             if let Some(motion) = motion_of(object) {
                 self.motion = motion;

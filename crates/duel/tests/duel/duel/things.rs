@@ -144,14 +144,15 @@ fn a_short_push_ends_at_one_place_on_all_screens() {
 }
 
 #[test]
-fn a_cup_at_the_edge_of_the_table_can_be_pushed_back() {
+fn a_pushed_cup_leaves_room_for_a_teapot_at_the_rim() {
     let mut world = World::new(105, 0, 0);
     let a = world.join();
     world.run(2_500);
-    // From inside to the edge, and then from the other side.
+    let before = place(&world, a, CUP);
     let edge = |world: &World| samovar_duel::plane::length(place(world, a, CUP));
     world.peer(a).hands = Hands::Against(CUP);
     world.run(40_000);
+    assert!(distance(place(&world, a, CUP), before) > 2.0, "it was pushed");
     let most = TEA_TABLE.radius - TEA_TABLE.obstacles[CUP].radius - 2.0 * samovar_duel::teapot::BODY_RADIUS;
     assert!(edge(&world) < most + 0.01, "{} leaves room for a teapot", edge(&world));
 }
