@@ -4,12 +4,14 @@
 //! A dynamic game sets [`Agreed::IS_DYNAMIC`] and gives its [`Agreement`] to [`Entry::agree`]. It brings its own types of
 //! the state, the messages and the asks, such as lists of bytes. Its objects have numbers and texts: see [`State`].
 
-use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
+use samovar_session::lockstep::LockstepConfig;
 use samovar_session::objects::{Pack, Schema, SchemaBuilder, Schemas, Shape, State};
-use samovar_session::{Access, Lane, Object, Rules, Target};
-use samovar_wire::{Kind, ObjectId, SeatId};
+use samovar_session::{Access, Lane, Object, Rules, Session, Target};
+use samovar_wire::limits::LOCKSTEP_INPUT_MAX;
+use samovar_wire::sorted::SortedMap;
+use samovar_wire::{Duration, Kind, ObjectId, SeatId};
 
 use crate::entry::Entry;
 use crate::error::RoomError;
@@ -21,6 +23,8 @@ use crate::order::{self, Order};
 use crate::raw::Raw;
 use crate::room::{Room, To, is_own, owner_of};
 
+pub use crate::stepping::Steps;
+
 /// The data that a dynamic game needs in each run: see [`Entry::agree`].
 #[cfg(not(target_arch = "wasm32"))]
 pub type Context = std::sync::Arc<dyn core::any::Any + Send + Sync>;
@@ -30,6 +34,8 @@ pub type Context = std::rc::Rc<dyn core::any::Any>;
 
 /// The most types of objects of a dynamic game.
 pub const TYPES_MAX: usize = 200;
+/// The most steps a second of a world.
+const STEPS_MAX: u32 = 200;
 
 /// The values that all members of a dynamic game have in common. Programs that differ in any of them refuse each other.
 #[derive(Clone, Debug)]
@@ -76,6 +82,22 @@ impl Agreement {
         self
     }
 
+    /// Sets how all members step the same world: see [`Steps`]. An input takes `input` bytes, 1 to 64.
+    ///
+    /// # Errors
+    /// A text for people when `input` or `steps_per_second` (1 to 200) is impossible.
+    pub fn with_world(mut self, input: usize, steps_per_second: u32) -> Result<Self, String> {
+        if !(1..=LOCKSTEP_INPUT_MAX).contains(&input) {
+            return Err(format!("an input has 1 to {LOCKSTEP_INPUT_MAX} bytes, and not {input}"));
+        }
+        if !(1..=STEPS_MAX).contains(&steps_per_second) {
+            return Err(format!("a world makes 1 to {STEPS_MAX} steps a second, and not {steps_per_second}"));
+        }
+        let tick = Duration::from_micros(1_000_000 / u64::from(steps_per_second));
+        self.rules.orders.lockstep = Some(LockstepConfig::new(input).with_tick(tick));
+        Ok(self)
+    }
+
     /// Adds orders of messages.
     #[must_use]
     pub fn with_orders(mut self, orders: &[Order]) -> Self {
@@ -108,14 +130,13 @@ pub fn fields() -> SchemaBuilder {
 /// of which there are few.
 #[must_use]
 pub fn name(text: &str) -> &'static str {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    static NAMES: Mutex<SortedMap<&'static str, &'static str>> = Mutex::new(SortedMap::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(text) {
-        return known;
-    }
-    let name: &'static str = Box::leak(text.to_owned().into_boxed_str());
-    names.insert(name);
-    name
+    names.get::<str>(text).copied().unwrap_or_else(|| {
+        let name: &'static str = Box::leak(text.to_owned().into_boxed_str());
+        names.insert(name, name);
+        name
+    })
 }
 
 impl Entry {
@@ -210,17 +231,25 @@ impl<G: Agreed> Room<'_, G> {
     pub fn all_states(&self, kind: u8) -> Vec<SeenState> {
         let Ok(session) = self.session() else { return Vec::new() };
         let of_kind = session.objects().filter(|object| object.traits().kind == Kind(kind));
-        let see = |object: &Object| {
-            let seat = seat_of(object)?;
-            let mut state = State::default();
-            let shown = self.inner.shown(session, object);
-            let numbers = shown.as_ref().map_or(object.numbers(), State::numbers);
-            numbers.iter().skip(1).for_each(|&number| state.number(number));
-            (0..object.field_count()).for_each(|text| state.text(object.field(text)));
-            let is_mine = is_own(session, object) || object.is_claimed();
-            Some(SeenState { id: object.id(), owner: owner_of(session, object), is_mine, seat, state })
-        };
-        of_kind.filter_map(see).collect()
+        of_kind.filter_map(|object| self.see_state(session, object)).collect()
+    }
+
+    /// An object of any kind; `None` when there is no such object any more.
+    #[must_use]
+    pub fn seen_state(&self, id: ObjectId) -> Option<SeenState> {
+        let session = self.session().ok()?;
+        self.see_state(session, session.object(id)?)
+    }
+
+    fn see_state(&self, session: &Session, object: &Object) -> Option<SeenState> {
+        let seat = seat_of(object)?;
+        let mut state = State::default();
+        let shown = self.inner.shown(session, object);
+        let numbers = shown.as_ref().map_or(object.numbers(), State::numbers);
+        numbers.iter().skip(1).for_each(|&number| state.number(number));
+        (0..object.field_count()).for_each(|text| state.text(object.field(text)));
+        let is_mine = is_own(session, object) || object.is_claimed();
+        Some(SeenState { id: object.id(), owner: owner_of(session, object), is_mine, seat, state })
     }
 
     /// Ends an object that this program owns.

@@ -67,6 +67,40 @@ pub enum Error {
     NoThread(String),
 }
 
+impl Error {
+    /// The variant's name, for logs and for programs in other languages.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Usage(..) => "Usage",
+            Self::BadAddress(..) => "BadAddress",
+            Self::BadCode(..) => "BadCode",
+            Self::BadCapacity(..) => "BadCapacity",
+            Self::NoDirectPaths => "NoDirectPaths",
+            Self::BadRaw => "BadRaw",
+            Self::TooLarge(..) => "TooLarge",
+            Self::SeatFile(..) => "SeatFile",
+            Self::Unreachable(..) => "Unreachable",
+            Self::NoSuchGame(..) => "NoSuchGame",
+            Self::CodeTaken(..) => "CodeTaken",
+            Self::Full => "Full",
+            Self::Closed => "Closed",
+            Self::PutOut => "PutOut",
+            Self::OtherVersion => "OtherVersion",
+            Self::OtherGame => "OtherGame",
+            Self::Busy => "Busy",
+            Self::Reserved => "Reserved",
+            Self::SeatTaken => "SeatTaken",
+            Self::HostLost => "HostLost",
+            Self::Removed => "Removed",
+            Self::Misbehaved(..) => "Misbehaved",
+            Self::Panicked => "Panicked",
+            Self::NoPage => "NoPage",
+            Self::NoThread(..) => "NoThread",
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -155,6 +189,26 @@ pub enum RoomError {
     TooManyObjects,
     /// The rules of the game do not name this.
     NotInTheRules,
+}
+
+impl RoomError {
+    /// The variant's name, for logs and for programs in other languages.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotJoined => "NotJoined",
+            Self::NoSuchMember => "NoSuchMember",
+            Self::NoSuchObject => "NoSuchObject",
+            Self::NotYours => "NotYours",
+            Self::NotHost => "NotHost",
+            Self::Watching => "Watching",
+            Self::NotAvailable => "NotAvailable",
+            Self::WouldBlock => "WouldBlock",
+            Self::TooLarge => "TooLarge",
+            Self::TooManyObjects => "TooManyObjects",
+            Self::NotInTheRules => "NotInTheRules",
+        }
+    }
 }
 
 impl fmt::Display for RoomError {

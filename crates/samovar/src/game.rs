@@ -5,11 +5,13 @@ use samovar_session::objects::{Pack, Replicate, Schemas, Shape};
 use samovar_wire::digest;
 use samovar_wire::limits::FIELD_MAX;
 
+use crate::dynamic::Context;
 use crate::listing::Listing;
 use crate::member::{Change, Member};
 use crate::order::{self, Order};
 use crate::raw;
 use crate::room::{Hosting, Room, unpack};
+use crate::stepping::Steps;
 use crate::world::{self, World};
 
 /// Natively a game moves to a task of its own, so it must be `Send`. In a page every type is fine.
@@ -68,6 +70,13 @@ pub trait Agreed: Sized + 'static {
     #[must_use]
     fn message_from(bytes: &[u8]) -> Option<Self::Message> {
         unpack(bytes)
+    }
+
+    /// The world of a dynamic game, if it has one: see [`dynamic::Steps`](crate::dynamic::Steps).
+    #[must_use]
+    fn foreign_world(context: &Context, seed: u64) -> Option<Box<dyn Steps>> {
+        let _ = (context, seed);
+        None
     }
 
     /// How the session is kept alive.

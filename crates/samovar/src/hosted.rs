@@ -8,6 +8,7 @@ use samovar_session::objects::{
 use samovar_session::{Access, Orphan};
 use samovar_wire::limits::{SEATS_MAX, STATE_MAX};
 use samovar_wire::object::Traits;
+use samovar_wire::sorted::sort_by_key;
 use samovar_wire::{Kind, SeatId};
 
 use crate::game::Agreed;
@@ -109,7 +110,7 @@ impl Ledger {
             }
         }
         let mut seats: Vec<_> = ledger.0.iter().flatten().map(|entry| entry.0).collect();
-        seats.sort_unstable();
+        sort_by_key(&mut seats, |seat| *seat);
         if seats.windows(2).any(|pair| pair[0] == pair[1]) {
             return Err(StateError::Invalid);
         }

@@ -135,6 +135,9 @@ impl<G: Game> Keeper<G> {
         let hosted = if G::IS_RAW { Hosted::default() } else { memory.hosted() };
         let mut inner = Inner::new(name, seed, schemas, hosted);
         inner.is_back = memory.ticket.is_some();
+        if let Some(world) = context.as_ref().and_then(|context| G::foreign_world(context, seed)) {
+            inner.stepper.step_instead(world);
+        }
         inner.context = context;
         inner.kept = memory.raw().filter(|_| G::IS_RAW);
         Self {
@@ -410,6 +413,19 @@ impl<G: Game> Keeper<G> {
     ) -> Option<R> {
         let session = peer.session_mut().filter(|session| session.is_member())?;
         let result = self.frame_of(now, session, call);
+        self.tend(now, peer);
+        result
+    }
+
+    /// Calls the game between two frames: its time stands still, and it hears no messages.
+    pub(crate) fn between<R>(
+        &mut self,
+        now: Time,
+        peer: &mut Peer,
+        call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R,
+    ) -> Option<R> {
+        let session = peer.session_mut().filter(|session| session.is_member())?;
+        let result = self.play(now, session, call);
         self.tend(now, peer);
         result
     }

@@ -89,6 +89,7 @@ pub mod sim;
 mod smooth;
 mod stats;
 mod status;
+mod stepping;
 mod waiting;
 #[cfg(target_arch = "wasm32")]
 mod web;

@@ -204,12 +204,21 @@ impl<G: Game> Seat<G> {
 
     /// Plays a frame of the game by `call`; `None` while there is no game to play.
     pub(crate) fn with<R>(&mut self, call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R) -> Option<R> {
+        self.visit(|keeper, now, peer| keeper.with(now, peer, call))
+    }
+
+    /// Calls the game between two frames; `None` while there is no game to play.
+    pub(crate) fn between<R>(&mut self, call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R) -> Option<R> {
+        self.visit(|keeper, now, peer| keeper.between(now, peer, call))
+    }
+
+    fn visit<R>(&mut self, visit: impl FnOnce(&mut Keeper<G>, Time, &mut Peer) -> Option<R>) -> Option<R> {
         let mut loan = {
             let lender = self.lender.lock().unwrap_or_else(PoisonError::into_inner);
             lender.as_ref()?.borrow()?
         };
         let (now, peer, runner) = loan.parts()?;
-        let result = runner.keeper.with(now, peer, call);
+        let result = visit(&mut runner.keeper, now, peer);
         runner.after(peer);
         result
     }

@@ -1,6 +1,6 @@
 //! The room: what a game can see and do.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 #[cfg(feature = "ownership")]
 use samovar_session::Access;
@@ -8,6 +8,7 @@ use samovar_session::objects::pack::{BitReader, BitWriter, Pack};
 use samovar_session::objects::{Schemas, State};
 use samovar_session::{Lane, Object as Raw, Orphan, Session, Target};
 use samovar_wire::limits::FIELD_MAX;
+use samovar_wire::sorted::{SortedMap, SortedSet};
 use samovar_wire::{Kind, ObjectId, PeerId, SeatId, Time};
 
 use crate::dynamic::Context;
@@ -65,11 +66,11 @@ pub(crate) struct Inner<G: Agreed> {
     pub(crate) hosted: Hosted<G::State>,
     /// The object that holds the state, and its revision when the state was read.
     held_by: Option<(ObjectId, u64)>,
-    tracks: BTreeMap<ObjectId, Track>,
+    tracks: SortedMap<ObjectId, Track>,
     pub(crate) meter: Meter,
     pub(crate) stepper: Stepper<G::World>,
     /// The fields of which a debug build has told that a value goes beyond a limit.
-    pub(crate) warned: BTreeSet<&'static str>,
+    pub(crate) warned: SortedSet<&'static str>,
     pub(crate) own: Own,
     /// Messages of this program to itself.
     pub(crate) to_self: VecDeque<G::Message>,
@@ -92,10 +93,10 @@ impl<G: Agreed> Inner<G> {
             before: 0.0,
             hosted,
             held_by: None,
-            tracks: BTreeMap::new(),
+            tracks: SortedMap::new(),
             meter: Meter::default(),
             stepper: Stepper::new(seed),
-            warned: BTreeSet::new(),
+            warned: SortedSet::default(),
             own: Own::default(),
             to_self: VecDeque::new(),
             leaves: false,

@@ -100,6 +100,12 @@ impl<G: Game> Running<G> {
         self.seat.with(call)
     }
 
+    /// Calls the game between two frames, for example when a key goes down. `call` sees the room as of the last frame,
+    /// and the game gets no messages. Returns `None` as [`Running::with`] does.
+    pub fn between<R>(&mut self, call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R) -> Option<R> {
+        self.seat.between(call)
+    }
+
     /// The last change of the connection's state.
     #[must_use]
     pub fn status(&self) -> Status {

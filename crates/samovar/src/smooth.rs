@@ -177,7 +177,7 @@ impl Track {
                 let (least, most) = field.coding.range(place);
                 shown[at] = match field.coding {
                     Coding::Angle { turn, .. } => value.rem_euclid(f64::from(turn)),
-                    _ => value.clamp(f64::from(least), f64::from(most)),
+                    _ => value.max(f64::from(least)).min(f64::from(most)),
                 };
             }
         }

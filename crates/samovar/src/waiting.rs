@@ -4,9 +4,8 @@
 //! The session gives such an object back if its host saw the player go. If the host did not see that, this module
 //! gives the object back by its label.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use samovar_session::{Event, Object, Orphan, Session};
+use samovar_wire::sorted::{SortedMap, SortedSet};
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, SeatId, Time};
 
 /// The time between two looks at the objects that this program holds for others.
@@ -16,20 +15,20 @@ const TENDS_EVERY: Duration = Duration::from_millis(500);
 #[derive(Default)]
 pub(crate) struct Own {
     /// The objects that the present game has made.
-    pub(crate) made: BTreeSet<ObjectId>,
+    pub(crate) made: SortedSet<ObjectId>,
     /// The object of each type of which a player has only one: see [`Room::own_or`](crate::Room::own_or).
-    pub(crate) singles: BTreeMap<Kind, ObjectId>,
+    pub(crate) singles: SortedMap<Kind, ObjectId>,
 }
 
 /// This program's knowledge about the labels of other members' objects.
 #[derive(Default)]
 pub(crate) struct Waiting {
     /// Members that have hosted: a former host may still hold objects for players.
-    hosts: BTreeSet<PeerId>,
+    hosts: SortedSet<PeerId>,
     /// The seats of all members that this program has seen.
-    seats: BTreeMap<PeerId, SeatId>,
+    seats: SortedMap<PeerId, SeatId>,
     /// Objects whose label names another player than the one that made them.
-    mislabelled: BTreeSet<ObjectId>,
+    mislabelled: SortedSet<ObjectId>,
     tended: Time,
 }
 

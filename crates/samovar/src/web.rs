@@ -174,12 +174,21 @@ impl<G: Game> Seat<G> {
 
     /// Plays a frame of the game by `call`; `None` while there is no game to play.
     pub(crate) fn with<R>(&mut self, call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R) -> Option<R> {
+        self.visit(|keeper, now, peer| {
+            keeper.take_events(now, peer);
+            keeper.with(now, peer, call)
+        })
+    }
+
+    /// Calls the game between two frames; `None` while there is no game to play.
+    pub(crate) fn between<R>(&mut self, call: impl FnOnce(&mut G, &mut Room<'_, G>) -> R) -> Option<R> {
+        self.visit(|keeper, now, peer| keeper.between(now, peer, call))
+    }
+
+    fn visit<R>(&self, visit: impl FnOnce(&mut Keeper<G>, Time, &mut Peer) -> Option<R>) -> Option<R> {
         let page = self.page.borrow().upgrade()?;
         let mut result = None;
-        page.play(|keeper, now, peer| {
-            keeper.take_events(now, peer);
-            result = keeper.with(now, peer, call);
-        });
+        page.play(|keeper, now, peer| result = visit(keeper, now, peer));
         result
     }
 

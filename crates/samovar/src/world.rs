@@ -1,25 +1,16 @@
 //! Lockstep: a world that all members compute by themselves, step by step, from the same inputs (docs/sources.md,
 //! "Pacman").
 
-use std::collections::VecDeque;
-
-use samovar_session::lockstep::{self, LockstepConfig, Request};
+use samovar_session::Session;
+use samovar_session::lockstep::LockstepConfig;
 use samovar_session::objects::pack::BitReader;
 use samovar_session::objects::{Coding, Field, Pack, Replicate, SchemaBuilder, State};
-use samovar_session::{Lockstep, Session};
-use samovar_wire::limits::{LOCKSTEP_FIELD_NAME_MAX, LOCKSTEP_FIELDS_MAX, LOCKSTEP_INPUT_MAX};
-use samovar_wire::lockstep::FieldHash;
-use samovar_wire::{Duration, SeatId, Time, digest};
+use samovar_wire::limits::LOCKSTEP_INPUT_MAX;
+use samovar_wire::{Duration, SeatId, Time};
 
 use crate::game::{Agreed, MaybeSend, Message};
 use crate::room::{Room, pack};
-
-/// Past worlds that are kept: a member whose world differs asks for the fields of one of the last 255.
-const KEPT: usize = 256;
-/// How often in a row a new host hears of no member with the world, once a second, before it begins with its own.
-const VAIN_MAX: u8 = 5;
-/// The least time between two reports of a difference.
-const TELLS_EVERY: Duration = Duration::from_millis(1_000);
+use crate::stepping::{Stepping, Steps};
 
 /// A world that all members compute alike: each steps its own copy by the same inputs, so that only inputs are sent. Name
 /// it in [`game!`](crate::game) as `world = …`.
@@ -87,139 +78,85 @@ const fn input_size<W: World>() -> usize {
 
 /// A member's copy of the world.
 #[derive(Debug)]
-pub(crate) struct Stepper<W: World> {
+struct Copy<W: World> {
     world: W,
-    /// The world before the last step, and when that step was.
+    /// The world before the last step.
     before: W,
-    stepped: Time,
-    past: VecDeque<(u64, State)>,
-    pub(crate) input: W::Input,
-    differed: u64,
-    /// When the author was last told of a difference.
-    told_at: Option<Time>,
-    /// How often in a row no member told that it has the world.
-    vain: u8,
+    input: W::Input,
+}
+
+/// A member's copy of the world, and its progress.
+pub(crate) struct Stepper<W: World> {
+    copy: Copy<W>,
+    /// The world of a dynamic game, in place of the copy.
+    foreign: Option<Box<dyn Steps>>,
+    stepping: Stepping,
+}
+
+impl<W: World> Copy<W> {
+    fn new(seed: u64) -> Self {
+        let world = rounded(W::begin(seed)).0;
+        Self { before: world.clone(), world, input: W::Input::default() }
+    }
+}
+
+impl<W: World> Steps for Copy<W> {
+    fn input(&self) -> Vec<u8> {
+        bytes_of::<W>(&self.input)
+    }
+
+    fn step(&mut self, turn: Turn<Vec<u8>>) {
+        let Turn { number, inputs, joined, left } = turn;
+        let inputs = inputs.into_iter().map(|(seat, bytes)| (seat, input_of::<W>(&bytes))).collect();
+        self.before.clone_from(&self.world);
+        self.world.step(&Turn { number, inputs, joined, left });
+        self.world = rounded(self.world.clone()).0;
+    }
+
+    fn save(&self) -> Vec<u8> {
+        save(&rounded(self.world.clone()).1)
+    }
+
+    fn load(&mut self, saved: &[u8]) {
+        if let Some(world) = load::<W>(saved) {
+            self.before.clone_from(&world);
+            self.world = world;
+        }
+    }
+
+    fn fields(&self, saved: &[u8]) -> Vec<(String, Vec<u8>)> {
+        load::<W>(saved).map(|world| fields::<W>(&rounded(world).1)).unwrap_or_default()
+    }
 }
 
 impl<W: World> Stepper<W> {
     pub(crate) fn new(seed: u64) -> Self {
-        let world = rounded(W::begin(seed)).0;
-        Self {
-            before: world.clone(),
-            world,
-            stepped: Time::ZERO,
-            past: VecDeque::new(),
-            input: W::Input::default(),
-            differed: 0,
-            told_at: None,
-            vain: 0,
-        }
+        Self { copy: Copy::new(seed), foreign: None, stepping: Stepping::default() }
     }
 
-    pub(crate) const fn world(&self) -> &W {
-        &self.world
+    /// Steps this world in place of one of the game's types.
+    pub(crate) fn step_instead(&mut self, foreign: Box<dyn Steps>) {
+        self.foreign = Some(foreign);
     }
 
     /// How far `now` is from the world before the last step to the one after it, 0 to 1.
     pub(crate) fn share(&self, now: Time) -> f32 {
-        let steps = now.since(self.stepped).as_micros() as f32 * W::STEPS_PER_SECOND as f32 / 1e6;
+        let steps = now.since(self.stepping.stepped()).as_micros() as f32 * W::STEPS_PER_SECOND as f32 / 1e6;
         steps.min(1.0)
-    }
-
-    /// How often this world was found to differ from the host's; at the host, how often another member's was.
-    pub(crate) const fn differed(&self) -> u64 {
-        self.differed
     }
 
     /// Whether this copy is the session's world, and not this program's own beginning.
     pub(crate) fn is_known(&self) -> bool {
-        W::STEPS_PER_SECOND == 0 || !self.past.is_empty()
+        (W::STEPS_PER_SECOND == 0 && self.foreign.is_none()) || self.stepping.is_known()
     }
 
     /// Gives this player's input, and makes the steps that are due.
     pub(crate) fn turn(&mut self, now: Time, session: &mut Session) {
-        if W::STEPS_PER_SECOND == 0 {
-            return;
+        match &mut self.foreign {
+            Some(foreign) => self.stepping.turn(now, session, &mut **foreign),
+            None if W::STEPS_PER_SECOND == 0 => {}
+            None => self.stepping.turn(now, session, &mut self.copy),
         }
-        let is_alone = session.view().members().count() == 1;
-        let Some(mut lockstep) = session.lockstep(now) else { return };
-        let is_taken = lockstep.set_input(&bytes_of::<W>(&self.input));
-        debug_assert!(is_taken.is_ok(), "the rules say this size");
-        while let Some(request) = lockstep.poll_request() {
-            self.carry_out(now, &mut lockstep, request);
-        }
-        while let Some(event) = lockstep.poll_event() {
-            match event {
-                lockstep::Event::NoState => {
-                    self.vain += 1;
-                    // A member with the session's world may only be slow to tell. This copy is used when it is that
-                    // world itself, or when nobody else can have it any more.
-                    if is_alone || self.is_known() || self.vain >= VAIN_MAX {
-                        lockstep.begin_anew();
-                    }
-                }
-                lockstep::Event::Desync { frame, field, .. } => self.note_difference(now, frame, field),
-                _ => {}
-            }
-        }
-    }
-
-    fn note_difference(&mut self, now: Time, frame: u64, field: Option<String>) {
-        self.differed += 1;
-        // A liar can tell of many.
-        if self.told_at.is_none_or(|told| told + TELLS_EVERY <= now) {
-            self.told_at = Some(now);
-            let place = field.map_or_else(String::new, |field| format!(", first in {field:?}"));
-            crate::log(&format!("samovar: the worlds of two members differ after step {frame}{place}"));
-        }
-    }
-
-    fn carry_out(&mut self, now: Time, lockstep: &mut Lockstep<'_>, request: Request) {
-        match request {
-            Request::Step(frame) => {
-                let inputs = frame.inputs.iter().map(|(&seat, bytes)| (seat, input_of::<W>(bytes)));
-                let turn = Turn {
-                    number: frame.number,
-                    inputs: inputs.collect(),
-                    joined: frame.joined,
-                    left: frame.left,
-                };
-                self.before.clone_from(&self.world);
-                self.world.step(&turn);
-                self.stepped = now;
-                let (world, state) = rounded(self.world.clone());
-                self.world = world;
-                lockstep.stepped(turn.number, checksum(&state));
-                self.keep(turn.number, state);
-            }
-            Request::Load { frame, state, .. } => {
-                // Bytes that hold no world change nothing: this world then differs from the host's, and is loaded again.
-                if let Some(world) = load::<W>(&state) {
-                    self.before.clone_from(&world);
-                    self.world = world;
-                    self.past.clear();
-                    self.keep(frame, rounded(self.world.clone()).1);
-                }
-            }
-            Request::Save => {
-                let (_, state) = rounded(self.world.clone());
-                if let Err(error) = lockstep.answer_state(&save(&state)) {
-                    crate::log(&format!("samovar: a newcomer cannot get the world: {error}"));
-                }
-            }
-            Request::Fields { frame } => {
-                let past = self.past.iter().find(|(past, _)| *past == frame);
-                lockstep.answer_fields(frame, past.map(|(_, state)| fields::<W>(state)).unwrap_or_default());
-            }
-        }
-    }
-
-    fn keep(&mut self, frame: u64, state: State) {
-        self.vain = 0;
-        if self.past.len() == KEPT {
-            self.past.pop_front();
-        }
-        self.past.push_back((frame, state));
     }
 }
 
@@ -292,17 +229,8 @@ fn load<W: World>(bytes: &[u8]) -> Option<W> {
     (again == state).then_some(world)
 }
 
-fn checksum(state: &State) -> u64 {
-    hash(&save(state))
-}
-
-fn hash(bytes: &[u8]) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = digest(&[bytes]);
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
-}
-
-/// The hash of each field, for the report of a difference.
-fn fields<W: World>(state: &State) -> Vec<FieldHash> {
+/// The bytes of each field, for the report of a difference.
+fn fields<W: World>(state: &State) -> Vec<(String, Vec<u8>)> {
     let mut schema = SchemaBuilder::default();
     W::describe(&mut schema, "world");
     let field = |field: &Field| {
@@ -313,17 +241,16 @@ fn fields<W: World>(state: &State) -> Vec<FieldHash> {
                 numbers.map(|numbers| numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
             }
         };
-        let name = &field.name[..field.name.floor_char_boundary(LOCKSTEP_FIELD_NAME_MAX)];
-        FieldHash { name: name.to_owned(), hash: hash(&bytes.unwrap_or_default()) }
+        (field.name.to_owned(), bytes.unwrap_or_default())
     };
-    schema.fields().iter().take(LOCKSTEP_FIELDS_MAX).map(field).collect()
+    schema.fields().iter().map(field).collect()
 }
 
 impl<G: Agreed> Room<'_, G> {
     /// The world after its last step: see [`World`].
     #[must_use]
     pub const fn world(&self) -> &G::World {
-        self.inner.stepper.world()
+        &self.inner.stepper.copy.world
     }
 
     /// The worlds to draw between: the one before the last step, the one after it, and how far the present frame is from
@@ -331,29 +258,31 @@ impl<G: Agreed> Room<'_, G> {
     #[must_use]
     pub fn between(&self) -> (&G::World, &G::World, f32) {
         let stepper = &self.inner.stepper;
-        (&stepper.before, &stepper.world, stepper.share(self.now))
+        (&stepper.copy.before, &stepper.copy.world, stepper.share(self.now))
     }
 
     /// Sets this player's input to the steps of the world from now on. It takes effect after a delay of a few steps, at all
     /// members in the same step. A spectator's has none.
     pub fn set_input(&mut self, input: <G::World as World>::Input) {
         self.inner.warn_beyond(&input);
-        self.inner.stepper.input = input;
+        self.inner.stepper.copy.input = input;
     }
 
     /// How often this program's world was found to differ from the host's; at the host, how often another member's was.
     /// Above zero a step depends on something that the members do not share.
     #[must_use]
     pub const fn world_differed(&self) -> u64 {
-        self.inner.stepper.differed()
+        self.inner.stepper.stepping.differed()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use samovar_derive::{Message, Value};
+    use samovar_wire::limits::LOCKSTEP_FIELDS_MAX;
 
     use super::*;
+    use crate::stepping;
 
     #[derive(Value, Clone, Debug, PartialEq)]
     #[object(crate = crate)]
@@ -385,11 +314,10 @@ mod tests {
 
     #[test]
     fn world_that_a_newcomer_loads_is_the_rounded_one() {
-        let stepper = Stepper::<Court>::new(0);
-        assert_eq!(stepper.world.ball, [1.5, -10.0]);
-        let (_, state) = rounded(stepper.world.clone());
-        let bytes = save(&state);
-        assert_eq!(load(&bytes), Some(stepper.world));
+        let copy = Copy::<Court>::new(0);
+        assert_eq!(copy.world.ball, [1.5, -10.0]);
+        let bytes = copy.save();
+        assert_eq!(load(&bytes), Some(copy.world));
         for length in 0..bytes.len() {
             assert_eq!(load::<Court>(&bytes[..length]), None, "{length} bytes");
         }
@@ -398,7 +326,7 @@ mod tests {
 
     #[test]
     fn field_that_differs_has_another_hash() {
-        let hashes = |world: Court| fields::<Court>(&rounded(world).1);
+        let hashes = |world: Court| stepping::hashes(fields::<Court>(&rounded(world).1));
         let (one, mut other) = (Court::begin(0), Court::begin(0));
         other.word = "milk".to_owned();
         let (one, other) = (hashes(one), hashes(other));
@@ -423,7 +351,7 @@ mod tests {
             fn step(&mut self, _: &Turn<()>) {}
         }
         let (world, state) = rounded(Large::begin(0));
-        assert_eq!(fields::<Large>(&state).len(), LOCKSTEP_FIELDS_MAX);
+        assert_eq!(stepping::hashes(fields::<Large>(&state)).len(), LOCKSTEP_FIELDS_MAX);
         assert_eq!(bytes_max::<Large>(), save(&state).len());
         assert_eq!(load(&save(&state)), Some(world));
     }

@@ -1,9 +1,17 @@
 //! The game that stands for every game in JavaScript: its state, messages and asks are texts.
 
+use samovar::dynamic::{Context, Steps};
 use samovar::prelude::*;
 use samovar::{Agreed, Schemas, objects::Shape};
 
+use crate::world::JsWorld;
 use crate::{Hooks, values};
+
+/// The parts of a program that the core calls by itself.
+pub(crate) struct Ears {
+    pub(crate) hooks: Hooks,
+    pub(crate) has_world: bool,
+}
 
 /// A message: a text. It takes the way of bytes, so the bound does not count.
 #[derive(Message, Clone)]
@@ -94,6 +102,11 @@ impl Agreed for JsGame {
 
     fn shapes(_: &mut Shape) {}
 
+    fn foreign_world(context: &Context, seed: u64) -> Option<Box<dyn Steps>> {
+        let ears = context.downcast_ref::<Ears>().filter(|ears| ears.has_world)?;
+        Some(Box::new(JsWorld::new(ears.hooks.clone(), seed)))
+    }
+
     fn message_from(bytes: &[u8]) -> Option<Packet> {
         Some(Packet { text: bytes.to_vec() })
     }
@@ -101,7 +114,7 @@ impl Agreed for JsGame {
 
 impl Game for JsGame {
     fn decide(host: &mut Hosting<'_, '_, Self>, from: &Member, ask: Ask) {
-        let Some(hooks) = host.room.context::<Hooks>() else { return };
+        let Some(Ears { hooks, .. }) = host.room.context() else { return };
         let Ok(ask) = String::from_utf8(ask.text) else { return };
         match hooks.decide(&host.state.text(), values::member_of(from), &ask) {
             Ok(state) if host.state.set(&state) => {}

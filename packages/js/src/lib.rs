@@ -7,6 +7,7 @@
 mod game;
 mod plan;
 mod values;
+mod world;
 
 use std::rc::Rc;
 
@@ -44,6 +45,30 @@ extern "C" {
     /// The state after this ask. An error leaves the state as it is.
     #[wasm_bindgen(method, catch)]
     fn decide(this: &Hooks, state: &str, member: JsValue, ask: &str) -> Result<String, JsValue>;
+
+    /// The world before its first step, by a random number.
+    #[wasm_bindgen(method)]
+    fn begin(this: &Hooks, seed: u32);
+
+    /// This player's input.
+    #[wasm_bindgen(method)]
+    fn input(this: &Hooks) -> Vec<u8>;
+
+    /// One step of the world. `inputs` is a list of lists with a seat and its bytes.
+    #[wasm_bindgen(method)]
+    fn step(this: &Hooks, number: f64, inputs: Array, joined: Vec<u16>, left: Vec<u16>);
+
+    /// The world as a text.
+    #[wasm_bindgen(method)]
+    fn save(this: &Hooks) -> String;
+
+    /// Takes over a world.
+    #[wasm_bindgen(method)]
+    fn load(this: &Hooks, text: &str);
+
+    /// The fields of a world: a list of lists with a name and a text.
+    #[wasm_bindgen(method)]
+    fn fields(this: &Hooks, text: &str) -> Array;
 }
 
 /// A room.
@@ -53,8 +78,8 @@ pub struct Core(Running<JsGame>);
 #[wasm_bindgen]
 impl Core {
     /// Enters a room. `way` is `join`, `create`, `createPrivate`, `joinOrCreate` or `quickMatch`. `plan` is a list: the
-    /// game's name, its version, its types, its orders, the most spectators, the most players, whether to watch, and its types
-    /// in words. `wake` is called when something has arrived.
+    /// game's name, its version, its types, its orders, the most spectators, the most players, whether to watch, its types in
+    /// words, the bytes of an input and the steps a second of its world, zero without one. `wake` is called when something has arrived.
     ///
     /// # Errors
     /// An `Error` with a `code` when the settings cannot work.
@@ -81,7 +106,7 @@ impl Core {
     }
 
     fn enter(entry: Entry, plan: plan::Plan, hooks: Hooks, wake: Function) -> Result<Self, JsValue> {
-        let context: Context = Rc::new(hooks.clone());
+        let context: Context = Rc::new(game::Ears { hooks: hooks.clone(), has_world: plan.has_world });
         let told = hooks.clone();
         let mut entry = entry
             .capacity(plan.capacity)
@@ -98,7 +123,7 @@ impl Core {
             hooks.joined();
             JsGame::new(hooks.clone())
         });
-        running.map(Self).map_err(|why| error("Settings", &why.to_string()))
+        running.map(Self).map_err(|why| error(why.code(), &why.to_string()))
     }
 
     /// Handles what has arrived, and begins a frame. Returns whether this program is a member now.
@@ -106,47 +131,55 @@ impl Core {
         self.0.with(|_, _| ()).is_some()
     }
 
-    /// How the room ended: nothing while it goes on, an empty text when this program has left, or the reason.
-    pub fn end(&self) -> Option<String> {
-        self.0.end().map(|end| end.err().map(|why| why.to_string()).unwrap_or_default())
+    /// How the room ended: nothing while it goes on, an empty list when this program has left, or the code and the text
+    /// of the reason.
+    pub fn end(&self) -> Option<Vec<String>> {
+        let words = |why: samovar::Error| vec![why.code().to_owned(), why.to_string()];
+        self.0.end().map(|end| end.err().map(words).unwrap_or_default())
     }
 
     /// The session's time in seconds.
     pub fn time(&mut self) -> f64 {
-        self.0.with(|_, room| room.time()).unwrap_or_default()
+        self.0.between(|_, room| room.time()).unwrap_or_default()
     }
 
     /// The code by which others join.
     pub fn code(&mut self) -> String {
-        self.0.with(|_, room| room.code().to_owned()).unwrap_or_default()
+        self.0.between(|_, room| room.code().to_owned()).unwrap_or_default()
     }
 
     /// All members that are here.
     pub fn members(&mut self) -> Array {
-        let members = self.0.with(|_, room| room.members()).unwrap_or_default();
+        let members = self.0.between(|_, room| room.members()).unwrap_or_default();
         members.iter().map(values::member_of).collect()
     }
 
     /// The member on a seat, who may be away.
     pub fn member(&mut self, seat: u16) -> JsValue {
-        let member = self.0.with(|_, room| room.member(SeatId(seat))).flatten();
+        let member = self.0.between(|_, room| room.member(SeatId(seat))).flatten();
         member.as_ref().map_or(JsValue::UNDEFINED, values::member_of)
     }
 
     /// The number of the host's term.
     pub fn term(&mut self) -> f64 {
-        self.0.with(|_, room| room.term() as f64).unwrap_or_default()
+        self.0.between(|_, room| room.term() as f64).unwrap_or_default()
     }
 
     /// The round trip to a member in seconds.
     #[wasm_bindgen(js_name = roundTrip)]
     pub fn round_trip(&mut self, seat: u16) -> Option<f64> {
-        self.0.with(|_, room| room.round_trip(SeatId(seat))).flatten()
+        self.0.between(|_, room| room.round_trip(SeatId(seat))).flatten()
+    }
+
+    /// The quality of the connections, and the ages of the others' data.
+    pub fn stats(&mut self) -> JsValue {
+        let stats = self.0.between(|_, room| room.stats());
+        stats.as_ref().map_or(JsValue::UNDEFINED, values::stats_of)
     }
 
     /// The state that the host keeps, as a text.
     pub fn state(&mut self) -> String {
-        self.0.with(|_, room| room.state().text()).unwrap_or_default()
+        self.0.between(|_, room| room.state().text()).unwrap_or_default()
     }
 
     /// Makes an object of a kind.
@@ -197,8 +230,14 @@ impl Core {
     /// All objects of a kind: a list of lists with the id, the owner, whether it is this program's, the seat of the maker,
     /// the numbers and the texts.
     pub fn all(&mut self, kind: u8) -> Array {
-        let all = self.0.with(|_, room| room.all_states(kind)).unwrap_or_default();
+        let all = self.0.between(|_, room| room.all_states(kind)).unwrap_or_default();
         all.iter().map(object_of).collect()
+    }
+
+    /// An object: a list as in `all`, or nothing when there is no such object any more.
+    pub fn get(&mut self, id: &str) -> JsValue {
+        let seen = id_of(id).and_then(|id| self.0.between(|_, room| room.seen_state(id)).flatten());
+        seen.as_ref().map_or(JsValue::UNDEFINED, object_of)
     }
 
     /// Tells others something. `to` is a seat, -1 for all others or -2 for the host. `order` is `sender`, `none`, `causal`,
@@ -255,14 +294,14 @@ impl Core {
 
     /// Leaves for good. Returns whether it does; a program that is no member at the moment just ends.
     pub fn leave(&mut self) -> bool {
-        self.0.with(|_, room| room.leave()).is_some()
+        self.0.between(|_, room| room.leave()).is_some()
     }
 
     fn call<R>(
         &mut self,
         call: impl FnOnce(&mut samovar::Room<'_, JsGame>) -> Result<R, RoomError>,
     ) -> Result<R, JsValue> {
-        let result = self.0.with(|_, room| call(room)).unwrap_or(Err(RoomError::NotJoined));
+        let result = self.0.between(|_, room| call(room)).unwrap_or(Err(RoomError::NotJoined));
         result.map_err(room_error)
     }
 }

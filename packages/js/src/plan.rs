@@ -11,6 +11,7 @@ pub(crate) struct Plan {
     pub(crate) agreement: Agreement,
     pub(crate) capacity: usize,
     pub(crate) watches: bool,
+    pub(crate) has_world: bool,
 }
 
 impl Plan {
@@ -24,12 +25,17 @@ impl Plan {
             agreement = read_type(agreement, &list(&kind))?;
         }
         let orders: Vec<_> = list(&plan.get(3)).iter().filter_map(|order| order_of(&text(&order))).collect();
-        let agreement = agreement
+        let mut agreement = agreement
             .with_orders(&orders)
             .with_spectators(number(&plan.get(4)) as u8)
             .with_words(&text(&plan.get(7)));
+        let (input, steps) = (number(&plan.get(8)) as usize, number(&plan.get(9)) as u32);
+        let has_world = steps > 0;
+        if has_world {
+            agreement = agreement.with_world(input, steps)?;
+        }
         let (capacity, watches) = (number(&plan.get(5)) as usize, plan.get(6).is_truthy());
-        Ok(Self { agreement, capacity, watches })
+        Ok(Self { agreement, capacity, watches, has_world })
     }
 }
 

@@ -3,7 +3,7 @@
 use js_sys::{Array, Int32Array, Object, Reflect, Uint8Array};
 use samovar::dynamic::SeenState;
 use samovar::objects::State;
-use samovar::{Member, RoomError};
+use samovar::{AgeSummary, HostTerm, Member, MemberStats, RoomError, RoomStats, Route};
 use samovar_wire::{ObjectId, PeerId};
 use wasm_bindgen::prelude::*;
 
@@ -20,7 +20,7 @@ pub(crate) fn error(code: &str, text: &str) -> JsValue {
 }
 
 pub(crate) fn room_error(why: RoomError) -> JsValue {
-    error(&format!("{why:?}"), &why.to_string())
+    error(why.code(), &why.to_string())
 }
 
 pub(crate) fn member_of(member: &Member) -> JsValue {
@@ -65,4 +65,58 @@ pub(crate) fn object_of(seen: &SeenState) -> JsValue {
         texts.into(),
     ];
     parts.into_iter().collect::<Array>().into()
+}
+
+pub(crate) fn stats_of(stats: &RoomStats) -> JsValue {
+    let member = |member: &MemberStats| {
+        let object = Object::new();
+        set(&object, "seat", member.seat.0);
+        set(&object, "route", route_of(member.route));
+        set(&object, "roundTrip", member.round_trip);
+        set(&object, "lossOut", member.loss_out);
+        set(&object, "lossIn", member.loss_in);
+        set(&object, "bytesOut", member.bytes_out as f64);
+        set(&object, "bytesIn", member.bytes_in as f64);
+        JsValue::from(object)
+    };
+    let host = |host: &HostTerm| {
+        let object = Object::new();
+        set(&object, "term", host.term as f64);
+        set(&object, "name", &*host.name);
+        set(&object, "since", host.since);
+        JsValue::from(object)
+    };
+    let ages = Object::new();
+    for (stage, summary) in [
+        ("sent", stats.ages.sent),
+        ("received", stats.ages.received),
+        ("applied", stats.ages.applied),
+        ("drawn", stats.ages.drawn),
+    ] {
+        set(&ages, stage, age_of(summary));
+    }
+    let object = Object::new();
+    set(&object, "members", stats.members.iter().map(member).collect::<Array>());
+    set(&object, "hosts", stats.hosts.iter().map(host).collect::<Array>());
+    set(&object, "ages", ages);
+    object.into()
+}
+
+fn age_of(summary: AgeSummary) -> Object {
+    let object = Object::new();
+    set(&object, "samples", summary.samples);
+    set(&object, "mean", summary.mean);
+    set(&object, "p50", summary.p50);
+    set(&object, "p99", summary.p99);
+    object
+}
+
+const fn route_of(route: Route) -> &'static str {
+    match route {
+        Route::Direct => "direct",
+        Route::ByHost => "byHost",
+        Route::RelayByUdp => "relayByUdp",
+        Route::Relay => "relay",
+        _ => "unknown",
+    }
 }

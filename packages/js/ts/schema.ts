@@ -1,5 +1,7 @@
 // The types of objects of a game: what each field holds, and how its values become numbers and texts.
 
+import { SamovarError } from "./error.js";
+
 /** How a field is sent: its form, width, least and largest number, step, and how it moves. */
 interface Coded {
   form: "grid" | "angle" | "choice" | "text";
@@ -39,14 +41,6 @@ function fail(text: string): never {
   throw new SamovarError("BadSchema", text);
 }
 
-/** An error of this package. `code` is for programs and `message` for people. */
-export class SamovarError extends Error {
-  override readonly name = "SamovarError";
-  constructor(readonly code: string, message: string, options?: { cause?: unknown }) {
-    super(message, options);
-  }
-}
-
 function grid(width: number, [least, most]: readonly [number, number], step: number, moving: Moving): Coded {
   if (!(least < most) || !(step > 0)) fail(`a range from ${least} to ${most} in steps of ${step} is empty`);
   const [min, max] = [Math.round(least / step), Math.round(most / step)];
@@ -57,6 +51,12 @@ function grid(width: number, [least, most]: readonly [number, number], step: num
 const clamp = (value: number, { min, max, step }: Coded): number =>
   Number.isNaN(value) ? Math.min(Math.max(0, min), max) : Math.min(Math.max(Math.round(value / step), min), max);
 
+/** So many steps as a number: three tenths are 0.3, and not 0.30000000000000004. */
+function steps(count: number, step: number): number {
+  const parts = Math.round(1 / step);
+  return Math.abs(parts * step - 1) < 1e-9 ? count / parts : count * step;
+}
+
 /** A number within a range, rounded to a precision. A value beyond the range becomes the nearest one. */
 export function range(
   bounds: readonly [number, number],
@@ -66,23 +66,33 @@ export function range(
   return {
     coded,
     write: (value, numbers) => void numbers.push(clamp(value, coded)),
-    read: (numbers, at) => numbers[at]! * coded.step,
+    read: (numbers, at) => steps(numbers[at]!, coded.step),
   };
 }
 
+/** So many numbers. */
+export type Tuple<D extends 2 | 3 | 4> = D extends 2
+  ? readonly [number, number]
+  : D extends 3
+    ? readonly [number, number, number]
+    : readonly [number, number, number, number];
+
 /** Two to four numbers within a range: a place, a velocity. */
-export function vector(
-  dims: 2 | 3 | 4,
+export function vector<D extends 2 | 3 | 4>(
+  dims: D,
   bounds: readonly [number, number],
   options: { precision: number } & Moving,
-): Field<number[]> {
+): Field<Tuple<D>> {
   const coded = grid(dims, bounds, options.precision, options);
   return {
     coded,
     write(value, numbers) {
-      for (let axis = 0; axis < dims; axis++) numbers.push(clamp(value[axis] ?? 0, coded));
+      for (let axis = 0; axis < dims; axis++) numbers.push(clamp((value as readonly number[])[axis] ?? 0, coded));
     },
-    read: (numbers, at) => Array.from(numbers.subarray(at, at + dims), (number) => number * coded.step),
+    read: (numbers, at) => {
+      const values = Array.from(numbers.subarray(at, at + dims), (number) => steps(number, coded.step));
+      return values as readonly number[] as Tuple<D>;
+    },
   };
 }
 

@@ -1,0 +1,523 @@
+// A room, and how a program enters it.
+
+import type { Core } from "./core/samovar_js.js";
+import { SamovarError } from "./error.js";
+import { load } from "./loader.js";
+import { planOf, read, write } from "./schema.js";
+import type { Fields, ObjectType, Values } from "./schema.js";
+import type { Stats } from "./stats.js";
+import { Copy } from "./world.js";
+import type { World } from "./world.js";
+
+/** A member of the room. Its seat stays the same when its page is loaded again. */
+export interface Member {
+  readonly seat: number;
+  readonly name: string;
+  readonly isMe: boolean;
+  readonly isHost: boolean;
+  /** Whether it is connected. If it is away, its seat waits for it. */
+  readonly isHere: boolean;
+  readonly watches: boolean;
+}
+
+/** What happened to a member. */
+export type Change = "came" | "back" | "away" | "left" | "putOut" | "hosts";
+
+/** The order in which members hear messages: `sender`, the order of each sender; `none`, the message may be lost. */
+export type Order = "sender" | "none" | "causal" | "total" | "stable" | "time";
+
+/** The things that members ask of the host: each changes the state, and nothing else. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type Decide<S> = Record<string, (state: S, argument: any, from: Member) => void>;
+
+/** What all members of a game have in common. Programs that differ in it refuse each other. */
+export interface Game<S, D extends Decide<S>, M, W, I extends Fields> {
+  /** The game's name. */
+  game: string;
+  /** The version of its rules. */
+  version: number;
+  /** The types of its objects. */
+  objects?: readonly ObjectType[];
+  /** The state that the host keeps for all, at the beginning: at most 4,000 bytes as JSON. */
+  state?: S;
+  /** What members may ask of the host. Whoever hosts carries out each ask exactly once. */
+  decide?: D;
+  /** A world that all members step alike. */
+  world?: World<W, I>;
+  /** The orders of messages that it uses besides `sender` and `none`. */
+  orders?: readonly Exclude<Order, "sender" | "none">[];
+  /** The most players of a room that this program makes, 8 unless set. */
+  capacity?: number;
+  /** The most spectators. */
+  spectators?: number;
+  /** For types alone: the messages of the game. */
+  messages?: M;
+}
+
+/** How this program enters. */
+export interface Way {
+  /** This player's name. */
+  name: string;
+  /** The relay's address, `ws://…/ws` or `wss://…/ws`; unless set, that of the relay that serves this page. */
+  relay?: string;
+  /** Whether this program only watches. */
+  watch?: boolean;
+  /** Hears how the connection stands, from the first moment on. The console hears it unless this is set. */
+  status?: (text: string) => void;
+  /** Ends the attempt to enter. Once this program is a member, `leave` does. */
+  signal?: AbortSignal;
+}
+
+/** An object of the room. Its fields are its values; assigning to one of one's own changes it for all. */
+export type Shared<F extends Fields> = Values<F> & {
+  readonly id: string;
+  readonly owner: Member;
+  readonly isMine: boolean;
+};
+
+/** The events of a room, for `on`. */
+export interface Events<M> {
+  /** The connection stands otherwise: a sentence for the player. */
+  status: (text: string) => void;
+  /** Something happened to a member. */
+  member: (member: Member, change: Change) => void;
+  /** A message came. */
+  message: (from: Member, message: M) => void;
+  /** The state changed. */
+  state: () => void;
+  /** This program became a member again, after the others had gone on without it. */
+  rejoined: () => void;
+}
+
+type Seen = [id: string, owner: Member, isMine: boolean, seat: number, numbers: Int32Array, texts: Uint8Array[]];
+/** The asks of a game, each a function of its argument. */
+export type Asks<D> = {
+  [K in keyof D]: D[K] extends (state: never, ...rest: infer R) => unknown
+    ? R extends [infer A, ...unknown[]]
+      ? (argument: A) => void
+      : R extends [(infer A)?, ...unknown[]]
+        ? (argument?: A) => void
+        : () => void
+    : never;
+};
+
+/** Describes a game. The result enters rooms of it. */
+export function room<
+  S = undefined,
+  D extends Decide<S> = Decide<S>,
+  M = unknown,
+  W = undefined,
+  I extends Fields = Record<never, never>,
+>(game: Game<S, D, M, W, I>) {
+  const enter = (way: string, code: string, options: Way) => Room.enter(way, code, options, game);
+  return {
+    /** Enters the room with this code; if there is none, it is made. Without a code, the relay draws one. */
+    joinOrCreate: (code: string | undefined, options: Way) =>
+      enter(code ? "joinOrCreate" : "create", code ?? "", options),
+    /** Enters the room with this code. */
+    join: (code: string, options: Way) => enter("join", code, options),
+    /** Makes a room. */
+    create: (options: Way, code = "") => enter("create", code, options),
+    /** Makes a room that is in no list. Its code has a secret. */
+    createPrivate: (options: Way) => enter("createPrivate", "", options),
+    /** Enters the fullest open room of this game, or makes one. */
+    quickMatch: (options: Way) => enter("quickMatch", "", options),
+  };
+}
+
+const NO_ONE: Member = { seat: 0, name: "", isMe: false, isHost: false, isHere: false, watches: false };
+
+/** A room, seen by one of its members. */
+export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = Record<never, never>> {
+  /** Asks of the host, as the game's `decide` names them: `room.ask.point(1)`. */
+  readonly ask: Asks<D>;
+  /** Settles when the room is over for this program: by `leave`, or with the reason as an error. */
+  readonly finished: Promise<void>;
+
+  #core!: Core;
+  #ears: { [K in keyof Events<M>]: Set<Events<M>[K]> } = {
+    status: new Set(), member: new Set(), message: new Set(), state: new Set(), rejoined: new Set(),
+  };
+  #news: (() => void)[] = [];
+  #frames = new Set<(time: number) => void>();
+  #joined?: () => void;
+  #copy?: Copy<W, I>;
+  #isDeciding = false;
+  #isStepping = false;
+  #isOver = false;
+  #isOpen = false;
+  #state?: { text: string; value: S };
+  #told = "";
+  #status: (text: string) => void = (text) => console.info(`samovar: ${text}`);
+  #over!: { resolve: () => void; reject: (error: unknown) => void };
+
+  private constructor(private readonly game: Game<S, D, M, W, I>) {
+    this.ask = new Proxy({} as Asks<D>, {
+      get: (_, name) => (argument: unknown) => this.#call((core) => core.ask(JSON.stringify([name, argument]))),
+    });
+    this.finished = new Promise((resolve, reject) => (this.#over = { resolve, reject }));
+    // A program that does not wait for the end is not told of an error twice.
+    this.finished.catch(() => undefined);
+  }
+
+  /** @internal */
+  static async enter<S, D extends Decide<S>, M, W, I extends Fields>(
+    way: string,
+    code: string,
+    options: Way,
+    game: Game<S, D, M, W, I>,
+  ): Promise<Room<S, D, M, W, I>> {
+    options.signal?.throwIfAborted();
+    const made = new Room<S, D, M, W, I>(game);
+    await made.#enter(way, code, options);
+    return made;
+  }
+
+  async #enter(way: string, code: string, options: Way): Promise<void> {
+    const { name, relay, watch = false, signal } = options;
+    const { game, version, objects = [], orders = [], spectators = 0, capacity = 8, world } = this.game;
+    const core = await load(orders.length > 0 || world !== undefined);
+    signal?.throwIfAborted();
+    if (options.status) this.#status = options.status;
+    const copy = world && (this.#copy = new Copy(world));
+    const steps = copy?.stepsPerSecond ?? 0;
+    const agreed = [objects, Object.keys(this.game.decide ?? {}), this.game.state ?? null, world?.input, steps];
+    const plan = [
+      game, version, objects.map(planOf), orders, spectators, capacity, watch, JSON.stringify(agreed),
+      copy?.coding.bytes ?? 0, steps,
+    ];
+    let wasIn = false;
+    const hooks = {
+      status: (text: string) =>
+        this.#note(() => {
+          this.#status(text);
+          this.#tell("status", text);
+        }),
+      message: (seat: number, text: string) => {
+        const message = parse(text);
+        // A member that breaks the rules may send anything.
+        if (message !== undefined) this.#note(() => this.#tell("message", this.#member(seat), message as M));
+      },
+      member: (member: Member, change: Change) => this.#note(() => this.#tell("member", member, change)),
+      joined: () =>
+        this.#note(() => {
+          if (wasIn) this.#tell("rejoined");
+          wasIn = true;
+          this.#joined?.();
+          this.#joined = undefined;
+          // The program that waits to be in has its listeners by then.
+          setTimeout(() => {
+            this.#isOpen = true;
+            this.#hear();
+          });
+        }),
+      decide: (state: string, member: Member, ask: string) => this.#decide(state, member, ask),
+      ...copy?.hooks,
+    };
+    const entered = new Promise<void>((resolve) => (this.#joined = resolve));
+    const url = relay ?? core.relayOfThisPage();
+    try {
+      this.#core = new core.Core(way, url, code, name, plan, hooks as never, () => this.#step());
+    } catch (why) {
+      this.#isOver = true;
+      throw errorOf(why);
+    }
+    const abort = () => {
+      if (this.#end()) this.#over.reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", abort);
+    const loop = () => {
+      if (this.#isOver) return;
+      requestAnimationFrame(loop);
+      if (this.#step()) for (const frame of this.#frames) guarded(() => frame(this.time));
+    };
+    requestAnimationFrame(loop);
+    await Promise.race([entered, this.finished]).finally(() => signal?.removeEventListener("abort", abort));
+  }
+
+  /** Hears of something: `status`, `member`, `message`, `state`, `rejoined`. Returns a function that ends this. */
+  on<K extends keyof Events<M>>(event: K, listener: Events<M>[K]): () => void {
+    this.#ears[event].add(listener);
+    return () => this.#ears[event].delete(listener);
+  }
+
+  /** Calls a function once a frame of the browser, with the session's time in seconds. Returns a function that ends this. */
+  frame(call: (time: number) => void): () => void {
+    this.#frames.add(call);
+    return () => this.#frames.delete(call);
+  }
+
+  /** The session's time in seconds: nearly the same at all members, and it goes on under each new host. */
+  get time(): number {
+    return this.#call((core) => core.time());
+  }
+
+  /** The code by which others join. */
+  get code(): string {
+    return this.#call((core) => core.code());
+  }
+
+  /** All members that are here. */
+  get members(): Member[] {
+    return this.#call((core) => core.members()) as Member[];
+  }
+
+  /** This member. */
+  get me(): Member {
+    return this.members.find((member) => member.isMe) ?? NO_ONE;
+  }
+
+  /** The member that hosts. */
+  get host(): Member | undefined {
+    return this.members.find((member) => member.isHost);
+  }
+
+  /** The number of the host's term: it grows with each change of host. */
+  get term(): number {
+    return this.#call((core) => core.term());
+  }
+
+  /** The round trip to a member in seconds; `undefined` before it is known. */
+  roundTrip(member: Member): number | undefined {
+    return this.#call((core) => core.roundTrip(member.seat));
+  }
+
+  /** The quality of the connections, and how old the others' data are. */
+  get stats(): Stats {
+    return this.#call((core) => core.stats()) as Stats;
+  }
+
+  /** The state that the host keeps for all, as last heard of. Only asks change it. */
+  get state(): S {
+    const text = this.#call((core) => core.state());
+    if (this.#state?.text !== text) {
+      // A host that breaks the rules may write anything; then the state of before stands.
+      const value = text ? (parse(text) as S | undefined) : this.#first();
+      this.#state = { text, value: value ?? this.#state?.value ?? this.#first() };
+    }
+    return this.#state.value;
+  }
+
+  /** The world after its last step. */
+  get world(): Readonly<W> {
+    return this.#worldCopy.now;
+  }
+
+  /** The worlds to draw between: before and after the last step, and how far the present is from one to the other, 0 to 1. */
+  get between(): { before: Readonly<W>; after: Readonly<W>; share: number } {
+    return this.#worldCopy.between;
+  }
+
+  /** This player's input to the steps of the world from now on. It takes effect some steps later, at all members in the same step. */
+  set input(input: Values<I>) {
+    this.#worldCopy.input = input;
+  }
+
+  /** Makes an object that this program owns. */
+  create<F extends Fields>(type: ObjectType<F>, values: Values<F>): Shared<F> {
+    const id = this.#call((core) => core.create(this.#kind(type), ...write(type.fields, values)));
+    return this.#shared(type, id);
+  }
+
+  /** The object of this type that this player had before a reload, or else a new one. */
+  own<F extends Fields>(type: ObjectType<F>, values: Values<F>): Shared<F> {
+    const id = this.#call((core) => core.own(this.#kind(type), ...write(type.fields, values)));
+    return this.#shared(type, id);
+  }
+
+  /** All objects of a type, as they are shown at present. */
+  all<F extends Fields>(type: ObjectType<F>): Shared<F>[] {
+    const all = this.#call((core) => core.all(this.#kind(type))) as Seen[];
+    return all.map((seen) => this.#shared(type, seen[0], seen));
+  }
+
+  /** Ends an object of one's own. */
+  destroy(object: { readonly id: string }): void {
+    this.#call((core) => core.destroy(object.id));
+  }
+
+  /** Asks for an object that this player touches. It can be changed at once. */
+  touch(object: { readonly id: string }): void {
+    this.#call((core) => core.touch(object.id));
+  }
+
+  /** Tells others something: at most 16,384 bytes as JSON, and 240 with `none`. An order besides `sender` and `none` is for all. */
+  send(to: "all" | "host" | Member, message: M, order: Order = "sender"): void {
+    const seat = to === "all" ? -1 : to === "host" ? -2 : to.seat;
+    this.#call((core) => core.send(seat, order, JSON.stringify(message)));
+  }
+
+  /** As the host, puts a player out; with `forGood` the relay keeps the player out, too. */
+  putOut(member: Member, { forGood = false } = {}): void {
+    this.#call((core) => core.putOut(member.seat, forGood));
+  }
+
+  /** As the host, lets another member host. */
+  handOver(): void {
+    this.#call((core) => core.handOver());
+  }
+
+  /** Leaves for good. */
+  async leave(): Promise<void> {
+    // A program that is no member at the moment just ends.
+    if (!this.#isOver && !this.#core.leave() && this.#end()) this.#over.resolve();
+    await this.finished;
+  }
+
+  /** Ends the core at once. Returns whether it was not over yet. */
+  #end(): boolean {
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    this.#core.free();
+    return true;
+  }
+
+  get #worldCopy(): Copy<W, I> {
+    if (!this.#copy) throw new SamovarError("BadSchema", "the game names no world");
+    return this.#copy;
+  }
+
+  #first(): S {
+    return structuredClone(this.game.state) as S;
+  }
+
+  #kind(type: ObjectType): number {
+    const place = (this.game.objects ?? []).indexOf(type);
+    if (place < 0) throw new SamovarError("BadSchema", `the game does not name the objects “${type.name}”`);
+    return place + 1;
+  }
+
+  #member(seat: number): Member {
+    return (this.#core.member(seat) as Member | undefined) ?? { ...NO_ONE, seat };
+  }
+
+  #call<R>(call: (core: Core) => R): R {
+    if (this.#isDeciding) throw new SamovarError("Deciding", "a function of `decide` only changes the state");
+    if (this.#copy?.isStepping) throw new SamovarError("Stepping", "a step of the world only changes the world");
+    if (this.#isOver) throw new SamovarError("NotJoined", "this program is no member now");
+    try {
+      return call(this.#core);
+    } catch (why) {
+      throw errorOf(why);
+    }
+  }
+
+  /** An object whose fields are read from what was seen, or from the room. */
+  #shared<F extends Fields>(type: ObjectType<F>, id: string, seen?: Seen): Shared<F> {
+    const now = () => this.#call((core) => core.get(id)) as Seen | undefined;
+    const find = () => seen ?? now();
+    const values = (found: Seen | undefined) => (found ? read(type.fields, found[4], found[5]) : {});
+    const shared = {
+      id,
+      get owner() {
+        return find()?.[1] ?? NO_ONE;
+      },
+      get isMine() {
+        return find()?.[2] ?? false;
+      },
+    };
+    for (const name of Object.keys(type.fields)) {
+      Object.defineProperty(shared, name, {
+        enumerable: true,
+        get: () => values(find())[name],
+        set: (value: unknown) => {
+          const found = now();
+          if (!found) throw new SamovarError("NoSuchObject", "there is no such object any more");
+          const changed = write(type.fields, { ...values(found), [name]: value });
+          this.#call((core) => core.edit(id, ...changed));
+          if (seen) [seen[4], seen[5]] = changed;
+        },
+      });
+    }
+    return shared as Shared<F>;
+  }
+
+  #decide(state: string, from: Member, ask: string): string {
+    const asked = parse(ask);
+    const [name, argument] = Array.isArray(asked) ? (asked as [unknown, unknown]) : [];
+    const value = (state ? (parse(state) as S | undefined) : undefined) ?? this.#first();
+    const isKnown = typeof name === "string" && Object.hasOwn(this.game.decide ?? {}, name);
+    this.#isDeciding = true;
+    try {
+      if (isKnown) this.game.decide![name]!(value, argument ?? undefined, from);
+    } catch (why) {
+      console.error(`samovar: decide.${String(name)} failed`, why);
+      throw why;
+    } finally {
+      this.#isDeciding = false;
+    }
+    return JSON.stringify(value);
+  }
+
+  /** Keeps news until the core is at rest, so that a listener can call the room. */
+  #note(news: () => void): void {
+    this.#news.push(news);
+    if (!this.#isStepping) queueMicrotask(() => this.#hear());
+  }
+
+  #tell<K extends keyof Events<M>>(event: K, ...news: Parameters<Events<M>[K]>): void {
+    for (const listener of this.#ears[event]) {
+      guarded(() => (listener as (...news: Parameters<Events<M>[K]>) => void)(...news));
+    }
+  }
+
+  #hear(): void {
+    // News behind the first one, that this program is in, waits until the program can listen.
+    while (this.#news.length > 0 && (this.#isOpen || this.#joined !== undefined)) {
+      guarded(this.#news.shift()!);
+    }
+  }
+
+  /** Handles what has arrived, also while the browser draws no frames. Returns whether this program is a member. */
+  #step(): boolean {
+    if (this.#isOver || this.#isStepping) return false;
+    this.#isStepping = true;
+    let isMember = false;
+    try {
+      isMember = this.#core.step();
+    } catch (why) {
+      this.#isOver = true;
+      this.#over.reject(new SamovarError("Broken", "the core of the package failed", { cause: why }));
+      return false;
+    } finally {
+      this.#isStepping = false;
+    }
+    this.#hear();
+    if (this.#isOver) return false;
+    const text = this.#core.state();
+    if (this.#isOpen && text !== this.#told) {
+      this.#told = text;
+      this.#tell("state");
+    }
+    const end = this.#core.end();
+    if (end === undefined) return isMember;
+    this.#isOver = true;
+    const [code, why] = end;
+    if (code && why) this.#over.reject(new SamovarError(code, why));
+    else this.#over.resolve();
+    return false;
+  }
+}
+
+/** An error of the core, as this package throws it. */
+function errorOf(why: unknown): unknown {
+  const { code, message } = why as { code?: string; message: string };
+  return code === undefined ? why : new SamovarError(code, message, { cause: why });
+}
+
+/** Calls a function of the program; an error in it is the browser's to report, and stops nothing here. */
+function guarded(call: () => void): void {
+  try {
+    call();
+  } catch (why) {
+    reportError(why);
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
