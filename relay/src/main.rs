@@ -100,6 +100,10 @@ struct ServeArgs {
     /// Checks the settings and prints what they come to, as such a file; starts nothing.
     #[arg(long)]
     check: bool,
+    /// Stops when the standard input ends: for a program that starts a relay with a pipe as its input, and that may be
+    /// killed.
+    #[arg(long)]
+    until_input_ends: bool,
     #[command(flatten)]
     settings: Settings,
 }
@@ -181,7 +185,8 @@ fn serve(args: Box<ServeArgs>, log: &Log) -> Result<(), String> {
         .map_err(|source| RelayError::System { what: "start its threads", source }.to_string())?;
     let served = runtime.block_on(async {
         // Handles signals before the line below is printed, because its reader may send one at once.
-        let orders = signals::orders(move || args.settings().and_then(Settings::resolve))?;
+        let ends_with_input = args.until_input_ends;
+        let orders = signals::orders(ends_with_input, move || args.settings().and_then(Settings::resolve))?;
         let relay = Relay::bind(config).await?;
         say(format_args!("listening on http://{}/", relay.address()));
         if let Some(address) = relay.private_address() {

@@ -1,8 +1,8 @@
 //! Turns the system's signals into orders to a relay and to robots.
 //!
 //! `SIGTERM` drains a relay, and a second one stops it; `SIGHUP` reads the file of settings again and takes over its
-//! limits; Ctrl-C stops it. `SIGTERM` or Ctrl-C during the stop ends the process at once. Robots leave at Ctrl-C and
-//! `SIGTERM`, and stop at a second one.
+//! limits; Ctrl-C stops it, and so does the end of its input if it shall. `SIGTERM` or Ctrl-C during the stop ends the
+//! process at once. Robots leave at Ctrl-C and `SIGTERM`, and stop at a second one.
 
 use std::io;
 use std::sync::Arc;
@@ -20,15 +20,20 @@ const STOPPED_TWICE: i32 = 130;
 
 type Settings = Result<(ServeConfig, LogConfig), SettingsError>;
 
-/// Listens to signals from now on, and returns the orders that they give. `settings` reads the settings anew. The
-/// caller must be within a tokio runtime.
+/// Listens to signals from now on, and returns the orders that they give; with `ends_with_input` the end of the standard
+/// input gives one, too. `settings` reads the settings anew. The caller must be within a tokio runtime.
 ///
 /// # Errors
-/// The system does not allow listening to signals.
+/// The system does not allow listening to signals, or gives no thread.
 pub(crate) fn orders(
+    ends_with_input: bool,
     settings: impl Fn() -> Settings + Send + Sync + 'static,
 ) -> Result<Receiver<Order>, RelayError> {
     let (orders, receiver) = channel(WAITING);
+    if ends_with_input {
+        stop_with_input(orders.clone())
+            .map_err(|source| RelayError::System { what: "start its threads", source })?;
+    }
     listen(orders, settings).map_err(|source| RelayError::System { what: "listen to signals", source })?;
     Ok(receiver)
 }
@@ -40,6 +45,18 @@ pub(crate) fn orders(
 /// The system does not allow listening to signals.
 pub(crate) fn stop() -> Result<impl Future<Output = ()>, RelayError> {
     stopped().map_err(|source| RelayError::System { what: "listen to signals", source })
+}
+
+/// Orders the relay to stop when the standard input ends.
+fn stop_with_input(orders: Sender<Order>) -> io::Result<()> {
+    // The read blocks for as long as the process lives, so it has a thread that nothing waits for.
+    std::thread::Builder::new()
+        .name("input".to_owned())
+        .spawn(move || {
+            let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+            let _ = orders.blocking_send(Order::Stop);
+        })
+        .map(drop)
 }
 
 #[cfg(unix)]

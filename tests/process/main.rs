@@ -1,5 +1,6 @@
 //! The relay and native robots, each in its own process, without a browser.
 
+mod input_ends;
 mod listing;
 mod lost_host;
 mod lost_relay;

@@ -94,7 +94,9 @@ type Seen = [id: string, owner: Member, isMine: boolean, seat: number, numbers: 
 export type Asks<D> = {
   [K in keyof D]: D[K] extends (state: never, ...rest: infer R) => unknown
     ? R extends [infer A, ...unknown[]]
-      ? (argument: A) => void
+      ? undefined extends A
+        ? (argument?: A) => void
+        : (argument: A) => void
       : R extends [(infer A)?, ...unknown[]]
         ? (argument?: A) => void
         : () => void

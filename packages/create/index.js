@@ -1,0 +1,81 @@
+#!/usr/bin/env node
+// `npm create samovar my-game`: a game of Vite and TypeScript in a new folder.
+
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+
+const templates = join(import.meta.dirname, "templates");
+const games = readdirSync(templates).filter((name) => name !== "common");
+const usage = `Usage: npm create samovar FOLDER [-- OPTIONS]
+
+Options:
+  --template NAME   one of ${games.join(", ")}; cursors unless told
+  --no-install      does not install the packages
+  --packages DIR    takes Samovar's packages from the .tgz files in this folder
+  --help            prints this text`;
+
+function fail(text) {
+  console.error(`create-samovar: ${text}`);
+  process.exit(1);
+}
+
+function read() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        template: { type: "string", default: "cursors" },
+        "no-install": { type: "boolean", default: false },
+        packages: { type: "string" },
+        help: { type: "boolean", default: false },
+      },
+    });
+  } catch ({ message }) {
+    return fail(`${message}\n\n${usage}`);
+  }
+}
+
+const { positionals, values } = read();
+if (values.help || positionals.length !== 1) {
+  console.log(usage);
+  process.exit(values.help ? 0 : 1);
+}
+const [folder] = positionals;
+const target = resolve(folder);
+const name = basename(target).toLowerCase().replace(/[^a-z0-9-]+/g, "-").replace(/^-+|-+$/g, "") || "my-game";
+if (!games.includes(values.template)) fail(`there is no template ${values.template}: ${games.join(", ")}`);
+if (existsSync(target) && readdirSync(target).length > 0) fail(`${folder} is not empty: name a new folder`);
+
+mkdirSync(target, { recursive: true });
+for (const part of ["common", values.template]) cpSync(join(templates, part), target, { recursive: true });
+// npm leaves a file of this name out of packages.
+renameSync(join(target, "_gitignore"), join(target, ".gitignore"));
+const manifest = JSON.parse(readFileSync(join(target, "package.json"), "utf8"));
+if (values.packages !== undefined) {
+  const folder = resolve(values.packages);
+  const found = readdirSync(folder).filter((file) => file.endsWith(".tgz"));
+  const file = (name) => {
+    const known = found.find((file) => /^(.*)-\d+\.\d+\.\d+.*\.tgz$/.exec(file)?.[1] === name);
+    return known ? `file:${join(folder, known)}` : fail(`${folder} has no package ${name}`);
+  };
+  manifest.dependencies.samovar = file("samovar");
+  manifest.devDependencies["samovar-relay"] = file("samovar-relay");
+  const program = `samovar-relay-${process.platform}-${process.arch}`;
+  manifest.devDependencies[program] = file(program);
+}
+writeFileSync(join(target, "package.json"), `${JSON.stringify({ name, ...manifest }, null, 2)}\n`);
+
+if (!values["no-install"]) {
+  console.log(`Installing the packages of ${name} …`);
+  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+  const installed = spawnSync(npm, ["install", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: target, stdio: "inherit" });
+  if (installed.status !== 0) fail(`npm install failed in ${folder}; run it there again`);
+}
+console.log(`
+${name} is ready. Start it, and open its address in two tabs:
+
+  cd ${folder}${values["no-install"] ? "\n  npm install" : ""}
+  npm run dev
+`);

@@ -1,0 +1,59 @@
+// Finds the relay's program for this machine, and starts it.
+
+import { spawn } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+
+/** The path of the relay's program: `SAMOVAR_RELAY_BIN`, or that of the package for this machine. */
+export function relayProgram() {
+  if (process.env.SAMOVAR_RELAY_BIN) return process.env.SAMOVAR_RELAY_BIN;
+  const machine = `${process.platform}-${process.arch}`;
+  try {
+    return createRequire(import.meta.url).resolve(`samovar-relay-${machine}/samovar-relay`);
+  } catch (cause) {
+    const text =
+      `samovar-relay has no program for ${machine} here. Install the package samovar-relay-${machine} if there is one, ` +
+      "or build the relay (`cargo build --release -p samovar-relay`) and name it in SAMOVAR_RELAY_BIN.";
+    throw new Error(text, { cause });
+  }
+}
+
+/** The directory for the key of a relay that is started in this folder. */
+export function dataDirectory(name = "relay") {
+  const directory = resolve("node_modules", ".samovar", name);
+  mkdirSync(directory, { recursive: true });
+  return directory;
+}
+
+/** Starts a relay, which stops when this process ends. Resolves when it listens. */
+export async function startRelay({ listen = "127.0.0.1:0", data = dataDirectory(), args = [] } = {}) {
+  const all = ["serve", "--listen", listen, "--data", data, "--until-input-ends", ...args];
+  const child = spawn(relayProgram(), all, { stdio: ["pipe", "pipe", "pipe"] });
+  // A relay that stops first closes the pipe.
+  child.stdin.on("error", () => {});
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text) => (said = (said + text).slice(-4_000)));
+  const ended = new Promise((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code) => resolve(`it ended with status ${code}`));
+  });
+  const address = new Promise((resolve) => {
+    let lines = "";
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      lines += text;
+      const found = /listening on http:\/\/(\S+?)\/\n/.exec(lines);
+      if (found) resolve({ address: found[1] });
+    });
+  });
+  const first = await Promise.race([address, ended]);
+  if (typeof first === "string") throw new Error(`the relay does not start: ${first}\n${said}`);
+  child.unref();
+  child.stdout.unref();
+  child.stderr.unref();
+  const stop = async () => {
+    child.stdin.end();
+    await ended;
+  };
+  return { ...first, url: `ws://${first.address}/ws`, stop };
+}
