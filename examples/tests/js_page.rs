@@ -1,109 +1,15 @@
-//! The example of the package for JavaScript in browsers, with a mouse: the
-//! host is killed, and a page is loaded again.
+//! The example of the package for JavaScript in browsers, with a mouse: its
+//! host is killed, closed, frozen and loaded again, and a native program hosts.
 
-use std::time::Duration;
+use samovar_tests::scratch::Scratch;
+use serde_json::json;
 
-use samovar_tests::chromium::{Chromium, Patience, Tab};
-use samovar_tests::hands::Hands;
-use samovar_tests::place::Place;
-use samovar_tests::process::path_from;
-use samovar_tests::relay::Relay;
-use samovar_tests::wait;
-
-/// The longest wait, long enough for slow machines.
-const PATIENCE: Duration = Duration::from_secs(40);
-
-/// The cursors on the page, each with its place in percent of the window.
-const CURSORS: &str = "Object.fromEntries([...document.querySelectorAll('.cursor')].map((mark) =>
-  [mark.textContent, [parseFloat(mark.style.left), parseFloat(mark.style.top)].map(Math.round)]))";
-
-/// A player with a browser.
-struct Player {
-    _chromium: Chromium,
-    tab: Tab,
-    hands: Hands,
-    name: &'static str,
-}
-
-impl Player {
-    async fn new(relay: &Relay, code: &str, name: &'static str) -> Self {
-        let chromium =
-            Chromium::launch(&Place::here(), Patience::Endless, &[]).await;
-        let tab = chromium.tab().await;
-        let hands = Hands::on(tab.clone());
-        let link = format!("http://{}/?name={name}#{code}", relay.address());
-        tab.open(&link).await;
-        let player = Self { _chromium: chromium, tab, hands, name };
-        player.until("it plays", "!!window.r?.me.isHere").await;
-        player
-    }
-
-    async fn until(&self, what: &str, is_so: &str) {
-        let what = format!("{}: {what}", self.name);
-        wait::until(&what, PATIENCE, async || {
-            if self.tab.try_evaluate(is_so).await? == true {
-                return Ok(());
-            }
-            let cursors = self.tab.try_evaluate(CURSORS).await?;
-            let seen = self.tab.try_evaluate("document.body.innerText").await?;
-            let said = self.tab.console().join("\n");
-            Err(format!("{cursors} {seen}\n{said}"))
-        })
-        .await;
-    }
-
-    /// Waits until the page shows this text.
-    async fn reads(&self, text: &str) {
-        let is_so = format!("points.textContent === '{text}'");
-        self.until(text, &is_so).await;
-    }
-
-    /// Waits until the page shows these cursors at about these places.
-    async fn shows(&self, cursors: &[(&str, [i32; 2])]) {
-        let wanted: Vec<_> = cursors
-            .iter()
-            .map(|(name, [x, y])| {
-                format!(
-                    "Math.abs(all['{name}']?.[0] - {x}) < 3 && \
-                     Math.abs(all['{name}']?.[1] - {y}) < 3"
-                )
-            })
-            .collect();
-        let is_so = format!(
-            "(() => {{ const all = {CURSORS}; \
-             return Object.keys(all).length === {} && {}; }})()",
-            cursors.len(),
-            wanted.join(" && ")
-        );
-        self.until(&format!("{cursors:?}"), &is_so).await;
-    }
-
-    /// Moves the mouse to a place in percent of the window.
-    async fn point(&self, [x, y]: [i32; 2]) {
-        let size = self.tab.evaluate("[innerWidth, innerHeight]").await;
-        let at = |axis: usize, percent: i32| {
-            size[axis].as_f64().expect("a size") * f64::from(percent) / 100.0
-        };
-        self.hands.mouse("mouseMoved", (at(0, x), at(1, y))).await;
-    }
-
-    async fn click(&self, place: [i32; 2]) {
-        self.point(place).await;
-        let size = self.tab.evaluate("[innerWidth, innerHeight]").await;
-        let at = |axis: usize| {
-            size[axis].as_f64().expect("a size") * f64::from(place[axis])
-                / 100.0
-        };
-        let place = (at(0), at(1));
-        self.hands.mouse("mousePressed", place).await;
-        self.hands.mouse("mouseReleased", place).await;
-    }
-}
+use crate::js_player::{self, CURSORS, Player};
+use crate::program::Program;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn room_in_javascript_goes_on_when_its_host_is_killed() {
-    let page = path_from("SAMOVAR_JS_DIR", "target/pages/js");
-    let relay = Relay::serving(&page);
+    let relay = js_player::relay();
     let ann = Player::new(&relay, "", "Ann").await;
     let code = ann.tab.evaluate("r.code").await;
     let code = code.as_str().expect("a code").to_owned();
@@ -158,4 +64,96 @@ async fn room_in_javascript_goes_on_when_its_host_is_killed() {
     cy.until("one cursor each", &format!("!!({CURSORS}).Bob")).await;
     let makers = "r.members.length === 2 && document.querySelectorAll('.cursor').length >= 2";
     cy.until("Bob is back", makers).await;
+}
+
+/// The points that a page shows.
+async fn points(player: &Player) -> u64 {
+    player.tab.evaluate("r.state.points").await.as_u64().expect("points")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn host_may_close_freeze_or_reload_and_no_ask_is_lost() {
+    let relay = js_player::relay();
+    let ann = Player::new(&relay, "", "Ann").await;
+    let code = ann.tab.evaluate("r.code").await;
+    let code = code.as_str().expect("a code").to_owned();
+    let bob = Player::new(&relay, &code, "Bob").await;
+    let cy = Player::new(&relay, &code, "Cy").await;
+    let hosts = |name: &str| format!("r.host?.name === '{name}'");
+    let has = |points: u64| format!("r.state.points === {points}");
+    // The host reloads, and comes back to its seat under another host.
+    bob.click([50, 50]).await;
+    ann.tab.ask("Page.reload", json!({})).await;
+    bob.click([50, 50]).await;
+    bob.until("another host", "r.host.name !== 'Ann' && r.host.isHere").await;
+    for player in [&ann, &bob, &cy] {
+        player.until("it plays", "!!window.r?.me.isHere").await;
+        player.until("both asks", &has(2)).await;
+    }
+    // The host's tab is closed.
+    let (host, others) = if bob.tab.evaluate(&hosts("Bob")).await == true {
+        (bob, [ann, cy])
+    } else {
+        (cy, [ann, bob])
+    };
+    host.tab.ask("Page.close", json!({})).await;
+    let [one, other] = &others;
+    one.click([50, 50]).await;
+    for player in [one, other] {
+        let elsewhere =
+            format!("r.host.isHere && r.host.name !== '{}'", host.name);
+        player.until("another host", &elsewhere).await;
+        player.until("the ask", &has(3)).await;
+    }
+    // The host's process stands still, and goes on after the others went on.
+    let [mut one, mut other] = others;
+    if one.tab.evaluate("r.me.isHost").await != true {
+        std::mem::swap(&mut one, &mut other);
+    }
+    one.chromium.pause();
+    other.click([50, 50]).await;
+    other.until("it hosts", "r.me.isHost").await;
+    other.until("its ask", &has(4)).await;
+    one.chromium.resume();
+    one.until("it is back", "r.me.isHere && !r.me.isHost").await;
+    one.until("all asks", &has(4)).await;
+    one.click([50, 50]).await;
+    other.until("one more", &has(5)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn native_program_plays_in_the_room_of_a_page_and_hosts_it() {
+    let (relay, folder) = (js_player::relay(), Scratch::new());
+    let ann = Player::new(&relay, "", "Ann").await;
+    let code = ann.tab.evaluate("r.code").await;
+    let code = code.as_str().expect("a code").to_owned();
+    ann.point([20, 20]).await;
+    let visitor = env!("CARGO_BIN_EXE_visitor");
+    let mut rob = Program::start(visitor, &relay, &code, "Rob", &folder);
+    rob.until("it sees both cursors", |lines| {
+        let last = lines.last()?;
+        last.ends_with("Ann hosts, 2 cursors").then_some(())
+    })
+    .await;
+    let moves = format!("!!({CURSORS}).Rob && r.state.points >= 2");
+    ann.until("Rob plays", &moves).await;
+    let before = points(&ann).await;
+    drop(ann);
+    rob.until("it hosts", |lines| {
+        lines.last()?.contains(" Rob hosts").then_some(())
+    })
+    .await;
+    let bob = Player::new(&relay, &code, "Bob").await;
+    bob.until("the points are kept", &format!("r.state.points > {before}"))
+        .await;
+    // Bob asks for more at once than Rob can have asked for by himself.
+    bob.tab
+        .evaluate("window.then = r.state.points, r.ask.point(1000), null")
+        .await;
+    bob.until("the native host counts", "r.state.points >= then + 1000").await;
+    bob.until(
+        "it hosts",
+        "r.host.name === 'Rob' && r.state.points < then + 1100",
+    )
+    .await;
 }

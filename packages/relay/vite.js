@@ -9,7 +9,7 @@ const relays = (globalThis[Symbol.for("samovar.relays")] ??= new Map());
 export default function samovar({ args = [] } = {}) {
   return {
     name: "samovar",
-    async config(_, { command }) {
+    async config({ base = "/" }, { command }) {
       // Vite's bundle of a package would lose the wasm file that is beside it.
       const settings = { optimizeDeps: { exclude: ["samovar"] } };
       if (command !== "serve") return settings;
@@ -19,7 +19,9 @@ export default function samovar({ args = [] } = {}) {
         relays.delete(key);
         throw error;
       });
-      const proxy = { "/ws": { target: `http://${address}`, ws: true } };
+      // The page looks for its relay beside itself.
+      const path = `${base.startsWith("/") ? base : "/"}ws`;
+      const proxy = { [path]: { target: `http://${address}`, ws: true, rewrite: () => "/ws" } };
       return { ...settings, server: { proxy }, preview: { proxy } };
     },
   };

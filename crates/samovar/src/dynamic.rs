@@ -4,6 +4,8 @@
 //! A dynamic game sets [`Agreed::IS_DYNAMIC`] and gives its [`Agreement`] to [`Entry::agree`]. It brings its own types of
 //! the state, the messages and the asks, such as lists of bytes. Its objects have numbers and texts: see [`State`].
 
+pub mod texts;
+
 use std::sync::{Mutex, PoisonError};
 
 use samovar_session::lockstep::LockstepConfig;

@@ -59,10 +59,52 @@ pub(crate) fn example(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<PathBuf> {
         fs::remove_dir_all(&samovar).explain(samovar.display())?;
     }
     copy(&dist, &samovar)?;
-    let page = repo.root.join("packages/js/examples/cursors/index.html");
-    fs::copy(&page, folder.join("index.html")).explain(page.display())?;
+    let package = repo.root.join("packages/js");
+    copy(&package.join("tests"), &folder.join("tests"))?;
+    for (from, to) in [("examples/cursors/index.html", "index.html"), ("tests/blank.html", "blank.html")] {
+        fs::copy(package.join(from), folder.join(to)).explain(from)?;
+    }
     Ok(folder)
 }
+
+/// Packs the packages as npm publishes them, with this program of the relay, and returns the folder that holds them.
+/// Fetches what their users need, so that a test installs them without a network.
+///
+/// # Errors
+/// npm is missing or fails.
+pub(crate) fn pack(repo: &Repo, relay: &Path) -> Result<PathBuf> {
+    let folder = repo.target.join("npm");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).explain(folder.display())?;
+    }
+    let machine = folder.join("relay-linux-x64");
+    fs::create_dir_all(&machine).explain(machine.display())?;
+    fs::write(machine.join("package.json"), MACHINE).explain(machine.display())?;
+    // Debug information would make it five times as large.
+    process::run(Command::new("strip").arg("-o").arg(machine.join("samovar-relay")).arg(relay))?;
+    let packages = ["js", "relay", "create"].map(|name| repo.root.join("packages").join(name));
+    for package in packages.iter().chain([&machine]) {
+        let mut pack = Command::new("npm");
+        pack.args(["pack", "--silent", "--pack-destination"]).arg(&folder).current_dir(package);
+        process::run(&mut pack)?;
+    }
+    let mut create = Command::new("node");
+    create.arg(repo.root.join("packages/create/index.js")).arg(folder.join("first"));
+    process::run(create.arg("--packages").arg(&folder))?;
+    Ok(folder)
+}
+
+/// The package of the relay's program for this machine.
+const MACHINE: &str = r#"{
+  "name": "samovar-relay-linux-x64",
+  "version": "0.2.0",
+  "description": "The program of samovar-relay for Linux on x86-64.",
+  "license": "MIT OR Apache-2.0",
+  "os": ["linux"],
+  "cpu": ["x64"],
+  "files": ["samovar-relay"]
+}
+"#;
 
 /// Copies a folder with all that it holds.
 fn copy(from: &Path, to: &Path) -> Result<()> {

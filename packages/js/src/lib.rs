@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, Function};
 use samovar::dynamic::Context;
+use samovar::dynamic::texts::TextAsk;
 use samovar::{Entry, Order, RoomError, Running, SeatId, To};
 use samovar_wire::{Lane, ObjectId};
 use wasm_bindgen::prelude::*;
@@ -171,6 +172,12 @@ impl Core {
         self.0.between(|_, room| room.round_trip(SeatId(seat))).flatten()
     }
 
+    /// How often the worlds of members were found to differ.
+    #[wasm_bindgen(js_name = worldDiffered)]
+    pub fn world_differed(&mut self) -> f64 {
+        self.0.between(|_, room| room.world_differed() as f64).unwrap_or_default()
+    }
+
     /// The quality of the connections, and the ages of the others' data.
     pub fn stats(&mut self) -> JsValue {
         let stats = self.0.between(|_, room| room.stats());
@@ -270,7 +277,7 @@ impl Core {
     /// # Errors
     /// An `Error` with a `code`.
     pub fn ask(&mut self, text: &str) -> Result<(), JsValue> {
-        let ask = game::Ask::of(text);
+        let ask = TextAsk::new(text);
         self.call(|room| room.ask(ask.ok_or(RoomError::TooLarge)?))
     }
 

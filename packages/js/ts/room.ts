@@ -113,6 +113,8 @@ export function room<
 >(game: Game<S, D, M, W, I>) {
   const enter = (way: string, code: string, options: Way) => Room.enter(way, code, options, game);
   return {
+    /** The words that programs in other languages must agree on, besides the numbers and texts of the objects. */
+    words: wordsOf(game),
     /** Enters the room with this code; if there is none, it is made. Without a code, the relay draws one. */
     joinOrCreate: (code: string | undefined, options: Way) =>
       enter(code ? "joinOrCreate" : "create", code ?? "", options),
@@ -125,6 +127,17 @@ export function room<
     /** Enters the fullest open room of this game, or makes one. */
     quickMatch: (options: Way) => enter("quickMatch", "", options),
   };
+}
+
+/** The words of a game: of its types and their choices, its asks, its state at the beginning, its world. */
+function wordsOf<S, D extends Decide<S>, M, W, I extends Fields>(game: Game<S, D, M, W, I>): string {
+  const objects = (game.objects ?? []).map(({ name, fields }) => {
+    const choices = Object.entries(fields).map(([field, { coded }]) => [field, coded.words] as const);
+    return [name, Object.fromEntries(choices.filter(([, words]) => words))];
+  });
+  const input = Object.entries(game.world?.input ?? {}).map(([field, { coded }]) => [field, coded]);
+  const steps = game.world ? (game.world.stepsPerSecond ?? 30) : 0;
+  return JSON.stringify([objects, Object.keys(game.decide ?? {}), game.state ?? null, input, steps]);
 }
 
 const NO_ONE: Member = { seat: 0, name: "", isMe: false, isHost: false, isHere: false, watches: false };
@@ -183,9 +196,8 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     if (options.status) this.#status = options.status;
     const copy = world && (this.#copy = new Copy(world));
     const steps = copy?.stepsPerSecond ?? 0;
-    const agreed = [objects, Object.keys(this.game.decide ?? {}), this.game.state ?? null, world?.input, steps];
     const plan = [
-      game, version, objects.map(planOf), orders, spectators, capacity, watch, JSON.stringify(agreed),
+      game, version, objects.map(planOf), orders, spectators, capacity, watch, wordsOf(this.game),
       copy?.coding.bytes ?? 0, steps,
     ];
     let wasIn = false;
@@ -308,6 +320,14 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   /** The worlds to draw between: before and after the last step, and how far the present is from one to the other, 0 to 1. */
   get between(): { before: Readonly<W>; after: Readonly<W>; share: number } {
     return this.#worldCopy.between;
+  }
+
+  /**
+   * How often this program's world was found to differ from the host's; at the host, how often another member's was.
+   * Above zero a step depends on something that the members do not share.
+   */
+  get worldDiffered(): number {
+    return this.#call((core) => core.worldDiffered());
   }
 
   /** This player's input to the steps of the world from now on. It takes effect some steps later, at all members in the same step. */

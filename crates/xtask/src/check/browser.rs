@@ -151,6 +151,7 @@ pub(crate) struct Stage {
     whiteboard: PathBuf,
     orders: PathBuf,
     js: PathBuf,
+    npm: PathBuf,
     chromium: Chromium,
 }
 
@@ -166,18 +167,20 @@ impl Stage {
         let js = js::example(repo, toolbox)?;
         // Not a release build, which is no faster when only a few pages play.
         let relay = program::as_tested(repo, "samovar-relay", "relay")?;
+        let npm = js::pack(repo, &relay)?;
         let (page, chromium) = (page::directory(repo), Chromium::ensure()?);
-        Ok(Self { relay, page, whiteboard: whiteboard?, orders: orders?, js, chromium })
+        Ok(Self { relay, page, whiteboard: whiteboard?, orders: orders?, js, npm, chromium })
     }
 
     /// The variables by which tests find the parts.
-    pub(crate) fn variables(&self) -> [(&'static str, OsString); 7] {
+    pub(crate) fn variables(&self) -> [(&'static str, OsString); 8] {
         [
             ("SAMOVAR_RELAY_BIN", self.relay.clone().into()),
             ("SAMOVAR_WEB_DIR", self.page.clone().into()),
             ("SAMOVAR_WHITEBOARD_DIR", self.whiteboard.clone().into()),
             ("SAMOVAR_ORDERS_DIR", self.orders.clone().into()),
             ("SAMOVAR_JS_DIR", self.js.clone().into()),
+            ("SAMOVAR_NPM_DIR", self.npm.clone().into()),
             ("SAMOVAR_CHROMIUM", self.chromium.browser.clone().into()),
             ("CHROMEDRIVER", self.chromium.driver.clone().into()),
         ]

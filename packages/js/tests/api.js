@@ -1,0 +1,226 @@
+// What the package promises to a program, tried in a page that a relay serves. The tests of the examples run it.
+
+import { angle, choice, flag, int, object, range, room, SamovarError, text, vector, world } from "../samovar/index.js";
+
+function check(is, what) {
+  if (!is) throw new Error(what);
+}
+
+const same = (one, other, what) => {
+  const [a, b] = [one, other].map((value) => JSON.stringify(value));
+  check(a === b, `${what}: ${a} and not ${b}`);
+};
+
+/** Waits until something is so, looking once a frame. */
+async function until(is, what) {
+  const end = performance.now() + 20_000;
+  while (!is()) {
+    check(performance.now() < end, `waited in vain: ${what}`);
+    await new Promise(requestAnimationFrame);
+  }
+}
+
+/** The code of the error that a call throws, or that its promise rejects with. */
+async function codeOf(call) {
+  try {
+    await call();
+  } catch (why) {
+    check(why instanceof Error && why.message.length > 10, `no sentence: ${why}`);
+    return typeof why.code === "string" ? why.code : why.name;
+  }
+  return "none";
+}
+
+const Thing = object("thing", {
+  at: vector(3, [-5, 5], { precision: 0.1 }),
+  level: int([1, 9]),
+  turn: angle(),
+  share: range([0, 1], { precision: 0.1 }),
+  pose: choice("sits", "stands"),
+  isOpen: flag(),
+  name: text(5),
+});
+const values = { at: [1, -2.26, 99], level: 0, turn: 3, share: 0.3, pose: "stands", isOpen: true, name: "Käthe" };
+const silent = { name: "Ann", status: () => {} };
+
+const tests = {
+  async valuesAreRoundedAndCut() {
+    const r = await room({ game: "api", version: 1, objects: [Thing] }).create(silent);
+    const thing = r.create(Thing, values);
+    same(thing.at, [1, -2.3, 5], "a vector");
+    same([thing.level, thing.share, thing.pose, thing.isOpen], [1, 0.3, "stands", true], "numbers and words");
+    same(thing.name, "Käth", "a text is cut behind a whole character");
+    check(Math.abs(thing.turn - 3) < 0.01, "an angle");
+    thing.name = "tea";
+    thing.at = [0, 0, 0];
+    same(r.all(Thing).map(({ name, at, isMine }) => [name, at, isMine]), [["tea", [0, 0, 0], true]], "all");
+    r.destroy(thing);
+    same(r.all(Thing), [], "none is left");
+    same(await codeOf(() => (thing.name = "it")), "NoSuchObject", "a gone object");
+    await r.leave();
+  },
+
+  async asksAreCarriedOutAndTheirErrorsChangeNothing() {
+    let room_;
+    const codes = [];
+    const r = await room({
+      game: "api", version: 1, state: { sum: 0 },
+      decide: {
+        add(state, by = 1) { state.sum += by; },
+        fail(state) { state.sum = -1; throw new Error("on purpose"); },
+        grow(state) { state.text = "x".repeat(5_000); },
+        async call() { codes.push(await codeOf(() => room_.ask.add())); },
+      },
+    }).create(silent);
+    room_ = r;
+    const statuses = [];
+    r.on("status", (status) => statuses.push(status));
+    r.ask.fail();
+    r.ask.grow();
+    r.ask.call();
+    r.ask.add(5);
+    r.ask.add();
+    await until(() => r.state.sum === 6, "the asks");
+    same(r.state, { sum: 6 }, "the state");
+    same(codes, ["Deciding"], "a call of the room in `decide`");
+    for (const words of ["4000 bytes", "an ask failed"]) {
+      await until(() => statuses.some((status) => status.includes(words)), words);
+    }
+    same(await codeOf(() => r.ask.add("x".repeat(300))), "TooLarge", "a long ask");
+    await r.leave();
+    same(await codeOf(() => r.ask.add()), "NotJoined", "after leaving");
+    same(r.finished instanceof Promise && (await codeOf(() => r.finished)), "none", "it ended well");
+  },
+
+  async errorsHaveCodesAndSentences() {
+    const game = room({ game: "api", version: 1 });
+    const codes = {
+      BadAddress: () => game.create({ ...silent, relay: "http://localhost" }),
+      BadCode: () => game.join("!", silent),
+      NoSuchGame: () => game.join("NOPE-9", silent),
+      BadCapacity: () => room({ game: "api", version: 1, capacity: 0 }).create(silent),
+      BadSchema: () => object("thing", {}),
+    };
+    for (const [code, call] of Object.entries(codes)) same(await codeOf(call), code, code);
+    const twoRates = { a: range([0, 1], { precision: 0.1, rate: "a" }) };
+    const bad = room({ game: "api", version: 1, objects: [object("bad", twoRates)] });
+    same(await codeOf(() => bad.create(silent)), "BadSchema", "a field that is its own rate");
+    const r = await game.create(silent);
+    same(await codeOf(() => r.putOut({ seat: 7 })), "NoSuchMember", "nobody is there");
+    same(await codeOf(() => r.create(Thing, values)), "BadSchema", "objects that the game does not name");
+    same(await codeOf(() => r.send("all", "tea", "total")), "NotInTheRules", "an order that it does not name");
+    same(await codeOf(() => r.send("all", "x".repeat(20_000))), "TooLarge", "a long message");
+    same(await codeOf(() => r.world), "BadSchema", "no world");
+    await r.leave();
+  },
+
+  async programsThatDifferRefuseEachOther() {
+    const games = [
+      { objects: [object("thing", { pose: choice("sits", "stands") })] },
+      { objects: [object("thing", { pose: choice("sits", "lies") })] },
+      { objects: [object("thing", { mood: choice("sits", "stands") })] },
+      { objects: [object("thing", { pose: choice("sits", "stands") })], decide: { add() {} } },
+      { objects: [object("thing", { pose: choice("sits", "stands") })], state: 1 },
+      { objects: [object("thing", { pose: choice("sits", "stands") })], orders: ["total"] },
+    ].map((part) => room({ game: "api", version: 1, ...part }));
+    const r = await games[0].create(silent);
+    for (const game of games.slice(1)) same(await codeOf(() => game.join(r.code, silent)), "OtherGame", game.words);
+    await r.leave();
+  },
+
+  async attemptCanBeGivenUp() {
+    const stop = new AbortController();
+    // Nothing listens there, so the attempt would go on.
+    const entering = room({ game: "api", version: 1 }).create({ ...silent, relay: "ws://127.0.0.1:9/ws", signal: stop.signal });
+    setTimeout(() => stop.abort(), 100);
+    same(await codeOf(() => entering), "AbortError", "given up");
+    const given = AbortSignal.abort();
+    same(await codeOf(() => room({ game: "api", version: 1 }).create({ ...silent, signal: given })), "AbortError", "before");
+  },
+
+  async worldOfOneIsSteppedAndIsGuarded() {
+    let r;
+    const codes = [];
+    const counted = world({
+      input: { by: int([-3, 3]), word: choice("rest", "go"), name: text(3) },
+      stepsPerSecond: 100,
+      begin: (seed) => ({ seed, sum: 0, words: [], names: [], steps: 0, odd: -0 }),
+      step(world, { number, inputs, joined }) {
+        if (number === 60) codes.push(codeOf(() => r.members));
+        if (number === 30) throw new Error("on purpose: this step changes nothing");
+        for (const { input } of inputs) {
+          world.sum += input.by;
+          world.words[0] = input.word;
+          world.names[0] = input.name;
+        }
+        world.steps++;
+        world.joined = [...(world.joined ?? []), ...joined];
+      },
+    });
+    const began = performance.now();
+    r = await room({ game: "api", version: 1, world: counted }).create(silent);
+    await until(() => r.world.steps > 3, "steps");
+    same([r.world.sum, r.world.words, r.world.joined], [0, ["rest"], [r.me.seat]], "a player who does nothing");
+    r.input = { by: -2, word: "go", name: "tea" };
+    await until(() => r.world.sum < -20, "an input");
+    same([r.world.words, r.world.names, r.world.sum % 2], [["go"], ["tea"], 0], "the input");
+    const { before, after, share } = r.between;
+    check(before.steps + 1 === after.steps && share >= 0 && share <= 1, "two worlds to draw between");
+    await until(() => r.world.steps > 100, "100 steps");
+    const seconds = (performance.now() - began) / 1_000;
+    check(seconds > 0.5, `100 steps a second took ${seconds} s`);
+    same(await Promise.all(codes), ["Stepping"], "a call of the room in a step");
+    same(r.worldDiffered, 0, "nobody differs");
+    await r.leave();
+  },
+
+  async statsAreThere() {
+    const r = await room({ game: "api", version: 1 }).create(silent);
+    same([r.stats.members, r.stats.hosts.length, r.stats.hosts[0].name], [[], 1, "Ann"], "stats");
+    check(r.time > 0 && r.term > 0 && r.me.isHost && r.host.seat === r.me.seat, "the room");
+    await r.leave();
+  },
+
+  async privateRoomHasASecret() {
+    const game = room({ game: "api", version: 1 });
+    const r = await game.createPrivate(silent);
+    check(/^[^.]+\.[^.]{8,}$/.test(r.code), r.code);
+    same(await codeOf(() => game.join(r.code.split(".")[0], silent)), "OtherGame", "without the secret");
+    await r.leave();
+  },
+
+  async twoRoomsInOnePage() {
+    const game = room({ game: "api", version: 1, state: 0, decide: { set: (_, value) => void value } });
+    const [one, other] = await Promise.all([game.create(silent), game.create({ ...silent, name: "Bob" })]);
+    check(one.code !== other.code, "two codes");
+    same([one.me.name, other.me.name], ["Ann", "Bob"], "two members");
+    await one.leave();
+    check(other.me.isHere, "the other goes on");
+    await other.leave();
+  },
+};
+
+/** Runs the tests, and returns a line for each that failed. */
+export async function run() {
+  const failures = [];
+  for (const [name, test] of Object.entries(tests)) {
+    const why = await test().catch((error) => `${name}: ${error.stack}`);
+    if (why) failures.push(why);
+  }
+  check(SamovarError.prototype instanceof Error, "an error");
+  return failures.join("\n");
+}
+
+/** Enters the room of a world, whose steps sum what the players say. */
+export async function play(code, name) {
+  const sums = world({
+    input: { by: int([0, 9]) },
+    begin: () => ({ sums: {}, rest: 0 }),
+    step(world, { inputs }) {
+      world.rest = inputs.every(({ input }) => input.by === 0) ? world.rest + 1 : 0;
+      for (const { seat, input } of inputs) world.sums[seat] = (world.sums[seat] ?? 0) + input.by;
+    },
+  });
+  window.w = await room({ game: "sums", version: 1, world: sums }).joinOrCreate(code, { name });
+  return window.w.code;
+}
