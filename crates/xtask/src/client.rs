@@ -44,7 +44,7 @@ pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<Sizes> {
 }
 
 /// The page's settings for wasm-opt.
-fn optimisations(repo: &Repo) -> Result<String> {
+pub(crate) fn optimisations(repo: &Repo) -> Result<String> {
     let file = repo.root.join("web/index.html");
     let page = std::fs::read_to_string(&file).explain(file.display())?;
     let found = page.split_once("data-wasm-opt-params=\"").and_then(|(_, behind)| behind.split_once('"'));

@@ -55,6 +55,15 @@ pub(crate) fn sizes(file: &Path) -> Result<Sizes> {
     Ok(Sizes { plain, sent })
 }
 
+/// Measures a file that has no compressed form.
+///
+/// # Errors
+/// The file cannot be read.
+pub(crate) fn would_send(file: &Path) -> Result<u64> {
+    let plain = fs::read(file).explain(file.display())?;
+    Ok(brotli(&plain).explain(file.display())?.len() as u64)
+}
+
 /// Compresses with several settings, and returns the shortest result. In one mode the encoder chooses contexts, which
 /// suits text. In the other mode the encoder goes by the upper bits of the last byte (RFC 7932 §7.1). These tell a
 /// module's operations apart, and save 1.4 % of the module.

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::process::{self, Explain, Failure, Result};
-use crate::repo::Repo;
+use crate::repo::{Repo, WASM};
 use crate::tools::{Tool, Toolbox};
+use crate::{client, page};
 
-/// The cores of the package: the small one, and the one with orders and worlds, each with the features that it is built
-/// with.
-const CORES: [(&str, &[&str]); 2] = [("core", &[]), ("full", &["--features", "full"])];
+/// The cores of the package: the small one, and the one with orders and worlds. Each has a profile of its own, so that
+/// neither build undoes the other.
+const CORES: [(&str, &str, &[&str]); 2] =
+    [("core", "wasm-release", &[]), ("full", "wasm-full", &["--features", "full"])];
 
 /// Builds the package, and returns its folder.
 ///
@@ -19,21 +21,40 @@ const CORES: [(&str, &[&str]); 2] = [("core", &[]), ("full", &["--features", "fu
 pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<PathBuf> {
     let package = repo.root.join("packages/js");
     let path = toolbox.path_with(&[Tool::WasmBindgen, Tool::WasmOpt])?;
-    for (core, features) in CORES {
+    for (core, profile, features) in CORES {
         let mut build = repo.cargo("build");
-        build.args(["--package", "samovar-js", "--profile", "wasm-release"]).args(features);
-        process::run(build.args(["--target", "wasm32-unknown-unknown", "--locked"]))?;
+        build.args(["--package", "samovar-js", "--profile", profile]).args(features);
+        process::run(build.args(["--target", WASM, "--locked"]))?;
+        let module = repo.target.join(WASM).join(profile).join("samovar_js.wasm");
         let folder = package.join("ts").join(core);
-        let module = repo.target.join("wasm32-unknown-unknown/wasm-release/samovar_js.wasm");
-        let mut glue = Command::new(crate::page::program("wasm-bindgen", &path));
+        let small = folder.join("samovar_js_bg.wasm");
+        if is_newer(&small, &module) {
+            continue;
+        }
+        let mut glue = Command::new(page::program("wasm-bindgen", &path));
         process::run(glue.args(["--target", "web", "--out-dir"]).arg(&folder).arg(&module))?;
-        let module = folder.join("samovar_js_bg.wasm");
-        let mut shrink = Command::new(crate::page::program("wasm-opt", &path));
-        process::run(shrink.args(["-Oz", "-o"]).arg(&module).arg(&module))?;
+        let mut shrink = Command::new(page::program("wasm-opt", &path));
+        shrink.args(client::optimisations(repo)?.split_whitespace());
+        process::run(shrink.arg(&small).arg("-o").arg(&small))?;
     }
     fetch_tools(&package)?;
     process::run(Command::new("node").arg(package.join("build.mjs")))?;
     Ok(package.join("dist"))
+}
+
+/// Whether a file exists that was made after another.
+fn is_newer(file: &Path, source: &Path) -> bool {
+    let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
+    time(file).is_some_and(|made| time(source).is_some_and(|changed| changed < made))
+}
+
+/// The files that a page loads: the face, and the core with orders and worlds if `is_full`.
+pub(crate) fn loaded(dist: &Path, is_full: bool) -> Vec<PathBuf> {
+    let core = if is_full { "full" } else { "core" };
+    let face =
+        ["index", "room", "loader", "schema", "error", "world", "input"].map(|name| format!("{name}.js"));
+    let core = ["samovar_js.js", "samovar_js_bg.wasm"].map(|name| format!("{core}/{name}"));
+    face.iter().chain(&core).map(|file| dist.join(file)).collect()
 }
 
 /// Fetches the compilers of the package's TypeScript, once.

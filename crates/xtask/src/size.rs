@@ -1,16 +1,22 @@
 //! The page's download size, against the budget.
 
 use std::fmt::Write;
+use std::path::Path;
 
-use crate::client;
 use crate::compress::{self, Sizes};
 use crate::page::{self, Optimised};
 use crate::process::{Failure, Result};
 use crate::repo::Repo;
 use crate::tools::Toolbox;
+use crate::{client, js};
 
 /// Bytes that the whole page may take after Brotli: both games, and all orders of a session.
 const BUDGET: u64 = 349_000;
+/// Bytes that the package for JavaScript may take: for objects, messages, asks and rejoin, and with orders and a world.
+const JS_BUDGETS: [(bool, u64, &str); 2] = [
+    (false, 216_000, "the package for JavaScript"),
+    (true, 259_000, "the package for JavaScript, with orders and worlds,"),
+];
 /// Bytes that a client alone may take: its module and its script.
 const CLIENT_BUDGET: u64 = 150_000;
 
@@ -27,7 +33,22 @@ pub(crate) fn size(repo: &Repo) -> Result<()> {
         "A client alone, without any feature of the session: {} bytes with Brotli.",
         grouped(client.sent)
     );
-    within(client.sent, CLIENT_BUDGET, "a client alone")
+    within(client.sent, CLIENT_BUDGET, "a client alone")?;
+    measure_js(&js::build(repo, &toolbox)?)
+}
+
+/// Prints what a page loads of the package for JavaScript.
+///
+/// # Errors
+/// The package is not built, or it is above a budget.
+pub(crate) fn measure_js(dist: &Path) -> Result<()> {
+    for (is_full, budget, what) in JS_BUDGETS {
+        let files = js::loaded(dist, is_full);
+        let sent = files.iter().map(|file| compress::would_send(file)).sum::<Result<u64>>()?;
+        println!("Of {what} a page loads {} bytes with Brotli.", grouped(sent));
+        within(sent, budget, what)?;
+    }
+    Ok(())
 }
 
 /// Prints the size of the page in `dist/`.

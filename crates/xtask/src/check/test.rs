@@ -10,7 +10,7 @@ use crate::process::{self, Failure, Result};
 use crate::repo::{BROWSER_PACKAGES, FOR_BOTH, NATIVE, WASM};
 use crate::tools::chromium::Chromium;
 use crate::tools::{Tool, network};
-use crate::{bench, fuzz, mutants, page, size};
+use crate::{bench, fuzz, js, mutants, page, size};
 
 pub(super) const STEPS: [Step; 15] = [
     Step { name: "setup", about: "Rust's parts and all dependencies are there", first: 0.5, run: setup },
@@ -40,8 +40,13 @@ pub(super) const STEPS: [Step; 15] = [
         first: 5.0,
         run: wasm,
     },
-    Step { name: "page", about: "the page in release", first: 6.0, run: build_page },
-    Step { name: "size", about: "the page's download size", first: 0.1, run: measure_page },
+    Step {
+        name: "page",
+        about: "the page and the package for JavaScript, in release",
+        first: 6.0,
+        run: build_page,
+    },
+    Step { name: "size", about: "their download sizes", first: 0.6, run: measure_page },
     Step {
         name: "end-to-end",
         about: "real browsers and processes in one game",
@@ -169,11 +174,13 @@ fn wasm(context: &Context<'_>) -> Result<Outcome> {
 
 fn build_page(context: &Context<'_>) -> Result<Outcome> {
     page::build(context.repo, &context.toolbox, page::Optimised::Always)?;
+    js::build(context.repo, &context.toolbox)?;
     Ok(Outcome::Done)
 }
 
 fn measure_page(context: &Context<'_>) -> Result<Outcome> {
     size::measure(context.repo)?;
+    size::measure_js(&context.repo.root.join("packages/js/dist"))?;
     Ok(Outcome::Done)
 }
 
