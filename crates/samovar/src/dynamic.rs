@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use samovar_session::lockstep::LockstepConfig;
 use samovar_session::objects::{Pack, Schema, SchemaBuilder, Schemas, Shape, State};
-use samovar_session::{Access, Lane, Object, Rules, Session, Target};
+use samovar_session::{Access, Lane, Object, Orphan, Rules, Session, Target};
 use samovar_wire::limits::LOCKSTEP_INPUT_MAX;
 use samovar_wire::sorted::SortedMap;
 use samovar_wire::{Duration, Kind, ObjectId, SeatId};
@@ -19,6 +19,7 @@ use crate::entry::Entry;
 use crate::error::RoomError;
 use crate::game::{Agreed, params_of};
 use crate::hosted::{self, Hosted};
+use crate::listing::Listing;
 use crate::member::Member;
 use crate::object::{Orphaned, Sharing};
 use crate::order::{self, Order};
@@ -195,7 +196,7 @@ impl<G: Agreed> Room<'_, G> {
         let traits = self.inner.schemas.traits_of(Kind(kind)).ok_or(RoomError::NotAvailable)?;
         let now = self.now;
         let id = self.session_mut()?.edit(now).create_state(traits, &labelled(seat, state))?;
-        if traits.orphan == samovar_session::Orphan::Freeze {
+        if traits.orphan == Orphan::Freeze {
             self.inner.own.made.insert(id);
         }
         Ok(id)
@@ -282,6 +283,40 @@ impl<G: Agreed> Room<'_, G> {
         let time = self.session()?.session_time(self.now);
         let delivery = order::delivery(order, time);
         Ok(self.session_mut()?.send(Target::All, delivery, bytes)?)
+    }
+
+    /// Sets the entry of the room in the relay's list. Each host's program sets it when the state has changed, in place of
+    /// [`Game::listing`](crate::Game::listing).
+    pub fn list_as(&mut self, listing: Listing) {
+        self.inner.listing = Some(listing);
+    }
+
+    /// Asks the host for an object, as [`Room::request`] does.
+    ///
+    /// # Errors
+    /// `NotJoined`, `Watching`, `NotAvailable`.
+    #[cfg(feature = "ownership")]
+    pub fn request_state(&mut self, id: ObjectId) -> Result<(), RoomError> {
+        let now = self.now;
+        self.playing()?;
+        Ok(self.session_mut()?.ownership(now).request(id)?)
+    }
+
+    /// Gives an object to the host, as [`Room::release`] does, or to another player, as [`Room::give`] does.
+    ///
+    /// # Errors
+    /// `NotJoined`, `NoSuchMember`, `NoSuchObject`; `NotAvailable`, also for an object that waits for its player.
+    #[cfg(feature = "ownership")]
+    pub fn give_state(&mut self, id: ObjectId, to: Option<SeatId>) -> Result<(), RoomError> {
+        let now = self.now;
+        let session = self.session()?;
+        let object = session.object(id).ok_or(RoomError::NoSuchObject)?;
+        if object.traits().orphan == Orphan::Freeze {
+            return Err(RoomError::NotAvailable);
+        }
+        let Some(seat) = to else { return Ok(self.session_mut()?.ownership(now).release(id)?) };
+        let to = Member::of_seat(session, seat).peer.ok_or(RoomError::NoSuchMember)?;
+        Ok(self.session_mut()?.ownership(now).transfer(id, to)?)
     }
 
     /// Asks for an object that this player touches, as [`Room::touch`] does.

@@ -432,9 +432,15 @@ impl<G: Game> Keeper<G> {
 
     /// Leaves if the game wants to, tells the relay what its list shall say, and remembers the seat now and then.
     fn tend(&mut self, now: Time, peer: &mut Peer) {
-        if !G::IS_RAW && self.listed != self.inner.held_by() {
-            self.listed = self.inner.held_by();
-            let listing = G::listing(&self.inner.hosted.value);
+        let listing = match G::IS_DYNAMIC {
+            true => self.inner.listing.take(),
+            false if G::IS_RAW || self.listed == self.inner.held_by() => None,
+            false => {
+                self.listed = self.inner.held_by();
+                Some(G::listing(&self.inner.hosted.value))
+            }
+        };
+        if let Some(listing) = listing {
             peer.set_listing(now, &listing.fit_title(), listing.is_open);
         }
         if core::mem::replace(&mut self.inner.leaves, false) && !self.has_left {

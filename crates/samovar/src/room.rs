@@ -15,6 +15,7 @@ use crate::dynamic::Context;
 use crate::error::RoomError;
 use crate::game::Agreed;
 use crate::hosted::{self, Hosted};
+use crate::listing::Listing;
 use crate::member::Member;
 use crate::object::{Id, ObjectOf, Orphaned, Seen, read, write};
 use crate::smooth::{self, Track};
@@ -79,6 +80,8 @@ pub(crate) struct Inner<G: Agreed> {
     pub(crate) is_back: bool,
     /// The data of a raw game.
     pub(crate) kept: Option<Vec<u8>>,
+    /// The entry in the relay's list that a dynamic game wants and has not got yet.
+    pub(crate) listing: Option<Listing>,
     /// The data that a dynamic game needs in each run.
     pub(crate) context: Option<Context>,
 }
@@ -102,6 +105,7 @@ impl<G: Agreed> Inner<G> {
             leaves: false,
             is_back: false,
             kept: None,
+            listing: None,
             context: None,
         }
     }

@@ -80,7 +80,8 @@ pub struct Core(Running<JsGame>);
 impl Core {
     /// Enters a room. `way` is `join`, `create`, `createPrivate`, `joinOrCreate` or `quickMatch`. `plan` is a list: the
     /// game's name, its version, its types, its orders, the most spectators, the most players, whether to watch, its types in
-    /// words, the bytes of an input and the steps a second of its world, zero without one. `wake` is called when something has arrived.
+    /// words, the bytes of an input and the steps a second of its world, zero without one, whether the room ends with its
+    /// host, whether it forks, and whether packets take the relay. `wake` is called when something has arrived.
     ///
     /// # Errors
     /// An `Error` with a `code` when the settings cannot work.
@@ -117,8 +118,15 @@ impl Core {
                 // An error of the page's own function is the browser's to report.
                 let _ = wake.call0(&JsValue::NULL);
             });
-        if plan.watches {
-            entry = entry.watch();
+        for (is_wanted, set) in [
+            (plan.watches, Entry::watch as fn(Entry) -> Entry),
+            (plan.ends_with_host, Entry::ends_with_host),
+            (plan.forks, Entry::forks),
+            (plan.is_relayed, |entry| entry.paths(samovar::PathPolicy::Relayed)),
+        ] {
+            if is_wanted {
+                entry = set(entry);
+            }
         }
         let running = entry.start(move |_| {
             hooks.joined();
@@ -232,6 +240,31 @@ impl Core {
     pub fn touch(&mut self, id: &str) -> Result<(), JsValue> {
         let id = named(id)?;
         self.call(|room| room.touch_state(id))
+    }
+
+    /// Asks the host for an object.
+    ///
+    /// # Errors
+    /// An `Error` with a `code`.
+    pub fn request(&mut self, id: &str) -> Result<(), JsValue> {
+        let id = named(id)?;
+        self.call(|room| room.request_state(id))
+    }
+
+    /// Gives an object to the player on a seat, or to the host.
+    ///
+    /// # Errors
+    /// An `Error` with a `code`.
+    pub fn give(&mut self, id: &str, to: Option<u16>) -> Result<(), JsValue> {
+        let id = named(id)?;
+        self.call(|room| room.give_state(id, to.map(SeatId)))
+    }
+
+    /// Sets the entry of the room in the relay's list.
+    #[wasm_bindgen(js_name = listAs)]
+    pub fn list_as(&mut self, title: &str, is_open: bool) {
+        let listing = samovar::Listing { title: title.to_owned(), is_open };
+        self.0.between(|_, room| room.list_as(listing));
     }
 
     /// All objects of a kind: a list of lists with the id, the owner, whether it is this program's, the seat of the maker,

@@ -12,6 +12,9 @@ pub(crate) struct Plan {
     pub(crate) capacity: usize,
     pub(crate) watches: bool,
     pub(crate) has_world: bool,
+    pub(crate) ends_with_host: bool,
+    pub(crate) forks: bool,
+    pub(crate) is_relayed: bool,
 }
 
 impl Plan {
@@ -35,7 +38,8 @@ impl Plan {
             agreement = agreement.with_world(input, steps)?;
         }
         let (capacity, watches) = (number(&plan.get(5)) as usize, plan.get(6).is_truthy());
-        Ok(Self { agreement, capacity, watches, has_world })
+        let [ends_with_host, forks, is_relayed] = [10, 11, 12].map(|at| plan.get(at).is_truthy());
+        Ok(Self { agreement, capacity, watches, has_world, ends_with_host, forks, is_relayed })
     }
 }
 

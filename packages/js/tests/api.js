@@ -98,7 +98,7 @@ const tests = {
       BadAddress: () => game.create({ ...silent, relay: "http://localhost" }),
       BadCode: () => game.join("!", silent),
       NoSuchGame: () => game.join("NOPE-9", silent),
-      BadCapacity: () => room({ game: "api", version: 1, capacity: 0 }).create(silent),
+      BadCapacity: () => game.create({ ...silent, capacity: 0 }),
       BadSchema: () => object("thing", {}),
     };
     for (const [code, call] of Object.entries(codes)) same(await codeOf(call), code, code);
@@ -178,6 +178,45 @@ const tests = {
     const r = await room({ game: "api", version: 1 }).create(silent);
     same([r.stats.members, r.stats.hosts.length, r.stats.hosts[0].name], [[], 1, "Ann"], "stats");
     check(r.time > 0 && r.term > 0 && r.me.isHost && r.host.seat === r.me.seat, "the room");
+    await r.leave();
+  },
+
+  async listHasTheRoomAsItsStateSays() {
+    const game = room({
+      game: "api", version: 1, state: { hasBegun: false },
+      decide: { begin(state) { state.hasBegun = true; } },
+      listing: ({ hasBegun }) => ({ title: "Tea", isOpen: !hasBegun }),
+    });
+    const r = await game.create({ ...silent, capacity: 3 });
+    const listed = async () => (await (await fetch("/api/games")).json()).find(({ code }) => code === r.code);
+    const is = async (isOpen) => {
+      const entry = await listed();
+      return entry?.title === "Tea" && entry.capacity === 3 && entry.open === isOpen;
+    };
+    for (const isOpen of [true, false]) {
+      const end = performance.now() + 10_000;
+      while (!(await is(isOpen))) {
+        check(performance.now() < end, `the list: ${JSON.stringify(await listed())}`);
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+      if (isOpen) r.ask.begin();
+    }
+    await r.leave();
+  },
+
+  async objectsChangeHands() {
+    const Ball = object("ball", { x: int([0, 9]) }, { access: "shared", orphan: "host" });
+    const r = await room({ game: "api", version: 1, objects: [Ball, Thing] }).create(silent);
+    const ball = r.create(Ball, { x: 1 });
+    r.touch(ball);
+    r.request(ball);
+    r.give(ball, "host");
+    same([ball.isMine, ball.x], [true, 1], "the host has it");
+    same(await codeOf(() => r.give(ball, { seat: 5 })), "NoSuchMember", "to nobody");
+    const mine = r.own(Thing, values);
+    same(r.own(Thing, values).id, mine.id, "a player has one");
+    same(await codeOf(() => r.touch(mine)), "NotAvailable", "what is a player's own");
+    same(await codeOf(() => r.give(mine, "host")), "NotAvailable", "what waits for its player");
     await r.leave();
   },
 

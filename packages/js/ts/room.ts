@@ -46,10 +46,10 @@ export interface Game<S, D extends Decide<S>, M, W, I extends Fields> {
   world?: World<W, I>;
   /** The orders of messages that it uses besides `sender` and `none`. */
   orders?: readonly Exclude<Order, "sender" | "none">[];
-  /** The most players of a room that this program makes, 8 unless set. */
-  capacity?: number;
   /** The most spectators. */
   spectators?: number;
+  /** The room's entry in the relay's list, by its state: a title, and whether newcomers are let in. */
+  listing?: (state: S) => { title?: string; isOpen?: boolean };
   /** For types alone: the messages of the game. */
   messages?: M;
 }
@@ -62,6 +62,8 @@ export interface Way {
   relay?: string;
   /** Whether this program only watches. */
   watch?: boolean;
+  /** Whether packets take the relay alone, so that other members do not learn this player's network address. */
+  relayed?: boolean;
   /** Hears how the connection stands, from the first moment on. The console hears it unless this is set. */
   status?: (text: string) => void;
   /** Ends the attempt to enter. Once this program is a member, `leave` does. */
@@ -74,6 +76,16 @@ export type Shared<F extends Fields> = Values<F> & {
   readonly owner: Member;
   readonly isMine: boolean;
 };
+
+/** How this program enters a room that it may make. The last three count if it does. */
+export interface Making extends Way {
+  /** The most players, 1 to 32; 8 unless set. */
+  capacity?: number;
+  /** Whether the room ends when its host is lost. */
+  endsWithHost?: boolean;
+  /** Whether each part of a network that falls apart plays on under a host of its own. */
+  forks?: boolean;
+}
 
 /** The events of a room, for `on`. */
 export interface Events<M> {
@@ -111,21 +123,21 @@ export function room<
   W = undefined,
   I extends Fields = Record<never, never>,
 >(game: Game<S, D, M, W, I>) {
-  const enter = (way: string, code: string, options: Way) => Room.enter(way, code, options, game);
+  const enter = (way: string, code: string, options: Making) => Room.enter(way, code, options, game);
   return {
     /** The words that programs in other languages must agree on, besides the numbers and texts of the objects. */
     words: wordsOf(game),
     /** Enters the room with this code; if there is none, it is made. Without a code, the relay draws one. */
-    joinOrCreate: (code: string | undefined, options: Way) =>
+    joinOrCreate: (code: string | undefined, options: Making) =>
       enter(code ? "joinOrCreate" : "create", code ?? "", options),
     /** Enters the room with this code. */
     join: (code: string, options: Way) => enter("join", code, options),
     /** Makes a room. */
-    create: (options: Way, code = "") => enter("create", code, options),
+    create: (options: Making, code = "") => enter("create", code, options),
     /** Makes a room that is in no list. Its code has a secret. */
-    createPrivate: (options: Way) => enter("createPrivate", "", options),
+    createPrivate: (options: Making) => enter("createPrivate", "", options),
     /** Enters the fullest open room of this game, or makes one. */
-    quickMatch: (options: Way) => enter("quickMatch", "", options),
+    quickMatch: (options: Making) => enter("quickMatch", "", options),
   };
 }
 
@@ -162,7 +174,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   #isOver = false;
   #isOpen = false;
   #state?: { text: string; value: S };
-  #told = "";
+  #told?: string;
   #status: (text: string) => void = (text) => console.info(`samovar: ${text}`);
   #over!: { resolve: () => void; reject: (error: unknown) => void };
 
@@ -179,7 +191,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   static async enter<S, D extends Decide<S>, M, W, I extends Fields>(
     way: string,
     code: string,
-    options: Way,
+    options: Making,
     game: Game<S, D, M, W, I>,
   ): Promise<Room<S, D, M, W, I>> {
     options.signal?.throwIfAborted();
@@ -188,9 +200,10 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     return made;
   }
 
-  async #enter(way: string, code: string, options: Way): Promise<void> {
-    const { name, relay, watch = false, signal } = options;
-    const { game, version, objects = [], orders = [], spectators = 0, capacity = 8, world } = this.game;
+  async #enter(way: string, code: string, options: Making): Promise<void> {
+    const { name, relay, watch = false, relayed = false, signal } = options;
+    const { capacity = 8, endsWithHost = false, forks = false } = options;
+    const { game, version, objects = [], orders = [], spectators = 0, world } = this.game;
     const core = await load(orders.length > 0 || world !== undefined);
     signal?.throwIfAborted();
     if (options.status) this.#status = options.status;
@@ -198,7 +211,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     const steps = copy?.stepsPerSecond ?? 0;
     const plan = [
       game, version, objects.map(planOf), orders, spectators, capacity, watch, wordsOf(this.game),
-      copy?.coding.bytes ?? 0, steps,
+      copy?.coding.bytes ?? 0, steps, endsWithHost, forks, relayed,
     ];
     let wasIn = false;
     const hooks = {
@@ -217,6 +230,8 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
         this.#note(() => {
           if (wasIn) this.#tell("rejoined");
           wasIn = true;
+          // The core has forgotten what the relay's list shall say.
+          this.#told = undefined;
           this.#joined?.();
           this.#joined = undefined;
           // The program that waits to be in has its listeners by then.
@@ -363,6 +378,16 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     this.#call((core) => core.touch(object.id));
   }
 
+  /** Asks the host for an object that may change hands, for as long as this program wants it. */
+  request(object: { readonly id: string }): void {
+    this.#call((core) => core.request(object.id));
+  }
+
+  /** Gives an object of one's own to another player, or to the host. */
+  give(object: { readonly id: string }, to: "host" | Member): void {
+    this.#call((core) => core.give(object.id, to === "host" ? undefined : to.seat));
+  }
+
   /** Tells others something: at most 16,384 bytes as JSON, and 240 with `none`. An order besides `sender` and `none` is for all. */
   send(to: "all" | "host" | Member, message: M, order: Order = "sender"): void {
     const seat = to === "all" ? -1 : to === "host" ? -2 : to.seat;
@@ -384,6 +409,14 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     // A program that is no member at the moment just ends.
     if (!this.#isOver && !this.#core.leave() && this.#end()) this.#over.resolve();
     await this.finished;
+  }
+
+  /** Tells the relay what its list shall say of the room. */
+  #list(): void {
+    guarded(() => {
+      const { title = "", isOpen = true } = this.game.listing?.(this.state) ?? {};
+      this.#core.listAs(title, isOpen);
+    });
   }
 
   /** Ends the core at once. Returns whether it was not over yet. */
@@ -508,8 +541,10 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     if (this.#isOver) return false;
     const text = this.#core.state();
     if (this.#isOpen && text !== this.#told) {
+      const isFirst = this.#told === undefined;
       this.#told = text;
-      this.#tell("state");
+      this.#list();
+      if (!isFirst) this.#tell("state");
     }
     const end = this.#core.end();
     if (end === undefined) return isMember;
