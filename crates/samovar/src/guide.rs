@@ -24,5 +24,11 @@ pub mod own_loop {}
 #[doc = include_str!("../guide/faults.md")]
 pub mod faults {}
 
+#[doc = include_str!("../guide/typescript.md")]
+pub mod typescript {}
+
+#[doc = include_str!("../guide/moving.md")]
+pub mod moving {}
+
 #[doc = include_str!("../guide/live.md")]
 pub mod live {}

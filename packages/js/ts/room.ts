@@ -174,7 +174,9 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   #isOver = false;
   #isOpen = false;
   #state?: { text: string; value: S };
-  #told?: string;
+  #told = "";
+  /** The state by which the relay's list was last told of the room. */
+  #listed?: string;
   #status: (text: string) => void = (text) => console.info(`samovar: ${text}`);
   #over!: { resolve: () => void; reject: (error: unknown) => void };
 
@@ -231,7 +233,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
           if (wasIn) this.#tell("rejoined");
           wasIn = true;
           // The core has forgotten what the relay's list shall say.
-          this.#told = undefined;
+          this.#listed = undefined;
           this.#joined?.();
           this.#joined = undefined;
           // The program that waits to be in has its listeners by then.
@@ -540,11 +542,13 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     this.#hear();
     if (this.#isOver) return false;
     const text = this.#core.state();
-    if (this.#isOpen && text !== this.#told) {
-      const isFirst = this.#told === undefined;
-      this.#told = text;
+    if (this.#isOpen && text !== this.#listed) {
+      this.#listed = text;
       this.#list();
-      if (!isFirst) this.#tell("state");
+    }
+    if (this.#isOpen && text !== this.#told) {
+      this.#told = text;
+      this.#tell("state");
     }
     const end = this.#core.end();
     if (end === undefined) return isMember;
