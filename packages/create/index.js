@@ -2,7 +2,16 @@
 // `npm create samovar my-game`: a game of Vite and TypeScript in a new folder.
 
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
@@ -44,9 +53,15 @@ if (values.help || positionals.length !== 1) {
 }
 const [folder] = positionals;
 const target = resolve(folder);
-const name = basename(target).toLowerCase().replace(/[^a-z0-9-]+/g, "-").replace(/^-+|-+$/g, "") || "my-game";
+const name =
+  basename(target)
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, "-")
+    .replace(/^-+|-+$/g, "") || "my-game";
 if (!games.includes(values.template)) fail(`there is no template ${values.template}: ${games.join(", ")}`);
-if (existsSync(target) && readdirSync(target).length > 0) fail(`${folder} is not empty: name a new folder`);
+if (existsSync(target) && !statSync(target).isDirectory()) fail(`${folder} is a file: name a new folder`);
+const has = existsSync(target) ? readdirSync(target).filter((file) => file !== ".git") : [];
+if (has.length > 0) fail(`${folder} is not empty: name a new folder`);
 
 mkdirSync(target, { recursive: true });
 for (const part of ["common", values.template]) cpSync(join(templates, part), target, { recursive: true });
@@ -69,9 +84,17 @@ writeFileSync(join(target, "package.json"), `${JSON.stringify({ name, ...manifes
 
 if (!values["no-install"]) {
   console.log(`Installing the packages of ${name} …`);
-  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  const installed = spawnSync(npm, ["install", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: target, stdio: "inherit" });
+  const install = ["install", "--no-audit", "--no-fund", "--loglevel=error"];
+  // On Windows npm is a script that only a shell starts.
+  const shell = process.platform === "win32";
+  const installed = spawnSync("npm", install, { cwd: target, stdio: "inherit", shell });
   if (installed.status !== 0) fail(`npm install failed in ${folder}; run it there again`);
+}
+const machine = `${process.platform}-${process.arch}`;
+if (machine !== "linux-x64") {
+  console.log(
+    `\nThere is no relay for ${machine} yet: build one from source, and name it in SAMOVAR_RELAY_BIN.`,
+  );
 }
 console.log(`
 ${name} is ready. Start it, and open its address in two tabs:

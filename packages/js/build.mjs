@@ -17,6 +17,7 @@ buildSync({ ...shared, entryPoints: modules.map((file) => `ts/${file}`), outdir:
 for (const core of ["core", "full"]) {
   mkdirSync(`dist/${core}`, { recursive: true });
   buildSync({ ...shared, entryPoints: [`ts/${core}/samovar_js.js`], outdir: `dist/${core}` });
-  for (const file of ["samovar_js.d.ts", "samovar_js_bg.wasm"]) copyFileSync(`ts/${core}/${file}`, `dist/${core}/${file}`);
+  for (const file of ["samovar_js.d.ts", "samovar_js_bg.wasm"])
+    copyFileSync(`ts/${core}/${file}`, `dist/${core}/${file}`);
 }
 copyFileSync("ts/full/wasm.js", "dist/full/wasm.js");

@@ -4,19 +4,21 @@
 import { spawn } from "node:child_process";
 import { dataDirectory, relayProgram } from "./relay.js";
 
+function fail(message) {
+  console.error(`samovar-relay: ${message}`);
+  process.exit(1);
+}
+
 try {
   const given = process.argv.slice(2);
   const args = given.length > 0 ? given : ["serve", "--data", dataDirectory()];
-  const child = spawn(relayProgram(), args, { stdio: "inherit" });
-  // The relay gets the terminal's signals by itself, and others from here.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => signal !== "SIGINT" && child.kill(signal));
+  // The relay ends with this program, however this program ends: its input is a pipe that only this program holds.
+  if (args[0] === "serve") args.push("--until-input-ends");
+  const child = spawn(relayProgram(), args, { stdio: ["pipe", "inherit", "inherit"] });
+  child.stdin.on("error", () => {});
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.stdin.end());
   child.once("error", ({ message }) => fail(message));
   child.once("close", (code, signal) => process.exit(code ?? (signal ? 1 : 0)));
 } catch ({ message }) {
   fail(message);
-}
-
-function fail(message) {
-  console.error(`samovar-relay: ${message}`);
-  process.exit(1);
 }

@@ -4,6 +4,8 @@ export interface RunningRelay {
   readonly address: string;
   /** Its address for a page: `ws://…/ws`. */
   readonly url: string;
+  /** Settles when it has ended, for whatever reason. */
+  readonly ended: Promise<void>;
   /** Stops it. */
   stop(): Promise<void>;
 }
@@ -11,11 +13,11 @@ export interface RunningRelay {
 /** How a relay is started. */
 export interface RelayOptions {
   /** The address and port to listen at; a free port of this machine unless set. */
-  listen?: string;
-  /** The directory of its key; `node_modules/.samovar/relay` unless set. With it, rooms go on after a restart. */
-  data?: string;
+  listen?: string | undefined;
+  /** The directory of its key; one in `node_modules/.samovar` unless set. With the same one, rooms go on after a restart. */
+  data?: string | undefined;
   /** Further arguments of `samovar-relay serve`. */
-  args?: readonly string[];
+  args?: readonly string[] | undefined;
 }
 
 /** The path of the relay's program: `SAMOVAR_RELAY_BIN`, or that of the package for this machine. */

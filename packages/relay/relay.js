@@ -27,7 +27,19 @@ export function dataDirectory(name = "relay") {
 }
 
 /** Starts a relay, which stops when this process ends. Resolves when it listens. */
-export async function startRelay({ listen = "127.0.0.1:0", data = dataDirectory(), args = [] } = {}) {
+export async function startRelay({ listen = "127.0.0.1:0", data, args = [] } = {}) {
+  if (data !== undefined) return start(listen, data, args);
+  // A directory belongs to one relay at a time, so a second relay of the same folder takes another.
+  for (let number = 1; ; number++) {
+    try {
+      return await start(listen, dataDirectory(number === 1 ? "relay" : `relay-${number}`), args);
+    } catch (error) {
+      if (number === 20 || !/another relay runs/.test(error.message)) throw error;
+    }
+  }
+}
+
+async function start(listen, data, args) {
   const all = ["serve", "--listen", listen, "--data", data, "--until-input-ends", ...args];
   const child = spawn(relayProgram(), all, { stdio: ["pipe", "pipe", "pipe"] });
   // A relay that stops first closes the pipe.
@@ -48,12 +60,12 @@ export async function startRelay({ listen = "127.0.0.1:0", data = dataDirectory(
   });
   const first = await Promise.race([address, ended]);
   if (typeof first === "string") throw new Error(`the relay does not start: ${first}\n${said}`);
-  child.unref();
-  child.stdout.unref();
-  child.stderr.unref();
+  // A program that has nothing else to do ends, and its relay with it.
+  for (const part of [child, child.stdout, child.stderr, child.stdin]) part.unref();
   const stop = async () => {
+    child.ref();
     child.stdin.end();
     await ended;
   };
-  return { ...first, url: `ws://${first.address}/ws`, stop };
+  return { ...first, url: `ws://${first.address}/ws`, ended: ended.then(() => undefined), stop };
 }

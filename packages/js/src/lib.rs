@@ -147,14 +147,14 @@ impl Core {
         self.0.end().map(|end| end.err().map(words).unwrap_or_default())
     }
 
-    /// The session's time in seconds.
-    pub fn time(&mut self) -> f64 {
-        self.0.between(|_, room| room.time()).unwrap_or_default()
+    /// The session's time in seconds; nothing while this program is away, here as in the others.
+    pub fn time(&mut self) -> Option<f64> {
+        self.0.between(|_, room| room.time())
     }
 
     /// The code by which others join.
-    pub fn code(&mut self) -> String {
-        self.0.between(|_, room| room.code().to_owned()).unwrap_or_default()
+    pub fn code(&mut self) -> Option<String> {
+        self.0.between(|_, room| room.code().to_owned())
     }
 
     /// All members that are here.
@@ -170,8 +170,8 @@ impl Core {
     }
 
     /// The number of the host's term.
-    pub fn term(&mut self) -> f64 {
-        self.0.between(|_, room| room.term() as f64).unwrap_or_default()
+    pub fn term(&mut self) -> Option<f64> {
+        self.0.between(|_, room| room.term() as f64)
     }
 
     /// The round trip to a member in seconds.
@@ -193,8 +193,8 @@ impl Core {
     }
 
     /// The state that the host keeps, as a text.
-    pub fn state(&mut self) -> String {
-        self.0.between(|_, room| room.state().text()).unwrap_or_default()
+    pub fn state(&mut self) -> Option<String> {
+        self.0.between(|_, room| room.state().text())
     }
 
     /// Makes an object of a kind.

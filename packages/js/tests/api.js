@@ -1,6 +1,18 @@
 // What the package promises to a program, tried in a page that a relay serves. The tests of the examples run it.
 
-import { angle, choice, flag, int, object, range, room, SamovarError, text, vector, world } from "../samovar/index.js";
+import {
+  angle,
+  choice,
+  flag,
+  int,
+  object,
+  range,
+  room,
+  SamovarError,
+  text,
+  vector,
+  world,
+} from "../samovar/index.js";
 
 function check(is, what) {
   if (!is) throw new Error(what);
@@ -40,7 +52,15 @@ const Thing = object("thing", {
   isOpen: flag(),
   name: text(5),
 });
-const values = { at: [1, -2.26, 99], level: 0, turn: 3, share: 0.3, pose: "stands", isOpen: true, name: "Käthe" };
+const values = {
+  at: [1, -2.26, 99],
+  level: 0,
+  turn: 3,
+  share: 0.3,
+  pose: "stands",
+  isOpen: true,
+  name: "Käthe",
+};
 const silent = { name: "Ann", status: () => {} };
 
 const tests = {
@@ -53,7 +73,11 @@ const tests = {
     check(Math.abs(thing.turn - 3) < 0.01, "an angle");
     thing.name = "tea";
     thing.at = [0, 0, 0];
-    same(r.all(Thing).map(({ name, at, isMine }) => [name, at, isMine]), [["tea", [0, 0, 0], true]], "all");
+    same(
+      r.all(Thing).map(({ name, at, isMine }) => [name, at, isMine]),
+      [["tea", [0, 0, 0], true]],
+      "all",
+    );
     r.destroy(thing);
     same(r.all(Thing), [], "none is left");
     same(await codeOf(() => (thing.name = "it")), "NoSuchObject", "a gone object");
@@ -64,12 +88,26 @@ const tests = {
     let room_;
     const codes = [];
     const r = await room({
-      game: "api", version: 1, state: { sum: 0 },
+      game: "api",
+      version: 1,
+      state: { sum: 0 },
       decide: {
-        add(state, by = 1) { state.sum += by; },
-        fail(state) { state.sum = -1; throw new Error("on purpose"); },
-        grow(state) { state.text = "x".repeat(5_000); },
-        async call() { codes.push(await codeOf(() => room_.ask.add())); },
+        add(state, by = 1) {
+          state.sum += by;
+        },
+        note(state, what) {
+          state.what = what === null ? "null" : typeof what;
+        },
+        fail(state) {
+          state.sum = -1;
+          throw new Error("on purpose");
+        },
+        grow(state) {
+          state.text = "x".repeat(5_000);
+        },
+        async call() {
+          codes.push(await codeOf(() => room_.ask.add()));
+        },
       },
     }).create(silent);
     room_ = r;
@@ -80,8 +118,11 @@ const tests = {
     r.ask.call();
     r.ask.add(5);
     r.ask.add();
-    await until(() => r.state.sum === 6, "the asks");
-    same(r.state, { sum: 6 }, "the state");
+    r.ask.note(null);
+    await until(() => r.state.sum === 6 && r.state.what, "the asks");
+    same(r.state, { sum: 6, what: "null" }, "the state");
+    r.ask.note();
+    await until(() => r.state.what === "undefined", "no argument");
     same(codes, ["Deciding"], "a call of the room in `decide`");
     for (const words of ["4000 bytes", "an ask failed"]) {
       await until(() => statuses.some((status) => status.includes(words)), words);
@@ -108,8 +149,15 @@ const tests = {
     const r = await game.create(silent);
     same(await codeOf(() => r.putOut({ seat: 7 })), "NoSuchMember", "nobody is there");
     same(await codeOf(() => r.create(Thing, values)), "BadSchema", "objects that the game does not name");
-    same(await codeOf(() => r.send("all", "tea", "total")), "NotInTheRules", "an order that it does not name");
+    same(
+      await codeOf(() => r.send("all", "tea", "total")),
+      "NotInTheRules",
+      "an order that it does not name",
+    );
     same(await codeOf(() => r.send("all", "x".repeat(20_000))), "TooLarge", "a long message");
+    same(await codeOf(() => r.send("all", undefined)), "BadMessage", "no message");
+    same(await codeOf(() => r.send(r.me, "tea", "causal")), "NotInTheRules", "an order is for all");
+    same([r.ask.point, r.ask.then], [undefined, undefined], "asks that the game does not name");
     same(await codeOf(() => r.world), "BadSchema", "no world");
     await r.leave();
   },
@@ -124,18 +172,27 @@ const tests = {
       { objects: [object("thing", { pose: choice("sits", "stands") })], orders: ["total"] },
     ].map((part) => room({ game: "api", version: 1, ...part }));
     const r = await games[0].create(silent);
-    for (const game of games.slice(1)) same(await codeOf(() => game.join(r.code, silent)), "OtherGame", game.words);
+    for (const game of games.slice(1))
+      same(await codeOf(() => game.join(r.code, silent)), "OtherGame", game.words);
     await r.leave();
   },
 
   async attemptCanBeGivenUp() {
     const stop = new AbortController();
     // Nothing listens there, so the attempt would go on.
-    const entering = room({ game: "api", version: 1 }).create({ ...silent, relay: "ws://127.0.0.1:9/ws", signal: stop.signal });
+    const entering = room({ game: "api", version: 1 }).create({
+      ...silent,
+      relay: "ws://127.0.0.1:9/ws",
+      signal: stop.signal,
+    });
     setTimeout(() => stop.abort(), 100);
     same(await codeOf(() => entering), "AbortError", "given up");
     const given = AbortSignal.abort();
-    same(await codeOf(() => room({ game: "api", version: 1 }).create({ ...silent, signal: given })), "AbortError", "before");
+    same(
+      await codeOf(() => room({ game: "api", version: 1 }).create({ ...silent, signal: given })),
+      "AbortError",
+      "before",
+    );
   },
 
   async worldOfOneIsSteppedAndIsGuarded() {
@@ -160,7 +217,11 @@ const tests = {
     const began = performance.now();
     r = await room({ game: "api", version: 1, world: counted }).create(silent);
     await until(() => r.world.steps > 3, "steps");
-    same([r.world.sum, r.world.words, r.world.joined], [0, ["rest"], [r.me.seat]], "a player who does nothing");
+    same(
+      [r.world.sum, r.world.words, r.world.joined],
+      [0, ["rest"], [r.me.seat]],
+      "a player who does nothing",
+    );
     r.input = { by: -2, word: "go", name: "tea" };
     await until(() => r.world.sum < -20, "an input");
     same([r.world.words, r.world.names, r.world.sum % 2], [["go"], ["tea"], 0], "the input");
@@ -174,6 +235,35 @@ const tests = {
     await r.leave();
   },
 
+  async worldThatCannotBeIsAnError() {
+    const play =
+      (begin, more = {}) =>
+      () =>
+        room({ game: "api", version: 1, world: world({ input: {}, begin, step() {}, ...more }) }).create(
+          silent,
+        );
+    const bad = () => {
+      throw new Error("on purpose");
+    };
+    for (const begin of [bad, () => undefined, () => ({ big: 1n }), () => "x".repeat(70_000)]) {
+      same(await codeOf(play(begin)), "BadWorld", String(begin));
+    }
+    for (const stepsPerSecond of [0, 0.5, 201, NaN]) {
+      same(await codeOf(play(() => 0, { stepsPerSecond })), "BadSchema", `${stepsPerSecond} steps a second`);
+    }
+    same(await codeOf(play(() => 0, { input: { name: text(70) } })), "BadSchema", "a long input");
+    let grows = 0;
+    const r = await play(() => ({ text: "" }), {
+      step(world) {
+        world.text += "x".repeat(50_000);
+        grows++;
+      },
+    })();
+    await until(() => grows > 3, "steps");
+    same(r.world.text.length, 50_000, "a step that makes too large a world changes nothing");
+    await r.leave();
+  },
+
   async statsAreThere() {
     const r = await room({ game: "api", version: 1 }).create(silent);
     same([r.stats.members, r.stats.hosts.length, r.stats.hosts[0].name], [[], 1, "Ann"], "stats");
@@ -183,8 +273,14 @@ const tests = {
 
   async listHasTheRoomAsItsStateSays() {
     const game = room({
-      game: "api", version: 1, state: { hasBegun: false },
-      decide: { begin(state) { state.hasBegun = true; } },
+      game: "api",
+      version: 1,
+      state: { hasBegun: false },
+      decide: {
+        begin(state) {
+          state.hasBegun = true;
+        },
+      },
       listing: ({ hasBegun }) => ({ title: "Tea", isOpen: !hasBegun }),
     });
     const r = await game.create({ ...silent, capacity: 3 });

@@ -30,7 +30,10 @@ export class InputCoding<I extends Fields> {
     }
     this.bytes = Math.max(1, Math.ceil(bits / 8));
     if (this.bytes > BYTES_MAX) {
-      throw new SamovarError("BadSchema", `an input takes at most ${BYTES_MAX} bytes, and this one ${this.bytes}`);
+      throw new SamovarError(
+        "BadSchema",
+        `an input takes at most ${BYTES_MAX} bytes, and this one ${this.bytes}`,
+      );
     }
   }
 
@@ -68,7 +71,7 @@ export class InputCoding<I extends Fields> {
 
 /** The bits that tell so many values apart. */
 function bitsOf(count: number): number {
-  return count <= 1 ? 0 : Math.floor(Math.log2(count - 1)) + 1;
+  return 32 - Math.clz32(count - 1);
 }
 
 class Bits {

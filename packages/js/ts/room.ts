@@ -26,7 +26,10 @@ export type Change = "came" | "back" | "away" | "left" | "putOut" | "hosts";
 /** The order in which members hear messages: `sender`, the order of each sender; `none`, the message may be lost. */
 export type Order = "sender" | "none" | "causal" | "total" | "stable" | "time";
 
-/** The things that members ask of the host: each changes the state, and nothing else. */
+/**
+ * The things that members ask of the host: each changes the state, and nothing else. The argument's type is a promise that
+ * a member who cheats breaks: check what must be true.
+ */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Decide<S> = Record<string, (state: S, argument: any, from: Member) => void>;
 
@@ -37,21 +40,21 @@ export interface Game<S, D extends Decide<S>, M, W, I extends Fields> {
   /** The version of its rules. */
   version: number;
   /** The types of its objects. */
-  objects?: readonly ObjectType[];
+  objects?: readonly ObjectType[] | undefined;
   /** The state that the host keeps for all, at the beginning: at most 4,000 bytes as JSON. */
-  state?: S;
+  state?: S | undefined;
   /** What members may ask of the host. Whoever hosts carries out each ask exactly once. */
-  decide?: D;
+  decide?: D | undefined;
   /** A world that all members step alike. */
-  world?: World<W, I>;
+  world?: World<W, I> | undefined;
   /** The orders of messages that it uses besides `sender` and `none`. */
-  orders?: readonly Exclude<Order, "sender" | "none">[];
+  orders?: readonly Exclude<Order, "sender" | "none">[] | undefined;
   /** The most spectators. */
-  spectators?: number;
+  spectators?: number | undefined;
   /** The room's entry in the relay's list, by its state: a title, and whether newcomers are let in. */
-  listing?: (state: S) => { title?: string; isOpen?: boolean };
+  listing?: ((state: S) => { title?: string; isOpen?: boolean }) | undefined;
   /** For types alone: the messages of the game. */
-  messages?: M;
+  messages?: M | undefined;
 }
 
 /** How this program enters. */
@@ -59,15 +62,15 @@ export interface Way {
   /** This player's name. */
   name: string;
   /** The relay's address, `ws://…/ws` or `wss://…/ws`; unless set, that of the relay that serves this page. */
-  relay?: string;
+  relay?: string | undefined;
   /** Whether this program only watches. */
-  watch?: boolean;
+  watch?: boolean | undefined;
   /** Whether packets take the relay alone, so that other members do not learn this player's network address. */
-  relayed?: boolean;
+  relayed?: boolean | undefined;
   /** Hears how the connection stands, from the first moment on. The console hears it unless this is set. */
-  status?: (text: string) => void;
+  status?: ((text: string) => void) | undefined;
   /** Ends the attempt to enter. Once this program is a member, `leave` does. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** An object of the room. Its fields are its values; assigning to one of one's own changes it for all. */
@@ -80,11 +83,11 @@ export type Shared<F extends Fields> = Values<F> & {
 /** How this program enters a room that it may make. The last three count if it does. */
 export interface Making extends Way {
   /** The most players, 1 to 32; 8 unless set. */
-  capacity?: number;
+  capacity?: number | undefined;
   /** Whether the room ends when its host is lost. */
-  endsWithHost?: boolean;
+  endsWithHost?: boolean | undefined;
   /** Whether each part of a network that falls apart plays on under a host of its own. */
-  forks?: boolean;
+  forks?: boolean | undefined;
 }
 
 /** The events of a room, for `on`. */
@@ -93,7 +96,7 @@ export interface Events<M> {
   status: (text: string) => void;
   /** Something happened to a member. */
   member: (member: Member, change: Change) => void;
-  /** A message came. */
+  /** A message came. Its type is a promise that a member who cheats breaks. */
   message: (from: Member, message: M) => void;
   /** The state changed. */
   state: () => void;
@@ -101,19 +104,38 @@ export interface Events<M> {
   rejoined: () => void;
 }
 
-type Seen = [id: string, owner: Member, isMine: boolean, seat: number, numbers: Int32Array, texts: Uint8Array[]];
+/** An object as the core tells of it. */
+type Seen = [
+  id: string,
+  owner: Member,
+  isMine: boolean,
+  seat: number,
+  numbers: Int32Array,
+  texts: Uint8Array[],
+];
 /** The asks of a game, each a function of its argument. */
-export type Asks<D> = {
-  [K in keyof D]: D[K] extends (state: never, ...rest: infer R) => unknown
-    ? R extends [infer A, ...unknown[]]
-      ? undefined extends A
-        ? (argument?: A) => void
-        : (argument: A) => void
-      : R extends [(infer A)?, ...unknown[]]
-        ? (argument?: A) => void
-        : () => void
-    : never;
-};
+export type Asks<D> = string extends keyof D
+  ? Record<never, never>
+  : { [K in keyof D]: D[K] extends (state: never, ...rest: infer R) => unknown ? AskOf<R> : never };
+
+/** The function of an ask, by what `decide` gets behind the state. */
+type AskOf<R extends unknown[]> = R extends []
+  ? () => void
+  : R extends [infer A, ...unknown[]]
+    ? undefined extends A
+      ? (argument?: A) => void
+      : (argument: A) => void
+    : R extends [(infer A)?, ...unknown[]]
+      ? (argument?: A) => void
+      : () => void;
+
+type Written = ReturnType<typeof write>;
+
+/** The name of an object, and what this program wrote into it last. */
+interface Name {
+  id: string;
+  written?: Written;
+}
 
 /** Describes a game. The result enters rooms of it. */
 export function room<
@@ -152,6 +174,9 @@ function wordsOf<S, D extends Decide<S>, M, W, I extends Fields>(game: Game<S, D
   return JSON.stringify([objects, Object.keys(game.decide ?? {}), game.state ?? null, input, steps]);
 }
 
+/** If no frame came for so many milliseconds, the browser withholds frames. */
+const WITHHELD_AFTER = 100;
+
 const NO_ONE: Member = { seat: 0, name: "", isMe: false, isHost: false, isHere: false, watches: false };
 
 /** A room, seen by one of its members. */
@@ -163,17 +188,28 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
 
   #core!: Core;
   #ears: { [K in keyof Events<M>]: Set<Events<M>[K]> } = {
-    status: new Set(), member: new Set(), message: new Set(), state: new Set(), rejoined: new Set(),
+    status: new Set(),
+    member: new Set(),
+    message: new Set(),
+    state: new Set(),
+    rejoined: new Set(),
   };
   #news: (() => void)[] = [];
   #frames = new Set<(time: number) => void>();
   #joined?: () => void;
   #copy?: Copy<W, I>;
+  /** The object of each kind of which this player has one. */
+  #owned = new Map<number, { name: Name; again: () => void }>();
   #isDeciding = false;
-  #isStepping = false;
+  #isBusy = false;
   #isOver = false;
+  #isMember = false;
+  #framed = 0;
   #isOpen = false;
   #state?: { text: string; value: S };
+  #time = 0;
+  #code = "";
+  #term = 0;
   #told = "";
   /** The state by which the relay's list was last told of the room. */
   #listed?: string;
@@ -182,7 +218,11 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
 
   private constructor(private readonly game: Game<S, D, M, W, I>) {
     this.ask = new Proxy({} as Asks<D>, {
-      get: (_, name) => (argument: unknown) => this.#call((core) => core.ask(JSON.stringify([name, argument]))),
+      get: (_, name) => {
+        if (!Object.hasOwn(this.game.decide ?? {}, name)) return undefined;
+        return (argument?: unknown) =>
+          this.#call((core) => core.ask(JSON.stringify(argument === undefined ? [name] : [name, argument])));
+      },
     });
     this.finished = new Promise((resolve, reject) => (this.#over = { resolve, reject }));
     // A program that does not wait for the end is not told of an error twice.
@@ -209,11 +249,22 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     const core = await load(orders.length > 0 || world !== undefined);
     signal?.throwIfAborted();
     if (options.status) this.#status = options.status;
-    const copy = world && (this.#copy = new Copy(world));
+    const copy = world && (this.#copy = new Copy(world, (why) => this.#end() && this.#over.reject(why)));
     const steps = copy?.stepsPerSecond ?? 0;
     const plan = [
-      game, version, objects.map(planOf), orders, spectators, capacity, watch, wordsOf(this.game),
-      copy?.coding.bytes ?? 0, steps, endsWithHost, forks, relayed,
+      game,
+      version,
+      objects.map(planOf),
+      orders,
+      spectators,
+      capacity,
+      watch,
+      wordsOf(this.game),
+      copy?.coding.bytes ?? 0,
+      steps,
+      endsWithHost,
+      forks,
+      relayed,
     ];
     let wasIn = false;
     const hooks = {
@@ -230,7 +281,10 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
       member: (member: Member, change: Change) => this.#note(() => this.#tell("member", member, change)),
       joined: () =>
         this.#note(() => {
-          if (wasIn) this.#tell("rejoined");
+          if (wasIn) {
+            for (const { again } of this.#owned.values()) guarded(again);
+            this.#tell("rejoined");
+          }
           wasIn = true;
           // The core has forgotten what the relay's list shall say.
           this.#listed = undefined;
@@ -248,7 +302,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     const entered = new Promise<void>((resolve) => (this.#joined = resolve));
     const url = relay ?? core.relayOfThisPage();
     try {
-      this.#core = new core.Core(way, url, code, name, plan, hooks as never, () => this.#step());
+      this.#core = new core.Core(way, url, code, name, plan, hooks as never, () => this.#wake());
     } catch (why) {
       this.#isOver = true;
       throw errorOf(why);
@@ -260,6 +314,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     const loop = () => {
       if (this.#isOver) return;
       requestAnimationFrame(loop);
+      this.#framed = performance.now();
       if (this.#step()) for (const frame of this.#frames) guarded(() => frame(this.time));
     };
     requestAnimationFrame(loop);
@@ -280,12 +335,12 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
 
   /** The session's time in seconds: nearly the same at all members, and it goes on under each new host. */
   get time(): number {
-    return this.#call((core) => core.time());
+    return (this.#time = this.#call((core) => core.time()) ?? this.#time);
   }
 
   /** The code by which others join. */
   get code(): string {
-    return this.#call((core) => core.code());
+    return (this.#code = this.#call((core) => core.code()) ?? this.#code);
   }
 
   /** All members that are here. */
@@ -305,7 +360,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
 
   /** The number of the host's term: it grows with each change of host. */
   get term(): number {
-    return this.#call((core) => core.term());
+    return (this.#term = this.#call((core) => core.term()) ?? this.#term);
   }
 
   /** The round trip to a member in seconds; `undefined` before it is known. */
@@ -313,14 +368,14 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     return this.#call((core) => core.roundTrip(member.seat));
   }
 
-  /** The quality of the connections, and how old the others' data are. */
-  get stats(): Stats {
-    return this.#call((core) => core.stats()) as Stats;
+  /** The quality of the connections, and how old the others' data are; `undefined` while this program is away. */
+  get stats(): Stats | undefined {
+    return this.#call((core) => core.stats()) as Stats | undefined;
   }
 
   /** The state that the host keeps for all, as last heard of. Only asks change it. */
-  get state(): S {
-    const text = this.#call((core) => core.state());
+  get state(): Readonly<S> {
+    const text = this.#call((core) => core.state()) ?? this.#state?.text ?? "";
     if (this.#state?.text !== text) {
       // A host that breaks the rules may write anything; then the state of before stands.
       const value = text ? (parse(text) as S | undefined) : this.#first();
@@ -347,7 +402,14 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     return this.#call((core) => core.worldDiffered());
   }
 
-  /** This player's input to the steps of the world from now on. It takes effect some steps later, at all members in the same step. */
+  /**
+   * This player's input to the steps of the world, `undefined` before it was set. An input that is set takes effect some
+   * steps later, at all members in the same step.
+   */
+  get input(): Values<I> | undefined {
+    return this.#worldCopy.values;
+  }
+
   set input(input: Values<I>) {
     this.#worldCopy.input = input;
   }
@@ -355,24 +417,32 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   /** Makes an object that this program owns. */
   create<F extends Fields>(type: ObjectType<F>, values: Values<F>): Shared<F> {
     const id = this.#call((core) => core.create(this.#kind(type), ...write(type.fields, values)));
-    return this.#shared(type, id);
+    return this.#shared(type, { id });
   }
 
-  /** The object of this type that this player had before a reload, or else a new one. */
+  /**
+   * The object of this type that this player had before a reload, or else a new one. If the others went on without this
+   * program and ended the object, it is made again when this program is back.
+   */
   own<F extends Fields>(type: ObjectType<F>, values: Values<F>): Shared<F> {
-    const id = this.#call((core) => core.own(this.#kind(type), ...write(type.fields, values)));
-    return this.#shared(type, id);
+    const kind = this.#kind(type);
+    const own = (written: Written) => this.#call((core) => core.own(kind, ...written));
+    const written = write(type.fields, values);
+    const name: Name = { id: own(written), written };
+    this.#owned.set(kind, { name, again: () => (name.id = own(name.written ?? written)) });
+    return this.#shared(type, name);
   }
 
   /** All objects of a type, as they are shown at present. */
   all<F extends Fields>(type: ObjectType<F>): Shared<F>[] {
     const all = this.#call((core) => core.all(this.#kind(type))) as Seen[];
-    return all.map((seen) => this.#shared(type, seen[0], seen));
+    return all.map((seen) => this.#shared(type, { id: seen[0] }, seen));
   }
 
   /** Ends an object of one's own. */
   destroy(object: { readonly id: string }): void {
     this.#call((core) => core.destroy(object.id));
+    for (const [kind, { name }] of this.#owned) if (name.id === object.id) this.#owned.delete(kind);
   }
 
   /** Asks for an object that this player touches. It can be changed at once. */
@@ -393,7 +463,12 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   /** Tells others something: at most 16,384 bytes as JSON, and 240 with `none`. An order besides `sender` and `none` is for all. */
   send(to: "all" | "host" | Member, message: M, order: Order = "sender"): void {
     const seat = to === "all" ? -1 : to === "host" ? -2 : to.seat;
-    this.#call((core) => core.send(seat, order, JSON.stringify(message)));
+    if (seat !== -1 && order !== "sender" && order !== "none") {
+      throw new SamovarError("NotInTheRules", `messages in the order “${order}” go to all`);
+    }
+    const text = JSON.stringify(message) as string | undefined;
+    if (text === undefined) throw new SamovarError("BadMessage", "a message is plain data");
+    this.#call((core) => core.send(seat, order, text));
   }
 
   /** As the host, puts a player out; with `forGood` the relay keeps the player out, too. */
@@ -408,6 +483,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
 
   /** Leaves for good. */
   async leave(): Promise<void> {
+    if (!this.#isOver) this.#check();
     // A program that is no member at the moment just ends.
     if (!this.#isOver && !this.#core.leave() && this.#end()) this.#over.resolve();
     await this.finished;
@@ -445,27 +521,40 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   }
 
   #member(seat: number): Member {
+    if (this.#isOver) return { ...NO_ONE, seat };
     return (this.#core.member(seat) as Member | undefined) ?? { ...NO_ONE, seat };
   }
 
-  #call<R>(call: (core: Core) => R): R {
+  /** Throws if the room cannot be called now. */
+  #check(): void {
     if (this.#isDeciding) throw new SamovarError("Deciding", "a function of `decide` only changes the state");
-    if (this.#copy?.isStepping) throw new SamovarError("Stepping", "a step of the world only changes the world");
+    if (this.#copy?.isStepping)
+      throw new SamovarError("Stepping", "a step of the world only changes the world");
     if (this.#isOver) throw new SamovarError("NotJoined", "this program is no member now");
+  }
+
+  #call<R>(call: (core: Core) => R): R {
+    this.#check();
+    const wasBusy = this.#isBusy;
+    this.#isBusy = true;
     try {
       return call(this.#core);
     } catch (why) {
       throw errorOf(why);
+    } finally {
+      this.#isBusy = wasBusy;
     }
   }
 
   /** An object whose fields are read from what was seen, or from the room. */
-  #shared<F extends Fields>(type: ObjectType<F>, id: string, seen?: Seen): Shared<F> {
-    const now = () => this.#call((core) => core.get(id)) as Seen | undefined;
+  #shared<F extends Fields>(type: ObjectType<F>, object: Name, seen?: Seen): Shared<F> {
+    const now = () => this.#call((core) => core.get(object.id)) as Seen | undefined;
     const find = () => seen ?? now();
     const values = (found: Seen | undefined) => (found ? read(type.fields, found[4], found[5]) : {});
     const shared = {
-      id,
+      get id() {
+        return object.id;
+      },
       get owner() {
         return find()?.[1] ?? NO_ONE;
       },
@@ -479,9 +568,11 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
         get: () => values(find())[name],
         set: (value: unknown) => {
           const found = now();
+          if (!found && !this.#isMember) throw new SamovarError("NotJoined", "this program is no member now");
           if (!found) throw new SamovarError("NoSuchObject", "there is no such object any more");
           const changed = write(type.fields, { ...values(found), [name]: value });
-          this.#call((core) => core.edit(id, ...changed));
+          this.#call((core) => core.edit(object.id, ...changed));
+          object.written = changed;
           if (seen) [seen[4], seen[5]] = changed;
         },
       });
@@ -496,20 +587,20 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     const isKnown = typeof name === "string" && Object.hasOwn(this.game.decide ?? {}, name);
     this.#isDeciding = true;
     try {
-      if (isKnown) this.game.decide![name]!(value, argument ?? undefined, from);
+      if (isKnown) this.game.decide![name]!(value, argument, from);
     } catch (why) {
       console.error(`samovar: decide.${String(name)} failed`, why);
       throw why;
     } finally {
       this.#isDeciding = false;
     }
-    return JSON.stringify(value);
+    return JSON.stringify(value) ?? "";
   }
 
   /** Keeps news until the core is at rest, so that a listener can call the room. */
   #note(news: () => void): void {
     this.#news.push(news);
-    if (!this.#isStepping) queueMicrotask(() => this.#hear());
+    if (!this.#isBusy) queueMicrotask(() => this.#hear());
   }
 
   #tell<K extends keyof Events<M>>(event: K, ...news: Parameters<Events<M>[K]>): void {
@@ -525,30 +616,37 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     }
   }
 
+  /** Plays on while the browser withholds frames. Otherwise the next frame does. */
+  #wake(): void {
+    if (performance.now() > this.#framed + WITHHELD_AFTER) this.#step();
+  }
+
   /** Handles what has arrived, also while the browser draws no frames. Returns whether this program is a member. */
   #step(): boolean {
-    if (this.#isOver || this.#isStepping) return false;
-    this.#isStepping = true;
+    if (this.#isOver || this.#isBusy) return false;
+    this.#isBusy = true;
     let isMember = false;
     try {
-      isMember = this.#core.step();
+      isMember = this.#isMember = this.#core.step();
     } catch (why) {
       this.#isOver = true;
       this.#over.reject(new SamovarError("Broken", "the core of the package failed", { cause: why }));
       return false;
     } finally {
-      this.#isStepping = false;
+      this.#isBusy = false;
     }
     this.#hear();
     if (this.#isOver) return false;
     const text = this.#core.state();
-    if (this.#isOpen && text !== this.#listed) {
-      this.#listed = text;
-      this.#list();
-    }
-    if (this.#isOpen && text !== this.#told) {
-      this.#told = text;
-      this.#tell("state");
+    if (this.#isOpen && text !== undefined) {
+      if (text !== this.#listed) {
+        this.#listed = text;
+        this.#list();
+      }
+      if (text !== this.#told) {
+        this.#told = text;
+        this.#tell("state");
+      }
     }
     const end = this.#core.end();
     if (end === undefined) return isMember;

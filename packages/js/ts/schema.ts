@@ -44,12 +44,25 @@ function fail(text: string): never {
 function grid(width: number, [least, most]: readonly [number, number], step: number, moving: Moving): Coded {
   if (!(least < most) || !(step > 0)) fail(`a range from ${least} to ${most} in steps of ${step} is empty`);
   const [min, max] = [Math.round(least / step), Math.round(most / step)];
-  if (max > 2 ** 31 - 1 || min < -(2 ** 31)) fail(`a range from ${least} to ${most} has too many steps of ${step}`);
-  return { form: "grid", width, min, max, step, smooth: !!moving.smooth, rate: moving.rate, place: !!moving.place };
+  if (max > 2 ** 31 - 1 || min < -(2 ** 31))
+    fail(`a range from ${least} to ${most} has too many steps of ${step}`);
+  return {
+    form: "grid",
+    width,
+    min,
+    max,
+    step,
+    smooth: !!moving.smooth,
+    rate: moving.rate,
+    place: !!moving.place,
+  };
 }
 
-const clamp = (value: number, { min, max, step }: Coded): number =>
-  Number.isNaN(value) ? Math.min(Math.max(0, min), max) : Math.min(Math.max(Math.round(value / step), min), max);
+/** The number of steps of a value; what is no number counts as zero. */
+function clamp(value: unknown, { min, max, step }: Coded): number {
+  const count = Math.round(Number(value) / step);
+  return Math.min(Math.max(Number.isNaN(count) ? 0 : count, min), max);
+}
 
 /** So many steps as a number: three tenths are 0.3, and not 0.30000000000000004. */
 function steps(count: number, step: number): number {
@@ -87,7 +100,8 @@ export function vector<D extends 2 | 3 | 4>(
   return {
     coded,
     write(value, numbers) {
-      for (let axis = 0; axis < dims; axis++) numbers.push(clamp((value as readonly number[])[axis] ?? 0, coded));
+      for (let axis = 0; axis < dims; axis++)
+        numbers.push(clamp((value as readonly number[] | undefined)?.[axis], coded));
     },
     read: (numbers, at) => {
       const values = Array.from(numbers.subarray(at, at + dims), (number) => steps(number, coded.step));
@@ -106,7 +120,14 @@ export function angle(options: { precision?: number } & Omit<Moving, "place"> = 
   const turn = Math.max(4, Math.round((2 * Math.PI) / (options.precision ?? 0.01)));
   const step = (2 * Math.PI) / turn;
   const coded: Coded = {
-    form: "angle", width: 1, min: 0, max: turn, step, smooth: !!options.smooth, rate: options.rate, place: false,
+    form: "angle",
+    width: 1,
+    min: 0,
+    max: turn,
+    step,
+    smooth: !!options.smooth,
+    rate: options.rate,
+    place: false,
   };
   return {
     coded,
@@ -146,7 +167,7 @@ export function text(bytes: number): Field<string> {
     coded: { form: "text", width: 0, min: 0, max: bytes, step: 1, ...still },
     write(value, _, texts) {
       const buffer = new Uint8Array(bytes);
-      const { written } = encoder.encodeInto(value, buffer);
+      const { written } = encoder.encodeInto(String(value ?? ""), buffer);
       texts.push(buffer.slice(0, written));
     },
     read: (_, __, texts, text) => decoder.decode(texts[text]),
@@ -182,7 +203,8 @@ export function object<F extends Fields>(name: string, fields: F, sharing: Shari
   const names = Object.keys(fields);
   if (names.length === 0) fail(`the objects “${name}” have no field`);
   for (const taken of ["id", "owner", "isMine"]) {
-    if (names.includes(taken)) fail(`each object has its own “${taken}”: name the field of “${name}” otherwise`);
+    if (names.includes(taken))
+      fail(`each object has its own “${taken}”: name the field of “${name}” otherwise`);
   }
   for (const [field, { coded }] of Object.entries(fields)) {
     if (coded.rate !== undefined && !names.includes(coded.rate)) {

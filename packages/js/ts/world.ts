@@ -1,5 +1,6 @@
 // Lockstep: a world that all members compute by themselves, step by step, from the same inputs.
 
+import { SamovarError } from "./error.js";
 import { InputCoding } from "./input.js";
 import type { Fields, Values } from "./schema.js";
 
@@ -26,7 +27,7 @@ export interface World<W, I extends Fields> {
   /** The fields of a player's input to one step: at most 64 bytes. */
   input: I;
   /** Steps a second, 1 to 200; 30 unless set. */
-  stepsPerSecond?: number;
+  stepsPerSecond?: number | undefined;
   /**
    * The world before its first step: plain data, at most 61,440 bytes as JSON. The world of the member that makes the
    * room counts. `seed` is a random number.
@@ -39,6 +40,19 @@ export interface World<W, I extends Fields> {
 /** A world of a game, with the types of its parts kept together. */
 export function world<W, I extends Fields>(world: World<W, I>): World<W, I> {
   return world;
+}
+
+const BYTES_MAX = 61_440;
+
+/** The text of a world. A newcomer could not load a longer one. */
+function textOf(world: unknown): string {
+  const text = JSON.stringify(world) as string | undefined;
+  if (text === undefined) throw new SamovarError("BadWorld", "a world is plain data");
+  // A letter takes three bytes at most, so a short text need not be counted.
+  const bytes = 3 * text.length > BYTES_MAX ? new TextEncoder().encode(text).length : 0;
+  if (bytes > BYTES_MAX)
+    throw new SamovarError("BadWorld", `a world has at most ${BYTES_MAX} bytes, and this one ${bytes}`);
+  return text;
 }
 
 /** @internal A member's copy of a world. */
@@ -55,9 +69,19 @@ export class Copy<W, I extends Fields> {
   #input: Uint8Array;
   #told = "";
 
-  constructor(private readonly world: World<W, I>) {
+  /** `fail` hears why a world cannot be, once the core is at rest. */
+  constructor(
+    private readonly world: World<W, I>,
+    private readonly fail: (why: SamovarError) => void,
+  ) {
     this.coding = new InputCoding(world.input);
     this.stepsPerSecond = world.stepsPerSecond ?? 30;
+    if (!Number.isInteger(this.stepsPerSecond) || this.stepsPerSecond < 1 || this.stepsPerSecond > 200) {
+      throw new SamovarError(
+        "BadSchema",
+        `a world makes 1 to 200 steps a second, and not ${this.stepsPerSecond}`,
+      );
+    }
     this.#input = this.coding.write(undefined);
   }
 
@@ -72,14 +96,25 @@ export class Copy<W, I extends Fields> {
     return { before: this.#before, after: this.#world, share: Math.min(1, steps) };
   }
 
+  /** The input in force; `undefined` before one was set. */
+  values?: Values<I>;
+
   set input(values: Values<I>) {
+    this.values = values;
     this.#input = this.coding.write(values);
   }
 
   /** What the core calls. */
   readonly hooks = {
     begin: (seed: number): void => {
-      this.hooks.load(JSON.stringify(this.world.begin(seed)));
+      try {
+        this.#take(textOf(this.world.begin(seed)));
+      } catch (cause) {
+        this.#take("null");
+        const why = cause instanceof SamovarError ? cause : undefined;
+        const text = `the world's begin failed: ${String(cause)}`;
+        queueMicrotask(() => this.fail(why ?? new SamovarError("BadWorld", text, { cause })));
+      }
     },
     input: (): Uint8Array => this.#input,
     step: (number: number, inputs: [number, Uint8Array][], joined: Uint16Array, left: Uint16Array): void => {
@@ -90,10 +125,11 @@ export class Copy<W, I extends Fields> {
         left: [...left],
       };
       const world = JSON.parse(this.#text) as W;
+      const before = this.#world;
       this.isStepping = true;
       try {
         this.world.step(world, turn);
-        this.#text = JSON.stringify(world);
+        this.#take(textOf(world));
       } catch (why) {
         // The step fails at all members alike, and changes nothing at any.
         if (this.#told !== String(why)) console.error("samovar: a step of the world failed", why);
@@ -101,23 +137,30 @@ export class Copy<W, I extends Fields> {
       } finally {
         this.isStepping = false;
       }
-      this.#before = this.#world;
-      this.#world = JSON.parse(this.#text) as W;
+      this.#before = before;
       this.#stepped = performance.now();
     },
     save: (): string => this.#text,
     load: (text: string): void => {
       try {
-        this.#world = JSON.parse(text) as W;
+        this.#take(text);
       } catch {
         // A member that breaks the rules may send anything.
-        return;
       }
-      [this.#before, this.#text] = [this.#world, text];
     },
     fields: (text: string): [string, string][] => {
-      const fields = Object.entries((JSON.parse(text) as object | null) ?? {});
-      return fields.map(([name, value]) => [name, JSON.stringify(value) ?? ""]);
+      try {
+        const fields = Object.entries((JSON.parse(text) as object | null) ?? {});
+        return fields.map(([name, value]) => [name, JSON.stringify(value) ?? ""]);
+      } catch {
+        return [];
+      }
     },
   };
+
+  /** Takes over the world in a text, as all members read it. */
+  #take(text: string): void {
+    this.#before = this.#world = JSON.parse(text) as W;
+    this.#text = text;
+  }
 }

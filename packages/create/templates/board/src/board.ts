@@ -52,8 +52,8 @@ export const game = room({
         board.winner = 0;
       }
     },
-    stand(board, _: undefined, from: Member) {
-      board.players = board.players.filter((seat) => seat !== from.seat);
+    stand(board, seat: number, from: Member) {
+      if (from.isHost) board.players = board.players.filter((player) => player !== seat);
     },
   },
 });
@@ -63,7 +63,12 @@ function hasFour(places: number[], last: number): boolean {
   const is = (row: number, column: number) =>
     row >= 0 && row < ROWS && column >= 0 && column < COLUMNS && places[row * COLUMNS + column] === player;
   const [row, column] = [Math.floor(last / COLUMNS), last % COLUMNS];
-  return [[0, 1], [1, 0], [1, 1], [1, -1]].some(([down, right]) => {
+  return [
+    [0, 1],
+    [1, 0],
+    [1, 1],
+    [1, -1],
+  ].some(([down, right]) => {
     let count = 1;
     for (const way of [1, -1]) {
       for (let at = 1; is(row + way * at * down!, column + way * at * right!); at++) count++;

@@ -6,18 +6,24 @@ const status = document.querySelector("#status")!;
 const canvas = document.querySelector<HTMLCanvasElement>("#court")!;
 const pen = canvas.getContext("2d")!;
 
+/** Shows why the room cannot be entered, or why it is over. */
+function tell(why: Error): void {
+  score.textContent = "The game is over here.";
+  status.textContent = why.message;
+}
+
 const name = sessionStorage.name ?? `Player ${Math.ceil(Math.random() * 99)}`;
 sessionStorage.name = name;
-const r = await room({ game: "pong", version: 1, world: court }).joinOrCreate(
-  location.hash.slice(1),
-  {
-    name,
-    relay: import.meta.env.VITE_RELAY,
-    status: (text) => (status.textContent = text),
-  },
-);
+const game = room({ game: "pong", version: 1, world: court });
+const entering = game.joinOrCreate(location.hash.slice(1), {
+  name,
+  relay: import.meta.env.VITE_RELAY,
+  status: (text) => (status.textContent = text),
+});
+entering.catch(tell);
+const r = await entering;
 location.hash = r.code;
-r.finished.catch((why: Error) => (status.textContent = why.message));
+r.finished.catch(tell);
 
 const moves = { ArrowUp: "up", KeyW: "up", ArrowDown: "down", KeyS: "down" } as const;
 let held = "";
@@ -31,7 +37,9 @@ canvas.addEventListener("pointerdown", (event) => {
   const middle = canvas.getBoundingClientRect();
   r.input = { move: event.clientY < middle.top + middle.height / 2 ? "up" : "down" };
 });
-addEventListener("pointerup", () => (r.input = { move: "rest" }));
+for (const end of ["pointerup", "pointercancel", "blur"]) {
+  addEventListener(end, () => (r.input = { move: "rest" }));
+}
 
 r.frame(() => {
   const { before, after, share } = r.between;

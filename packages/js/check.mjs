@@ -1,0 +1,55 @@
+// Checks that the packages are written as prettier writes them, and the TypeScript of the guide and of the READMEs: each
+// block is a module that strict TypeScript takes.
+
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join, parse } from "node:path";
+
+process.chdir(import.meta.dirname);
+const prettier = ["node_modules/prettier/bin/prettier.cjs", "--check", "--log-level", "warn"];
+const written = [
+  "ts/*.ts",
+  "tests/*.{js,ts}",
+  "*.mjs",
+  "../relay/*.{js,ts}",
+  "../create/index.js",
+  "../create/templates/*/src/*.{ts,css}",
+];
+execFileSync(process.execPath, [...prettier, ...written], { stdio: "inherit" });
+const guide = "../../crates/samovar/guide";
+const documents = readdirSync(guide)
+  .filter((file) => file.endsWith(".md"))
+  .map((file) => join(guide, file));
+const folder = "../../target/docs-ts";
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+let count = 0;
+for (const document of [...documents, "README.md", "../relay/README.md"]) {
+  const blocks = readFileSync(document, "utf8").matchAll(/^```ts\n(.*?)^```$/gms);
+  for (const [, block] of blocks) {
+    const text = block.includes("import ")
+      ? block
+      : `import * as samovar from "samovar";\nconst { room } = samovar;\n${block}`;
+    writeFileSync(join(folder, `${parse(document).name}-${++count}.ts`), `${text}\nexport {};\n`);
+  }
+}
+copyFileSync("tests/types.ts", join(folder, "types.ts"));
+const settings = {
+  compilerOptions: {
+    target: "es2022",
+    module: "esnext",
+    moduleResolution: "bundler",
+    lib: ["es2022", "dom", "dom.iterable"],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    types: [],
+    paths: { samovar: [join(process.cwd(), "dist/index.d.ts")] },
+  },
+  include: ["*.ts"],
+};
+writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
+execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--project", folder], {
+  stdio: "inherit",
+});
+console.log(`Strict TypeScript takes all ${count} programs of the documents.`);

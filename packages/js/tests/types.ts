@@ -1,0 +1,56 @@
+// What TypeScript says to programs that are right, and to those that are wrong.
+
+import { int, room, world } from "samovar";
+const g = room({ game: "a", version: 1 });
+const r = await g.create({ name: "A", signal: undefined });
+// @ts-expect-error no asks
+r.ask.anything();
+const h = await room({
+  game: "a",
+  version: 1,
+  state: { n: 0 },
+  decide: {
+    a(s) {
+      s.n++;
+    },
+    b(s, by: number) {
+      s.n += by;
+    },
+    c(s, by = 1) {
+      s.n += by;
+    },
+    d(s, by: string | null) {
+      void by;
+    },
+  },
+}).create({ name: "A" });
+h.ask.a();
+h.ask.b(1);
+h.ask.c();
+h.ask.c(2);
+h.ask.d(null);
+// @ts-expect-error
+h.ask.b();
+// @ts-expect-error
+h.ask.a(1);
+// @ts-expect-error
+h.ask.b("x");
+// @ts-expect-error read only
+h.state.n = 1;
+const w = await room({
+  game: "w",
+  version: 1,
+  world: world({
+    input: { by: int([0, 3]) },
+    begin: () => ({ n: 0 }),
+    step(w, t) {
+      w.n += t.inputs[0]?.input.by ?? 0;
+    },
+  }),
+}).create({ name: "A" });
+w.input = { by: 1 };
+const by: number | undefined = w.input?.by;
+void by;
+// @ts-expect-error
+w.input = { by: "x" };
+export {};
