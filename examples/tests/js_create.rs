@@ -220,3 +220,15 @@ async fn each_template_is_built_and_plays_from_a_relay() {
         other.ask("Page.close", json!({})).await;
     }
 }
+
+#[test]
+fn relay_for_development_starts_and_stops_with_its_program() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../packages/relay/tests/relay.test.js");
+    let relay = path_from("SAMOVAR_RELAY_BIN", "target/release/samovar-relay");
+    let relay = relay.canonicalize().expect("a relay");
+    run(Command::new("node")
+        .arg("--test")
+        .arg(tests)
+        .env("SAMOVAR_RELAY_BIN", relay));
+}

@@ -11,7 +11,7 @@ const written = [
   "ts/*.ts",
   "tests/*.{js,ts}",
   "*.mjs",
-  "../relay/*.{js,ts}",
+  "../relay/{.,tests}/*.{js,ts}",
   "../create/index.js",
   "../create/templates/*/src/*.{ts,css}",
 ];
