@@ -6,6 +6,7 @@
 mod adopter;
 mod binaries;
 pub(crate) mod browser;
+mod bundlers;
 mod commands;
 mod deny;
 mod features;

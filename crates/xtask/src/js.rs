@@ -136,7 +136,10 @@ const MACHINE: &str = r#"{
 "#;
 
 /// Copies a folder with all that it holds.
-fn copy(from: &Path, to: &Path) -> Result<()> {
+///
+/// # Errors
+/// A file cannot be read or written.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to).explain(to.display())?;
     for entry in fs::read_dir(from).explain(from.display())? {
         let entry = entry.explain(from.display())?;

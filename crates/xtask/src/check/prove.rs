@@ -4,13 +4,13 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::Command;
 
-use super::{Context, Outcome, Step, browser, deny, features, integrations, program, wasm_pack};
+use super::{Context, Outcome, Step, browser, bundlers, deny, features, integrations, program, wasm_pack};
 use crate::process::{self, Result};
 use crate::repo::NATIVE;
 use crate::tools::{Tool, network};
 use crate::{bench, book, fuzz, mutants, page, person};
 
-pub(super) const STEPS: [Step; 14] = [
+pub(super) const STEPS: [Step; 15] = [
     Step { name: "soak", about: "simulated sessions that nobody has seen yet", first: 4.0, run: soak },
     Step {
         name: "models",
@@ -43,6 +43,12 @@ pub(super) const STEPS: [Step; 14] = [
     },
     Step { name: "bugs", about: "planted bugs, each of which has to be found", first: 4.0, run: bugs },
     Step { name: "figures", about: "medians of real browsers and processes", first: 4.0, run: figures },
+    Step {
+        name: "bundlers",
+        about: "the packages for JavaScript under webpack and Next, and fit for npm",
+        first: 2.0,
+        run: bundlers::check,
+    },
     Step { name: "serve", about: "two play through trunk serve", first: 3.0, run: serve },
     Step { name: "person", about: "people who click, reload and close at random", first: 8.0, run: person },
 ];

@@ -59,7 +59,7 @@ pub(super) const STEPS: [Step; 15] = [
 const END_TO_END: [&str; 4] = ["browser", "process", "netns", "examples"];
 
 /// Tests of `prove`: they measure the machine, or depend on a seed.
-pub(super) const OF_PROVE: [&str; 4] = ["figures", "person", "picture", "serve"];
+pub(super) const OF_PROVE: [&str; 5] = ["bundlers", "figures", "person", "picture", "serve"];
 
 fn setup(context: &Context<'_>) -> Result<Outcome> {
     context.toolbox.rust(true)?;
