@@ -1,9 +1,11 @@
-//! The guide as a book: a page for each chapter, and one page with all of them.
+//! The guide as a book: a page for each chapter, one page with all of them, and the reference of the package for
+//! JavaScript in the folder `js`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::js;
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
 use crate::tools::{Tool, Toolbox};
@@ -24,7 +26,11 @@ pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<PathBuf> {
         return Err(Failure::new(format!("mdbook complains:\n{said}")));
     }
     let dead = dead_links(&book)?;
-    if dead.is_empty() { Ok(book) } else { Err(Failure::new(dead.join("\n"))) }
+    if !dead.is_empty() {
+        return Err(Failure::new(dead.join("\n")));
+    }
+    js::reference(repo, toolbox, &book.join("js"))?;
+    Ok(book)
 }
 
 /// The links in a folder of pages to pages that are not there.

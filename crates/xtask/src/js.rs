@@ -50,6 +50,18 @@ pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<PathBuf> {
     Ok(package.join("dist"))
 }
 
+/// Writes the reference of the package.
+///
+/// # Errors
+/// As [`build`], or something public has no description that its links need.
+pub(crate) fn reference(repo: &Repo, toolbox: &Toolbox<'_>, folder: &Path) -> Result<()> {
+    build(repo, toolbox)?;
+    let package = repo.root.join("packages/js");
+    let mut typedoc = Command::new("node");
+    typedoc.arg("node_modules/typedoc/bin/typedoc").arg("--out").arg(folder).current_dir(package);
+    process::run(&mut typedoc)
+}
+
 /// Whether a file exists that was made after another.
 fn is_newer(file: &Path, source: &Path) -> bool {
     let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
@@ -65,9 +77,9 @@ pub(crate) fn loaded(dist: &Path, is_full: bool) -> Vec<PathBuf> {
     face.iter().chain(&core).map(|file| dist.join(file)).collect()
 }
 
-/// Fetches the compilers of the package's TypeScript, once.
+/// Fetches the tools of the package, unless they are there.
 fn fetch_tools(package: &Path) -> Result<()> {
-    if package.join("node_modules/esbuild/package.json").exists() {
+    if is_newer(&package.join("node_modules/.package-lock.json"), &package.join("package-lock.json")) {
         return Ok(());
     }
     let mut fetch = Command::new("npm");

@@ -2,7 +2,19 @@
 
 export { SamovarError } from "./error.js";
 export { Room, room } from "./room.js";
-export type { Asks, Change, Decide, Events, Game, Making, Member, Order, Shared, Way } from "./room.js";
+export type {
+  AskOf,
+  Asks,
+  Change,
+  Decide,
+  Events,
+  Game,
+  Making,
+  Member,
+  Order,
+  Shared,
+  Way,
+} from "./room.js";
 export { angle, choice, flag, int, object, range, text, vector } from "./schema.js";
 export type { Field, Fields, Moving, ObjectType, Sharing, Tuple, Values } from "./schema.js";
 export type { Ages, HostTerm, MemberStats, Route, Stats } from "./stats.js";

@@ -119,7 +119,7 @@ export type Asks<D> = string extends keyof D
   : { [K in keyof D]: D[K] extends (state: never, ...rest: infer R) => unknown ? AskOf<R> : never };
 
 /** The function of an ask, by what `decide` gets behind the state. */
-type AskOf<R extends unknown[]> = R extends []
+export type AskOf<R extends unknown[]> = R extends []
   ? () => void
   : R extends [infer A, ...unknown[]]
     ? undefined extends A
