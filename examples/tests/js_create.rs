@@ -188,17 +188,18 @@ async fn two_commands_lead_to_two_tabs_that_share_an_object() {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_template_is_built_and_plays_from_a_relay() {
     let folder = Scratch::new();
-    create(folder.path(), "cursors", &[]);
+    create(folder.path(), "physics", &["--template", "physics"]);
     let chromium =
         Chromium::launch(&Place::here(), Patience::Endless, &[]).await;
-    let packages = folder.path().join("cursors/node_modules");
+    let packages = folder.path().join("physics/node_modules");
     for (name, shows) in [
+        ("physics", "title.textContent.startsWith('8 boxes')"),
         ("cursors", "document.querySelectorAll('.cursor').length === 2"),
         ("pong", "/^0 : 0, you play right$/.test(score.textContent)"),
         ("board", "turn.textContent.startsWith('It is the turn of Player')"),
     ] {
         let project = folder.path().join(name);
-        if name != "cursors" {
+        if name != "physics" {
             create(folder.path(), name, &["--template", name, "--no-install"]);
             let link = project.join("node_modules");
             std::os::unix::fs::symlink(&packages, link).expect("a link");

@@ -64,10 +64,14 @@ const has = existsSync(target) ? readdirSync(target).filter((file) => file !== "
 if (has.length > 0) fail(`${folder} is not empty: name a new folder`);
 
 mkdirSync(target, { recursive: true });
-for (const part of ["common", values.template]) cpSync(join(templates, part), target, { recursive: true });
+for (const part of [values.template, "common"]) cpSync(join(templates, part), target, { recursive: true });
 // npm leaves a file of this name out of packages.
 renameSync(join(target, "_gitignore"), join(target, ".gitignore"));
 const manifest = JSON.parse(readFileSync(join(target, "package.json"), "utf8"));
+// A template names the packages that it needs besides those of all.
+const more = join(templates, values.template, "package.json");
+if (existsSync(more))
+  Object.assign(manifest.dependencies, JSON.parse(readFileSync(more, "utf8")).dependencies);
 if (values.packages !== undefined) {
   const folder = resolve(values.packages);
   const found = readdirSync(folder).filter((file) => file.endsWith(".tgz"));

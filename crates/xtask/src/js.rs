@@ -131,7 +131,8 @@ pub(crate) fn pack(repo: &Repo, relay: &Path) -> Result<PathBuf> {
     }
     let mut create = Command::new("node");
     create.arg(repo.root.join("packages/create/index.js")).arg(folder.join("first"));
-    process::run(create.arg("--packages").arg(&folder))?;
+    // This template needs the most packages.
+    process::run(create.args(["--template", "physics", "--packages"]).arg(&folder))?;
     Ok(folder)
 }
 
