@@ -159,7 +159,7 @@ pub(crate) mod tests {
 
     pub(crate) async fn sleep(millis: i32) {
         let promise = js_sys::Promise::new(&mut |resolve, _| {
-            let window = web_sys::window().expect("a window");
+            let window = crate::scope::scope();
             window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, millis).expect("a timer");
         });
         promise.await.expect("a timer does not fail");

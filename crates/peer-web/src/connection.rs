@@ -25,6 +25,7 @@ use web_sys::{
 };
 
 use crate::listener::{Listener, Timeout};
+use crate::scope::scope;
 
 /// The side of the negotiation that this end plays.
 #[derive(Clone, Debug)]
@@ -205,11 +206,8 @@ impl Drop for Connection {
         self.shared.reliable.close();
         let connection = self.shared.connection.clone();
         let close = Closure::once_into_js(move || connection.close());
-        let lingers = web_sys::window().is_some_and(|window| {
-            let close = close.unchecked_ref();
-            window.set_timeout_with_callback_and_timeout_and_arguments_0(close, LINGER).is_ok()
-        });
-        if !lingers {
+        let close = close.unchecked_ref();
+        if scope().set_timeout_with_callback_and_timeout_and_arguments_0(close, LINGER).is_err() {
             self.shared.connection.close();
         }
     }

@@ -10,6 +10,8 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{ReadableStreamDefaultReader, RequestInit, Response};
 
+use crate::scope::scope;
+
 /// The most bytes of an answer that are read as text.
 const TEXT_MAX: u32 = 400;
 
@@ -87,12 +89,11 @@ impl Inquiry {
 /// # Errors
 /// No server answers, or the page may not read the answer.
 async fn ask(url: &str) -> Result<Obstacle, JsValue> {
-    let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
     let request = RequestInit::new();
     // For a POST request the browser sends the page's origin, as it does for a WebSocket, even to that same origin.
     request.set_method("POST");
     let response: Response =
-        JsFuture::from(window.fetch_with_str_and_init(url, &request)).await?.dyn_into()?;
+        JsFuture::from(scope().fetch_with_str_and_init(url, &request)).await?.dyn_into()?;
     Ok(Obstacle::of(&response).await)
 }
 

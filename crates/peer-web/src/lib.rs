@@ -41,6 +41,7 @@ mod name;
 mod network;
 mod pacer;
 pub mod relay_socket;
+pub mod scope;
 pub mod tab;
 mod web_peer;
 

@@ -6,6 +6,8 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{Event, EventTarget};
 
+use crate::scope::scope;
+
 /// An event listener, removed when dropped.
 #[derive(Debug)]
 pub struct Listener {
@@ -46,21 +48,18 @@ pub(crate) struct Timeout {
 }
 
 impl Timeout {
-    /// Calls back once, after `millis`. The browser may call later, above all in a hidden tab. Returns `None` where
-    /// there is no window.
+    /// Calls back once, after `millis`. The browser may call later, above all in a hidden tab. Returns `None` if the
+    /// browser sets no timer.
     pub(crate) fn after(millis: i32, callback: impl Fn() + 'static) -> Option<Self> {
         let closure = Closure::<dyn Fn()>::new(callback);
         let handler = closure.as_ref().unchecked_ref();
-        let id =
-            web_sys::window()?.set_timeout_with_callback_and_timeout_and_arguments_0(handler, millis).ok()?;
+        let id = scope().set_timeout_with_callback_and_timeout_and_arguments_0(handler, millis).ok()?;
         Some(Self { id, _closure: closure })
     }
 }
 
 impl Drop for Timeout {
     fn drop(&mut self) {
-        if let Some(window) = web_sys::window() {
-            window.clear_timeout_with_handle(self.id);
-        }
+        scope().clear_timeout_with_handle(self.id);
     }
 }

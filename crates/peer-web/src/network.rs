@@ -13,6 +13,7 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::EventTarget;
 
 use crate::listener::Listener;
+use crate::scope::scope;
 
 /// Watches the network as long as it is not dropped.
 pub(crate) struct Network {
@@ -22,12 +23,10 @@ pub(crate) struct Network {
 impl Network {
     /// Calls `changed` for every change of network.
     pub(crate) fn watch(changed: Rc<dyn Fn()>) -> Self {
-        let mut listeners = Vec::new();
-        if let Some(window) = web_sys::window() {
-            let online = Rc::clone(&changed);
-            listeners.extend(Listener::on(&window, "online", move |_| online()));
-            listeners.extend(connection(&window).and_then(|connection| watch_type(connection, changed)));
-        }
+        let (mut listeners, scope) = (Vec::new(), scope());
+        let online = Rc::clone(&changed);
+        listeners.extend(Listener::on(&scope, "online", move |_| online()));
+        listeners.extend(connection(&scope).and_then(|connection| watch_type(connection, changed)));
         Self { _listeners: listeners }
     }
 }
@@ -73,7 +72,7 @@ mod tests {
     #[wasm_bindgen_test]
     fn coming_online_is_a_change_while_the_page_listens() {
         let (count, changed) = counted();
-        let window = web_sys::window().expect("a window");
+        let window = scope();
         let network = Network::watch(changed);
         say(&window, "online");
         say(&window, "offline");

@@ -8,6 +8,8 @@
 
 use web_sys::Storage;
 
+use crate::scope::scope;
+
 /// A tab that gives no sign of life for more than this many seconds is gone.
 const GONE_AFTER: u32 = 6;
 /// Milliseconds between two signs of life that a tab should give: see [`live`].
@@ -153,11 +155,11 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 }
 
 fn local_storage() -> Option<Storage> {
-    web_sys::window()?.local_storage().ok().flatten()
+    scope().local_storage().ok().flatten()
 }
 
 fn storage() -> Option<Storage> {
-    web_sys::window()?.session_storage().ok().flatten()
+    scope().session_storage().ok().flatten()
 }
 
 #[cfg(test)]

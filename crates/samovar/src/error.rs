@@ -61,7 +61,7 @@ pub enum Error {
     Misbehaved(String),
     /// The game panicked. In a page it may also be that the browser threw an exception through the game.
     Panicked,
-    /// The program runs outside a page, for example in a worker.
+    /// The program runs in no browser.
     NoPage,
     /// The system gives the game no thread. The text says why.
     NoThread(String),
@@ -145,7 +145,7 @@ impl fmt::Display for Error {
             Self::Removed => f.write_str("the others went on without you"),
             Self::Misbehaved(what) => write!(f, "the rules were broken: {what}"),
             Self::NoThread(why) => write!(f, "the system gives the game no thread: {why}"),
-            Self::NoPage => f.write_str("the program runs in no page: it needs a window"),
+            Self::NoPage => f.write_str("the program runs in no browser: it needs a page or a worker"),
             Self::Panicked if cfg!(target_arch = "wasm32") => {
                 f.write_str("the game was ended by an error; the browser's console says by which")
             }

@@ -61,9 +61,7 @@ impl Words {
         let Some(broken) = self.broken.take() else { return };
         (self.goodbye)();
         let later = Closure::once_into_js(broken);
-        if let Some(window) = web_sys::window() {
-            // If the browser sets no timer, the program is not told, and only the console shows the panic.
-            let _ = window.set_timeout_with_callback(later.unchecked_ref());
-        }
+        // If the browser sets no timer, the program is not told, and only the console shows the panic.
+        let _ = samovar_peer_web::scope::scope().set_timeout_with_callback(later.unchecked_ref());
     }
 }

@@ -10,6 +10,8 @@ use crate::error::Error;
 pub enum Status {
     /// This program asks the relay to let it in.
     Connecting,
+    /// There are no direct connections here, for example in a worker: packets take the relay alone.
+    NoDirectPaths,
     /// The relay cannot be reached; the program tries again by itself. The text says why.
     Unreachable(String),
     /// The relay knows this program. The code lets others join.
@@ -38,6 +40,7 @@ impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connecting => f.write_str("connecting"),
+            Self::NoDirectPaths => f.write_str("no direct connections here: packets take the relay alone"),
             Self::Unreachable(why) => write!(f, "{why}; trying again"),
             Self::Entered(code) => write!(f, "others join by the code {code}"),
             Self::Joined(host) => write!(f, "joined; {host} hosts"),

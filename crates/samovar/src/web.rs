@@ -4,7 +4,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 use std::task::{Poll, Waker};
 
-use samovar_peer::{Peer, PeerConfig};
+use samovar_peer::{PathPolicy, Peer, PeerConfig};
+use samovar_peer_web::scope::{self, scope};
 use samovar_peer_web::{Listener, Obstacle, WebPeer, entropy, fit_name, now, tab};
 use samovar_session::Role;
 use samovar_wire::control::Presence;
@@ -53,6 +54,9 @@ impl Entry {
     /// The settings cannot work.
     fn program<G: Game>(mut self, begin: Begin<G>, has_loop: bool) -> Result<Program<G>, Error> {
         let url = self.url.clone();
+        if !scope::has_direct() {
+            self = self.paths(PathPolicy::Relayed);
+        }
         let on_wake = Rc::new(RefCell::new(self.on_wake.take()));
         let (attempts, on_status) = self.attempts::<G>()?;
         let mut memory = Memory::default();
@@ -101,6 +105,9 @@ impl<G: Game> Program<G> {
         let Self { url, mut attempts, on_wake, mut parts } = self;
         tab::live();
         (parts.on_status)(&Status::Connecting);
+        if !scope::has_direct() {
+            (parts.on_status)(&Status::NoDirectPaths);
+        }
         loop {
             let config = attempts.config(entropy(), &parts.memory);
             let keeper = Keeper::new(attempts.identity(fit_name(attempts.name()), crate::seed()), parts);
@@ -224,9 +231,12 @@ struct Run<G: Game>(Rc<Page<G>>);
 
 impl<G: Game> Run<G> {
     /// # Errors
-    /// There is no window: the program runs in no page.
+    /// The program runs in no browser.
     fn start(url: &str, config: PeerConfig, keeper: Keeper<G>, on_wake: OnWake) -> Result<Self, Error> {
-        let window = web_sys::window().ok_or(Error::NoPage)?;
+        if !scope::is_browser() {
+            return Err(Error::NoPage);
+        }
+        let window = scope();
         let has_loop = keeper.has_loop();
         let page = Rc::new(Page {
             keeper: RefCell::new(Some(keeper)),
@@ -294,8 +304,8 @@ impl<G: Game> Drop for Run<G> {
     fn drop(&mut self) {
         self.0.listeners.borrow_mut().clear();
         // The browser must not call the closure of a page that is gone.
-        if let (Some(window), Some(next)) = (web_sys::window(), self.0.next.take()) {
-            let _ = window.cancel_animation_frame(next);
+        if let Some(next) = self.0.next.take() {
+            let _ = scope().cancel_animation_frame(next);
         }
         let is_going = self.0.went.get() || self.0.is_busy.get();
         if let Some(peer) = self.0.peer.get().filter(|_| !is_going) {
@@ -308,8 +318,7 @@ impl<G: Game> Drop for Run<G> {
 async fn sleep(millis: u64) {
     let over = js_sys::Promise::new(&mut |resolve, _| {
         let millis = i32::try_from(millis).unwrap_or(i32::MAX);
-        let _ = web_sys::window()
-            .map(|window| window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, millis));
+        let _ = scope().set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, millis);
     });
     let _ = JsFuture::from(over).await;
 }
@@ -382,9 +391,7 @@ impl<G: Game> Page<G> {
         });
         // The cell was empty, so this cannot fail.
         let _ = self.frame.set(frame);
-        if let Some(window) = web_sys::window() {
-            self.next_frame(&window);
-        }
+        self.next_frame(&scope());
     }
 
     fn next_frame(&self, window: &Window) {
@@ -490,7 +497,8 @@ impl<G: Game> Page<G> {
                 }
             }
         };
-        let document = window.document().ok_or(JsValue::UNDEFINED)?;
+        // A worker has no life of its own.
+        let Some(document) = window.document() else { return Ok(()) };
         *self.listeners.borrow_mut() = vec![
             Listener::on(&document, "visibilitychange", with(Self::on_visibility))?,
             Listener::on(&document, "freeze", with(Self::on_freeze))?,
@@ -523,14 +531,12 @@ impl<G: Game> Page<G> {
 
     /// Reloads a page that the browser kept in its cache and shows again, so that it comes back to its seat.
     fn on_page_show(&self) {
-        if self.went.get()
-            && let Some(window) = web_sys::window()
-        {
-            let _ = window.location().reload();
+        if self.went.get() {
+            let _ = scope().location().reload();
         }
     }
 }
 
 fn is_hidden() -> bool {
-    web_sys::window().and_then(|window| window.document()).is_some_and(|document| document.hidden())
+    scope().document().is_some_and(|document| document.hidden())
 }

@@ -324,6 +324,31 @@ const tests = {
     await r.leave();
   },
 
+  async workerPlaysOverTheRelayAlone() {
+    const worker = new Worker("/tests/worker.js", { type: "module" });
+    const told = {};
+    worker.onmessage = ({ data }) => Object.assign(told, data);
+    worker.onerror = ({ message }) => (told.failed = message);
+    await until(() => told.code || told.failed, "the worker's room");
+    same(told.failed, undefined, "the worker");
+    check(
+      told.statuses.some((status) => status.includes("relay alone")),
+      `it says so: ${told.statuses}`,
+    );
+    const Count = object("count", { value: int([0, 1000]) });
+    const r = await room({ game: "worker", version: 1, objects: [Count] }).join(told.code, {
+      ...silent,
+      name: "Bob",
+    });
+    await until(() => r.all(Count)[0]?.value > 10, "the worker's object");
+    await until(() => r.stats?.members[0]?.route === "relay", "the route");
+    same([r.host.name, r.members.length], ["Worker", 2], "the members");
+    worker.postMessage("leave");
+    await until(() => told.left && r.me.isHost, "the page hosts");
+    worker.terminate();
+    await r.leave();
+  },
+
   async twoRoomsInOnePage() {
     const game = room({ game: "api", version: 1, state: 0, decide: { set: (_, value) => void value } });
     const [one, other] = await Promise.all([game.create(silent), game.create({ ...silent, name: "Bob" })]);

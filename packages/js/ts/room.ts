@@ -174,6 +174,12 @@ function wordsOf<S, D extends Decide<S>, M, W, I extends Fields>(game: Game<S, D
   return JSON.stringify([objects, Object.keys(game.decide ?? {}), game.state ?? null, input, steps]);
 }
 
+/** Calls in the next frame of the browser. Some browsers give no frames to a worker. */
+function nextFrame(call: () => void): void {
+  if (typeof requestAnimationFrame === "function") requestAnimationFrame(call);
+  else setTimeout(call, 16);
+}
+
 /** If no frame came for so many milliseconds, the browser withholds frames. */
 const WITHHELD_AFTER = 100;
 
@@ -313,11 +319,11 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     signal?.addEventListener("abort", abort);
     const loop = () => {
       if (this.#isOver) return;
-      requestAnimationFrame(loop);
+      nextFrame(loop);
       this.#framed = performance.now();
       if (this.#step()) for (const frame of this.#frames) guarded(() => frame(this.time));
     };
-    requestAnimationFrame(loop);
+    nextFrame(loop);
     await Promise.race([entered, this.finished]).finally(() => signal?.removeEventListener("abort", abort));
   }
 

@@ -16,8 +16,8 @@ pub(super) fn for_document(html: &str, frames: &FrameAncestors) -> HeaderValue {
         .collect();
     let policy = format!(
         "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'{hashes}; style-src 'self' 'unsafe-inline'; \
-         img-src 'self' data: blob:; worker-src blob:; connect-src 'self' ws: wss:; object-src 'none'; base-uri 'self'; \
-         form-action 'self'; frame-ancestors {}",
+         img-src 'self' data: blob:; worker-src 'self' blob:; connect-src 'self' ws: wss:; object-src 'none'; \
+         base-uri 'self'; form-action 'self'; frame-ancestors {}",
         frames.to_csp()
     );
     HeaderValue::try_from(policy).expect("words and base64 are a header")
