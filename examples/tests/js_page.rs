@@ -157,3 +157,19 @@ async fn native_program_plays_in_the_room_of_a_page_and_hosts_it() {
     )
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn player_who_reloads_alone_finds_all_as_it_was() {
+    let relay = js_player::relay();
+    let ann = Player::new(&relay, "", "Ann").await;
+    ann.click([20, 30]).await;
+    ann.until("a point", "r.state.points === 1").await;
+    ann.shows(&[("Ann", [20, 30])]).await;
+    for points in 2..4 {
+        ann.tab.ask("Page.reload", json!({})).await;
+        ann.until("it plays", "!!window.r?.me.isHere && r.me.isHost").await;
+        ann.shows(&[("Ann", [20, 30])]).await;
+        ann.tab.evaluate("r.ask.point(1), null").await;
+        ann.until("the points", &format!("r.state.points === {points}")).await;
+    }
+}

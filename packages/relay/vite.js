@@ -28,15 +28,30 @@ export default function samovar({ args = [] } = {}) {
   };
 }
 
+/** Starts a relay that died again, at the address that the page knows. */
+function replace(key, listen, args) {
+  const relay = startRelay({ listen, args });
+  relays.set(key, relay);
+  relay.then(
+    ({ ended }) => ended.then(() => replace(key, listen, args)),
+    ({ message }) => {
+      relays.delete(key);
+      console.warn(`samovar: the relay is gone: ${message}`);
+    },
+  );
+}
+
 /** The relay of this folder. */
 function running(args) {
   const key = JSON.stringify([process.cwd(), args]);
   let relay = relays.get(key);
   if (!relay) {
-    const forget = () => relays.delete(key);
     relay = startRelay({ args });
-    relay.then(({ ended }) => ended.then(forget), forget);
     relays.set(key, relay);
+    relay.then(
+      ({ address, ended }) => ended.then(() => replace(key, address, args)),
+      () => relays.delete(key),
+    );
   }
   return relay;
 }

@@ -24,7 +24,7 @@ use crate::member::Member;
 use crate::object::{Orphaned, Sharing};
 use crate::order::{self, Order};
 use crate::raw::Raw;
-use crate::room::{Room, To, is_own, owner_of};
+use crate::room::{Room, To, is_own, owner_of, state_of};
 
 pub use crate::stepping::Steps;
 
@@ -209,8 +209,14 @@ impl<G: Agreed> Room<'_, G> {
     pub fn own_state(&mut self, kind: u8, state: &State) -> Result<ObjectId, RoomError> {
         let seat = self.playing()?.seat();
         let had = self.all_states(kind).into_iter().find(|own| own.is_mine && Some(own.seat) == seat);
-        let id = had.map_or_else(|| self.create_state(kind, state), |own| Ok(own.id))?;
+        let traits = self.inner.schemas.traits_of(Kind(kind)).ok_or(RoomError::NotAvailable)?;
+        let before = self.inner.written.get(&Kind(kind)).filter(|_| traits.orphan == Orphan::Freeze);
+        let state = before.map_or_else(|| state.clone(), unlabelled);
+        let id = had.map_or_else(|| self.create_state(kind, &state), |own| Ok(own.id))?;
         self.inner.own.singles.insert(Kind(kind), id);
+        if let Some(object) = self.session.object(id).filter(|_| traits.orphan == Orphan::Freeze) {
+            self.inner.note_written(Kind(kind), id, state_of(object));
+        }
         Ok(id)
     }
 
@@ -226,7 +232,10 @@ impl<G: Agreed> Room<'_, G> {
             return Err(RoomError::NotYours);
         }
         let seat = seat_of(object).ok_or(RoomError::NoSuchObject)?;
-        Ok(session.edit(now).set_state(id, &labelled(seat, state))?)
+        let (kind, state) = (object.traits().kind, labelled(seat, state));
+        session.edit(now).set_state(id, &state)?;
+        self.inner.note_written(kind, id, state);
+        Ok(())
     }
 
     /// All objects of a kind.
@@ -342,6 +351,13 @@ pub const fn sharing(orphan: Orphaned, access: Access, reliable: bool) -> Sharin
 
 fn seat_of(object: &Object) -> Option<SeatId> {
     object.numbers().first().and_then(|&seat| u16::try_from(seat).ok()).map(SeatId)
+}
+
+fn unlabelled(state: &State) -> State {
+    let mut all = State::default();
+    state.numbers().iter().skip(1).for_each(|&number| all.number(number));
+    state.texts().for_each(|text| all.text(text));
+    all
 }
 
 fn labelled(seat: SeatId, state: &State) -> State {

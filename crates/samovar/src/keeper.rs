@@ -139,6 +139,7 @@ impl<G: Game> Keeper<G> {
             inner.stepper.step_instead(world);
         }
         inner.context = context;
+        inner.written = memory.own();
         inner.kept = memory.raw().filter(|_| G::IS_RAW);
         Self {
             game: None,

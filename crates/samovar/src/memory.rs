@@ -5,12 +5,15 @@ use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
 use bincode::{Decode, Encode};
 use samovar_session::Kept;
 use samovar_session::objects::{Replicate, State};
-use samovar_wire::{GameCode, PeerId, PeerPass, SessionId, Signature, Ticket};
+use samovar_wire::sorted::SortedMap;
+use samovar_wire::{GameCode, Kind, PeerId, PeerPass, SessionId, Signature, Ticket};
 
 use crate::hosted::Hosted;
 
 /// The version of the layout of the kept bytes.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
+/// The most bytes that a player's own objects take in a memory; those beyond are left out.
+const OWN_MAX: usize = 24 * 1024;
 /// The most bytes of a memory. An honest memory is never larger.
 pub(crate) const BYTES_MAX: usize = 64 * 1024;
 
@@ -27,8 +30,13 @@ pub(crate) struct Memory {
     /// The seats, which are restored if this player founds the game anew.
     pub(crate) kept: Option<Kept>,
     /// The state that the host kept for all: its numbers and texts.
-    pub(crate) state: Option<(Vec<i32>, Vec<Vec<u8>>)>,
+    pub(crate) state: Option<Written>,
+    /// The objects of which this player has one each, by their kinds.
+    pub(crate) own: Vec<(u8, Written)>,
 }
+
+/// The numbers and texts of an object.
+type Written = (Vec<i32>, Vec<Vec<u8>>);
 
 #[derive(Encode, Decode)]
 struct Stored {
@@ -38,7 +46,8 @@ struct Stored {
     ticket: Option<[u8; 24]>,
     pass: Option<(u64, u32, [u8; 64])>,
     kept: Option<Vec<u8>>,
-    state: Option<(Vec<i32>, Vec<Vec<u8>>)>,
+    state: Option<Written>,
+    own: Vec<(u8, Written)>,
 }
 
 impl Memory {
@@ -52,6 +61,7 @@ impl Memory {
             pass: self.pass.map(|pass| (pass.session.0, pass.peer.0, pass.signature.0)),
             kept: self.kept.as_ref().map(Kept::to_bytes),
             state: self.state.clone(),
+            own: self.own.clone(),
         };
         // A memory that is too large is written as no bytes at all.
         bincode::encode_to_vec(stored, CONFIG).unwrap_or_default()
@@ -86,17 +96,12 @@ impl Memory {
             signature: Signature(signature),
         });
         let ticket = stored.ticket.as_ref().map(Ticket::from_bytes);
-        Ok(Some(Self { ticket, pass, kept, state: stored.state }))
+        Ok(Some(Self { ticket, pass, kept, state: stored.state, own: stored.own }))
     }
 
     /// The state that the host kept for all; the default if none is known.
     pub(crate) fn hosted<T: Replicate + Default>(&self) -> Hosted<T> {
-        let read = |(numbers, texts): &(Vec<i32>, Vec<Vec<u8>>)| {
-            let mut state = State::default();
-            numbers.iter().for_each(|&number| state.number(number));
-            texts.iter().for_each(|text| state.text(text));
-            Hosted::read(&mut state.reader()).ok()
-        };
+        let read = |written: &Written| Hosted::read(&mut state_of(written).reader()).ok();
         self.state.as_ref().and_then(read).unwrap_or_default()
     }
 
@@ -110,14 +115,61 @@ impl Memory {
     }
 
     pub(crate) fn keep_state<T: Replicate>(&mut self, hosted: &Hosted<T>) {
-        let state = hosted.write();
-        self.state = Some((state.numbers().to_vec(), state.texts().map(<[u8]>::to_vec).collect()));
+        self.state = Some(written(&hosted.write()));
     }
+
+    /// The objects of which this player has one each.
+    pub(crate) fn own(&self) -> SortedMap<Kind, State> {
+        self.own.iter().map(|(kind, written)| (Kind(*kind), state_of(written))).collect()
+    }
+
+    pub(crate) fn keep_own(&mut self, own: &SortedMap<Kind, State>) {
+        let mut bytes = 0;
+        let mut fits = |state: &State| {
+            bytes += 16 + 4 * state.numbers().len() + state.texts().map(|text| 8 + text.len()).sum::<usize>();
+            bytes <= OWN_MAX
+        };
+        self.own = own
+            .iter()
+            .filter(|(_, state)| fits(state))
+            .map(|(kind, state)| (kind.0, written(state)))
+            .collect();
+    }
+}
+
+fn written(state: &State) -> Written {
+    (state.numbers().to_vec(), state.texts().map(<[u8]>::to_vec).collect())
+}
+
+fn state_of((numbers, texts): &Written) -> State {
+    let mut state = State::default();
+    numbers.iter().for_each(|&number| state.number(number));
+    texts.iter().for_each(|text| state.text(text));
+    state
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn own(size: usize) -> SortedMap<Kind, State> {
+        let state = |kind: u8| {
+            let mut state = State::default();
+            state.number(i32::from(kind));
+            (0..size).for_each(|_| state.text(&[kind; 255]));
+            state
+        };
+        [3, 4].map(|kind| (Kind(kind), state(kind))).into_iter().collect()
+    }
+
+    #[test]
+    fn own_objects_that_do_not_fit_are_left_out() {
+        let mut memory = Memory::default();
+        memory.keep_own(&own(9));
+        assert_eq!(memory.own(), own(9));
+        memory.keep_own(&own(60));
+        assert_eq!(memory.own().keys().collect::<Vec<_>>(), [&Kind(3)]);
+    }
 
     fn memory() -> Memory {
         let mut memory = Memory {
@@ -128,6 +180,7 @@ mod tests {
         let mut hosted = Hosted { value: 41_u32, ..Hosted::default() };
         hosted.ledger.note(samovar_wire::SeatId(2), 99, |_| true);
         memory.keep_state(&hosted);
+        memory.keep_own(&own(9));
         memory
     }
 

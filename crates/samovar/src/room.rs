@@ -73,6 +73,8 @@ pub(crate) struct Inner<G: Agreed> {
     /// The fields of which a debug build has told that a value goes beyond a limit.
     pub(crate) warned: SortedSet<&'static str>,
     pub(crate) own: Own,
+    /// The objects of which this player has one each, as this program wrote them last.
+    pub(crate) written: SortedMap<Kind, State>,
     /// Messages of this program to itself.
     pub(crate) to_self: VecDeque<G::Message>,
     pub(crate) leaves: bool,
@@ -101,6 +103,7 @@ impl<G: Agreed> Inner<G> {
             stepper: Stepper::new(seed),
             warned: SortedSet::default(),
             own: Own::default(),
+            written: SortedMap::new(),
             to_self: VecDeque::new(),
             leaves: false,
             is_back: false,
@@ -147,6 +150,14 @@ impl<G: Agreed> Inner<G> {
                     crate::log(&format!("samovar: {field}: {what} (told once, and in debug builds only)"));
                 }
             });
+        }
+    }
+
+    /// Notes what this program has written into an object, if it is one of which this player has one. If all members go
+    /// at once, the player has it back from here.
+    pub(crate) fn note_written(&mut self, kind: Kind, id: ObjectId, state: State) {
+        if self.own.singles.get(&kind) == Some(&id) {
+            self.written.insert(kind, state);
         }
     }
 
@@ -219,6 +230,14 @@ impl<G: Agreed> Inner<G> {
         (0..object.field_count()).for_each(|text| state.text(object.field(text)));
         Some(state)
     }
+}
+
+/// The numbers and texts of an object.
+pub(crate) fn state_of(object: &Raw) -> State {
+    let mut state = State::default();
+    object.numbers().iter().for_each(|&number| state.number(number));
+    (0..object.field_count()).for_each(|text| state.text(object.field(text)));
+    state
 }
 
 /// The member that counts as an object's owner.
@@ -352,16 +371,23 @@ impl<G: Agreed> Room<'_, G> {
     /// The object of this type that this player had before a reload, or else the one that `make` describes.
     ///
     /// Use it for types of which a player has one object. If another object of the player from before the reload
-    /// turns up later, that object ends. The function always returns a name. If the object could not be made, each
+    /// turns up later, that object ends. If all members went at once and the object is gone, it is made again as this
+    /// player had it, unless its type says `orphan = "end"` or another. The function always returns a name. If the object could not be made, each
     /// change of it is an error.
     pub fn own_or<T: ObjectOf<G>>(&mut self, make: impl FnOnce(&Self) -> T) -> Id<T> {
         let seat = self.me().map(|me| me.seat);
         let had = self.mine::<T>().into_iter().find(|own| Some(own.seat) == seat).map(|own| own.id);
+        let waits = T::SHARING.orphan == Orphaned::WithSeat;
         let id = had.unwrap_or_else(|| {
-            let value = make(self);
+            let before = self.inner.written.get(&Kind(T::KIND)).filter(|_| waits);
+            let before = before.and_then(|state| read::<T>(&mut state.reader()).ok());
+            let value = before.map_or_else(|| make(self), |(_, value)| value);
             self.create(&value).unwrap_or(Id::of(ObjectId::SESSION))
         });
         self.inner.own.singles.insert(Kind(T::KIND), id.0);
+        if let Some(object) = self.session.object(id.0).filter(|_| waits) {
+            self.inner.note_written(Kind(T::KIND), id.0, state_of(object));
+        }
         id
     }
 
@@ -382,7 +408,9 @@ impl<G: Agreed> Room<'_, G> {
         let (seat, mut value) = read::<T>(&mut object.reader()).map_err(|_| RoomError::NoSuchObject)?;
         change(&mut value);
         self.inner.warn_beyond(&value);
-        self.session.edit(now).set_state(id.0, &write(seat, &value))?;
+        let state = write(seat, &value);
+        self.session.edit(now).set_state(id.0, &state)?;
+        self.inner.note_written(Kind(T::KIND), id.0, state);
         Ok(())
     }
 
@@ -392,7 +420,10 @@ impl<G: Agreed> Room<'_, G> {
     /// `NotJoined`, `NoSuchObject`, `NotYours`.
     pub fn destroy<T>(&mut self, id: Id<T>) -> Result<(), RoomError> {
         let now = self.now;
-        Ok(self.session_mut()?.edit(now).destroy(id.0)?)
+        self.session_mut()?.edit(now).destroy(id.0)?;
+        let Own { singles, .. } = &self.inner.own;
+        self.inner.written.retain(|kind, _| singles.get(kind) != Some(&id.0));
+        Ok(())
     }
 
     /// One object; `None` if it does not exist any more.

@@ -81,6 +81,22 @@ const tests = {
     r.destroy(thing);
     same(r.all(Thing), [], "none is left");
     same(await codeOf(() => (thing.name = "it")), "NoSuchObject", "a gone object");
+    const wrong = {
+      at: [[1, 2], [1, 2, 3, 4], "abc", undefined, [1, 2, NaN]],
+      level: ["1", null],
+      turn: [Infinity],
+      pose: ["lies"],
+      isOpen: [1],
+      name: [7, undefined],
+      foo: [1],
+    };
+    for (const [field, all] of Object.entries(wrong)) {
+      for (const value of all) {
+        const code = await codeOf(() => r.create(Thing, { ...values, [field]: value }));
+        same(code, "BadValue", `${field} ${String(value)}`);
+      }
+    }
+    same(await codeOf(() => (thing.foo = 1)), "TypeError", "a field that is none");
     await r.leave();
   },
 
@@ -123,6 +139,7 @@ const tests = {
     same(r.state, { sum: 6, what: "null" }, "the state");
     r.ask.note();
     await until(() => r.state.what === "undefined", "no argument");
+    same(await codeOf(() => (r.state.sum = 7)), "TypeError", "the state is frozen");
     same(codes, ["Deciding"], "a call of the room in `decide`");
     for (const words of ["4000 bytes", "an ask failed"]) {
       await until(() => statuses.some((status) => status.includes(words)), words);
@@ -141,12 +158,25 @@ const tests = {
       NoSuchGame: () => game.join("NOPE-9", silent),
       BadCapacity: () => game.create({ ...silent, capacity: 0 }),
       BadSchema: () => object("thing", {}),
+      BadName: () => game.create({ status() {} }),
+      TooLarge: () => room({ game: "api", version: 1, state: "x".repeat(4_000) }).create(silent),
     };
     for (const [code, call] of Object.entries(codes)) same(await codeOf(call), code, code);
     const twoRates = { a: range([0, 1], { precision: 0.1, rate: "a" }) };
     const bad = room({ game: "api", version: 1, objects: [object("bad", twoRates)] });
     same(await codeOf(() => bad.create(silent)), "BadSchema", "a field that is its own rate");
+    for (const part of [{ game: "" }, { version: 0.5 }, { orders: ["rude"] }]) {
+      same(
+        await codeOf(() => room({ game: "api", version: 1, ...part }).create(silent)),
+        "BadSchema",
+        "a game",
+      );
+    }
+    for (const sharing of [{ orphan: "end" }, { access: "touch" }, { orphan: "nearest" }]) {
+      same(await codeOf(() => object("thing", { a: flag() }, sharing)), "BadSchema", JSON.stringify(sharing));
+    }
     const r = await game.create(silent);
+    same(await codeOf(() => r.on("foo", () => {})), "BadEvent", "an event");
     same(await codeOf(() => r.putOut({ seat: 7 })), "NoSuchMember", "nobody is there");
     same(await codeOf(() => r.create(Thing, values)), "BadSchema", "objects that the game does not name");
     same(

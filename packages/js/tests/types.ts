@@ -37,6 +37,9 @@ h.ask.a(1);
 h.ask.b("x");
 // @ts-expect-error read only
 h.state.n = 1;
+const deep = await room({ game: "a", version: 1, state: { list: [1] } }).create({ name: "A" });
+// @ts-expect-error read only
+deep.state.list.push(2);
 const w = await room({
   game: "w",
   version: 1,

@@ -8,6 +8,7 @@ export type {
   Change,
   Decide,
   Events,
+  Frozen,
   Game,
   Making,
   Member,

@@ -26,6 +26,9 @@ export function loadBy(other: Loader): void {
 
 /** Loads a core. */
 export async function load(isFull: boolean): Promise<CoreModule> {
+  if (typeof document === "undefined" && !("WorkerGlobalScope" in globalThis)) {
+    throw new SamovarError("NoPage", "the program runs in no browser: only a page or a worker enters a room");
+  }
   const known = loading.get(isFull) ?? loader(isFull);
   loading.set(isFull, known);
   try {

@@ -113,6 +113,9 @@ type Seen = [
   numbers: Int32Array,
   texts: Uint8Array[],
 ];
+/** Data that nobody may change. */
+export type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
+
 /** The asks of a game, each a function of its argument. */
 export type Asks<D> = string extends keyof D
   ? Record<never, never>
@@ -174,6 +177,10 @@ function wordsOf<S, D extends Decide<S>, M, W, I extends Fields>(game: Game<S, D
   return JSON.stringify([objects, Object.keys(game.decide ?? {}), game.state ?? null, input, steps]);
 }
 
+const ORDERS: readonly string[] = ["sender", "none", "causal", "total", "stable", "time"];
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type AnyGame = Game<any, any, any, any, any>;
+
 /** Calls in the next frame of the browser. Some browsers give no frames to a worker. */
 function nextFrame(call: () => void): void {
   if (typeof requestAnimationFrame === "function") requestAnimationFrame(call);
@@ -212,7 +219,9 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   #isMember = false;
   #framed = 0;
   #isOpen = false;
-  #state?: { text: string; value: S };
+  #state?: { text: string; value: Frozen<S> };
+  /** The state at the beginning. */
+  readonly #begin: Frozen<S>;
   #time = 0;
   #code = "";
   #term = 0;
@@ -226,10 +235,13 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     this.ask = new Proxy({} as Asks<D>, {
       get: (_, name) => {
         if (!Object.hasOwn(this.game.decide ?? {}, name)) return undefined;
-        return (argument?: unknown) =>
-          this.#call((core) => core.ask(JSON.stringify(argument === undefined ? [name] : [name, argument])));
+        return (argument?: unknown) => {
+          const ask = JSON.stringify(argument === undefined ? [name] : [name, argument]);
+          this.#call((core) => core.ask(fits("an ask", ask, ASK_MAX)));
+        };
       },
     });
+    this.#begin = frozen(textOfState(game.state)) as Frozen<S>;
     this.finished = new Promise((resolve, reject) => (this.#over = { resolve, reject }));
     // A program that does not wait for the end is not told of an error twice.
     this.finished.catch(() => undefined);
@@ -243,6 +255,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     game: Game<S, D, M, W, I>,
   ): Promise<Room<S, D, M, W, I>> {
     options.signal?.throwIfAborted();
+    check(game, options);
     const made = new Room<S, D, M, W, I>(game);
     await made.#enter(way, code, options);
     return made;
@@ -329,6 +342,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
 
   /** Hears of something: `status`, `member`, `message`, `state`, `rejoined`. Returns a function that ends this. */
   on<K extends keyof Events<M>>(event: K, listener: Events<M>[K]): () => void {
+    if (!Object.hasOwn(this.#ears, event)) throw new SamovarError("BadEvent", `there is no event “${event}”`);
     this.#ears[event].add(listener);
     return () => this.#ears[event].delete(listener);
   }
@@ -380,24 +394,24 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   }
 
   /** The state that the host keeps for all, as last heard of. Only asks change it. */
-  get state(): Readonly<S> {
+  get state(): Frozen<S> {
     const text = this.#call((core) => core.state()) ?? this.#state?.text ?? "";
     if (this.#state?.text !== text) {
       // A host that breaks the rules may write anything; then the state of before stands.
-      const value = text ? (parse(text) as S | undefined) : this.#first();
-      this.#state = { text, value: value ?? this.#state?.value ?? this.#first() };
+      const value = text ? frozen(text) : undefined;
+      this.#state = { text, value: (value as Frozen<S> | undefined) ?? this.#state?.value ?? this.#begin };
     }
     return this.#state.value;
   }
 
   /** The world after its last step. */
-  get world(): Readonly<W> {
-    return this.#worldCopy.now;
+  get world(): Frozen<W> {
+    return this.#worldCopy.now as Frozen<W>;
   }
 
   /** The worlds to draw between: before and after the last step, and how far the present is from one to the other, 0 to 1. */
-  get between(): { before: Readonly<W>; after: Readonly<W>; share: number } {
-    return this.#worldCopy.between;
+  get between(): { before: Frozen<W>; after: Frozen<W>; share: number } {
+    return this.#worldCopy.between as { before: Frozen<W>; after: Frozen<W>; share: number };
   }
 
   /**
@@ -466,7 +480,10 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     this.#call((core) => core.give(object.id, to === "host" ? undefined : to.seat));
   }
 
-  /** Tells others something: at most 16,384 bytes as JSON, and 240 with `none`. An order besides `sender` and `none` is for all. */
+  /**
+   * Tells others something: at most 16,384 bytes as JSON, and some 1,000 with `none`. `all` are all others. An order besides
+   * `sender` and `none` is for all, and this program hears such a message, too, in its place.
+   */
   send(to: "all" | "host" | Member, message: M, order: Order = "sender"): void {
     const seat = to === "all" ? -1 : to === "host" ? -2 : to.seat;
     if (seat !== -1 && order !== "sender" && order !== "none") {
@@ -474,7 +491,8 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     }
     const text = JSON.stringify(message) as string | undefined;
     if (text === undefined) throw new SamovarError("BadMessage", "a message is plain data");
-    this.#call((core) => core.send(seat, order, text));
+    if (!ORDERS.includes(order)) throw new SamovarError("NotInTheRules", `there is no order “${order}”`);
+    this.#call((core) => core.send(seat, order, fits("a message", text, MESSAGE_MAX)));
   }
 
   /** As the host, puts a player out; with `forGood` the relay keeps the player out, too. */
@@ -498,7 +516,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   /** Tells the relay what its list shall say of the room. */
   #list(): void {
     guarded(() => {
-      const { title = "", isOpen = true } = this.game.listing?.(this.state) ?? {};
+      const { title = "", isOpen = true } = this.game.listing?.(this.state as S) ?? {};
       this.#core.listAs(title, isOpen);
     });
   }
@@ -516,13 +534,12 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     return this.#copy;
   }
 
-  #first(): S {
-    return structuredClone(this.game.state) as S;
-  }
-
   #kind(type: ObjectType): number {
     const place = (this.game.objects ?? []).indexOf(type);
-    if (place < 0) throw new SamovarError("BadSchema", `the game does not name the objects “${type.name}”`);
+    if (place < 0) {
+      const text = `the game's \`objects\` do not name these objects “${type.name}”, made by this call of \`object\``;
+      throw new SamovarError("BadSchema", text);
+    }
     return place + 1;
   }
 
@@ -583,17 +600,20 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
         },
       });
     }
-    return shared as Shared<F>;
+    return Object.seal(shared) as Shared<F>;
   }
 
   #decide(state: string, from: Member, ask: string): string {
     const asked = parse(ask);
     const [name, argument] = Array.isArray(asked) ? (asked as [unknown, unknown]) : [];
-    const value = (state ? (parse(state) as S | undefined) : undefined) ?? this.#first();
+    const value =
+      (state ? (parse(state) as S | undefined) : undefined) ?? (structuredClone(this.#begin) as S);
     const isKnown = typeof name === "string" && Object.hasOwn(this.game.decide ?? {}, name);
     this.#isDeciding = true;
     try {
-      if (isKnown) this.game.decide![name]!(value, argument, from);
+      const result: unknown = isKnown ? this.game.decide![name]!(value, argument, from) : undefined;
+      if (result instanceof Promise)
+        console.error(`samovar: decide.${String(name)} is async: what it does later is lost`);
     } catch (why) {
       console.error(`samovar: decide.${String(name)} failed`, why);
       throw why;
@@ -676,6 +696,52 @@ function guarded(call: () => void): void {
     call();
   } catch (why) {
     reportError(why);
+  }
+}
+
+/** The plain data of a text, which nobody may change; `undefined` for a text that holds none. */
+function frozen(text: string): unknown {
+  try {
+    return JSON.parse(text, (_, value: unknown) => Object.freeze(value));
+  } catch {
+    return undefined;
+  }
+}
+
+const STATE_MAX = 4_000;
+const ASK_MAX = 250;
+const MESSAGE_MAX = 16_384;
+
+/** The bytes of a text. */
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+/** Refuses a text that is too long. */
+function fits(what: string, text: string, most: number): string {
+  // A letter takes three bytes at most, so a short text need not be counted.
+  const bytes = 3 * text.length > most ? bytesOf(text) : 0;
+  if (bytes <= most) return text;
+  throw new SamovarError("TooLarge", `${what} has at most ${most} bytes as JSON, and this one ${bytes}`);
+}
+
+function textOfState(state: unknown): string {
+  return fits("the state at the beginning", (JSON.stringify(state) as string | undefined) ?? "", STATE_MAX);
+}
+
+/** Refuses what no game and no way into it can be. TypeScript sees most of it before. */
+function check(
+  { game, version, orders = [] }: Pick<AnyGame, "game" | "version" | "orders">,
+  { name }: Way,
+): void {
+  const fail = (text: string): never => {
+    throw new SamovarError("BadSchema", text);
+  };
+  if (typeof game !== "string" || game === "") fail("a game has a name");
+  if (!Number.isInteger(version) || version < 0) fail(`a version is a whole number, and not ${version}`);
+  for (const order of orders) if (!ORDERS.includes(order)) fail(`there is no order “${order}”`);
+  if (typeof name !== "string" || name.trim() === "") {
+    throw new SamovarError("BadName", 'a player has a name: `{ name: "Ann" }`');
   }
 }
 

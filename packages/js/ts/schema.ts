@@ -58,10 +58,14 @@ function grid(width: number, [least, most]: readonly [number, number], step: num
   };
 }
 
-/** The number of steps of a value; what is no number counts as zero. */
+function bad(text: string): never {
+  throw new SamovarError("BadValue", text);
+}
+
+/** The number of steps of a value. */
 function clamp(value: unknown, { min, max, step }: Coded): number {
-  const count = Math.round(Number(value) / step);
-  return Math.min(Math.max(Number.isNaN(count) ? 0 : count, min), max);
+  if (typeof value !== "number" || Number.isNaN(value)) bad(`${String(value)} is no number`);
+  return Math.min(Math.max(Math.round(value / step), min), max);
 }
 
 /** So many steps as a number: three tenths are 0.3, and not 0.30000000000000004. */
@@ -100,8 +104,9 @@ export function vector<D extends 2 | 3 | 4>(
   return {
     coded,
     write(value, numbers) {
-      for (let axis = 0; axis < dims; axis++)
-        numbers.push(clamp((value as readonly number[] | undefined)?.[axis], coded));
+      const given = value as readonly number[] | undefined;
+      if (given?.length !== dims) bad(`${JSON.stringify(value)} has not ${dims} numbers`);
+      for (let axis = 0; axis < dims; axis++) numbers.push(clamp(given[axis], coded));
     },
     read: (numbers, at) => {
       const values = Array.from(numbers.subarray(at, at + dims), (number) => steps(number, coded.step));
@@ -132,7 +137,8 @@ export function angle(options: { precision?: number } & Omit<Moving, "place"> = 
   return {
     coded,
     write(value, numbers) {
-      const steps = Math.round((Number.isFinite(value) ? value : 0) / step) % turn;
+      if (!Number.isFinite(value)) bad(`${String(value)} is no angle`);
+      const steps = Math.round(value / step) % turn;
       numbers.push(steps < 0 ? steps + turn : steps);
     },
     read: (numbers, at) => numbers[at]! * step,
@@ -143,7 +149,11 @@ export function angle(options: { precision?: number } & Omit<Moving, "place"> = 
 export function choice<const W extends readonly [string, ...string[]]>(...words: W): Field<W[number]> {
   return {
     coded: { form: "choice", width: 1, min: 0, max: words.length, step: 1, ...still, words },
-    write: (value, numbers) => void numbers.push(Math.max(0, words.indexOf(value))),
+    write: (value, numbers) => {
+      const place = words.indexOf(value);
+      if (place < 0) bad(`${JSON.stringify(value)} is none of ${words.join(", ")}`);
+      numbers.push(place);
+    },
     read: (numbers, at) => words[numbers[at]!] ?? words[0],
   };
 }
@@ -152,7 +162,10 @@ export function choice<const W extends readonly [string, ...string[]]>(...words:
 export function flag(): Field<boolean> {
   return {
     coded: { form: "choice", width: 1, min: 0, max: 2, step: 1, ...still },
-    write: (value, numbers) => void numbers.push(value ? 1 : 0),
+    write: (value, numbers) => {
+      if (typeof value !== "boolean") bad(`${JSON.stringify(value)} is neither true nor false`);
+      numbers.push(value ? 1 : 0);
+    },
     read: (numbers, at) => numbers[at] === 1,
   };
 }
@@ -166,8 +179,9 @@ export function text(bytes: number): Field<string> {
   return {
     coded: { form: "text", width: 0, min: 0, max: bytes, step: 1, ...still },
     write(value, _, texts) {
+      if (typeof value !== "string") bad(`${JSON.stringify(value)} is no text`);
       const buffer = new Uint8Array(bytes);
-      const { written } = encoder.encodeInto(String(value ?? ""), buffer);
+      const { written } = encoder.encodeInto(value, buffer);
       texts.push(buffer.slice(0, written));
     },
     read: (_, __, texts, text) => decoder.decode(texts[text]),
@@ -211,6 +225,13 @@ export function object<F extends Fields>(name: string, fields: F, sharing: Shari
       fail(`“${name}.${field}” moves by “${coded.rate}”, which is no field of “${name}”`);
     }
   }
+  const { orphan = "seat", access = "owner" } = sharing;
+  if (!["seat", "host", "nearest", "ends"].includes(orphan))
+    fail(`“${name}”: there is no orphan “${orphan}”`);
+  if (!["owner", "free", "shared"].includes(access)) fail(`“${name}”: there is no access “${access}”`);
+  if (orphan === "nearest" && !Object.values(fields).some(({ coded }) => coded.place)) {
+    fail(`“${name}” goes to the nearest member: say by \`place: true\` which field says where it is`);
+  }
   return { name, fields, sharing };
 }
 
@@ -229,7 +250,19 @@ export function planOf({ fields, sharing }: ObjectType): unknown[] {
 export function write(fields: Fields, values: Record<string, unknown>): [Int32Array, Uint8Array[]] {
   const numbers: number[] = [];
   const texts: Uint8Array[] = [];
-  for (const [name, field] of Object.entries(fields)) field.write(values[name], numbers, texts);
+  for (const name of Object.keys(values)) {
+    if (!Object.hasOwn(fields, name))
+      bad(`there is no field “${name}”: the fields are ${Object.keys(fields).join(", ")}`);
+  }
+  for (const [name, field] of Object.entries(fields)) {
+    try {
+      field.write(values[name], numbers, texts);
+    } catch (why) {
+      throw why instanceof SamovarError
+        ? new SamovarError(why.code, `the field “${name}”: ${why.message}`)
+        : why;
+    }
+  }
   return [Int32Array.from(numbers), texts];
 }
 

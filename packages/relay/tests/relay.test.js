@@ -80,9 +80,10 @@ test("the plugin keeps its relay, replaces one that died, and goes on without on
   const [relay] = await Promise.all(relays.values());
   await relay.stop();
   const third = await settings();
-  assert.notEqual(third.server.proxy[path].target, target, "another relay");
-  await (await Promise.all(relays.values()))[0].stop();
+  assert.equal(third.server.proxy[path].target, target, "a relay that died is started again, at its address");
+  assert.ok(await answers(new URL(target).host));
 
+  relays.clear();
   process.env.SAMOVAR_RELAY_BIN = "/nowhere";
   assert.deepEqual(Object.keys(await settings()), ["optimizeDeps"], "Vite serves without a relay");
   delete process.env.SAMOVAR_RELAY_BIN;

@@ -42,6 +42,7 @@ impl<G: Game> Keeper<G> {
             self.keep_raw();
         } else if self.inner.knows_state() {
             self.memory.keep_state(&self.inner.hosted);
+            self.memory.keep_own(&self.inner.written);
         }
         self.is_new |= before != self.memory;
     }
