@@ -88,6 +88,8 @@ pub(crate) enum Task {
     Book,
     /// Build the package for JavaScript, in packages/js/dist; needs node and npm
     Js,
+    /// Packs the packages for npm into `target/npm`, with a relay for this machine.
+    Npm,
     /// Fetch the build tools, and print the line that puts them on PATH
     Tools,
 }

@@ -108,6 +108,24 @@ pub(crate) fn example(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// Builds the packages and a relay, and packs them: see [`pack`].
+///
+/// # Errors
+/// A tool is missing, or a part does not build.
+pub(crate) fn release(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<PathBuf> {
+    build(repo, toolbox)?;
+    let mut relay = repo.cargo("build");
+    process::run(relay.args([
+        "--release",
+        "--locked",
+        "--package",
+        "samovar-relay",
+        "--bin",
+        "samovar-relay",
+    ]))?;
+    pack(repo, &repo.target.join("release/samovar-relay"))
+}
+
 /// Packs the packages as npm publishes them, with this program of the relay, and returns the folder that holds them.
 /// Fetches what their users need, so that a test installs them without a network.
 ///

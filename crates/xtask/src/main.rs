@@ -85,6 +85,11 @@ fn perform(task: Task) -> Result<()> {
             println!("{}", book.join("index.html").display());
             Ok(())
         }
+        Task::Npm => {
+            let repo = Repo::locate()?;
+            println!("{}", js::release(&repo, &Toolbox::new(&repo)?)?.display());
+            Ok(())
+        }
         Task::Js => {
             let repo = Repo::locate()?;
             println!("{}", js::build(&repo, &Toolbox::new(&repo)?)?.display());

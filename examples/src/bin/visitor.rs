@@ -82,7 +82,7 @@ fn cursor(time: f64, name: &str) -> State {
     state
 }
 
-/// What `page` says: its objects, and its words as `room(…).words` has them.
+/// The agreement of the page: its objects, and its words as `room(…).words` has them.
 fn agreement() -> Result<Agreement, String> {
     let mut cursor = fields();
     let place = Coding::Grid {

@@ -130,6 +130,8 @@ fn refusal(repo: &Repo, programs: &Programs, command: &str) -> Option<String> {
             (!package.is_some_and(is_there)).then(|| format!("there is no test target {target}"))
         }
         ["cargo", "build" | "doc" | "fmt" | "clippy" | "install" | "tree" | "update", ..] => None,
+        // The test `two_commands_lead_to_two_tabs_that_share_an_object` runs these.
+        ["npm", "create", "samovar", ..] | ["npm", "exec" | "run", ..] => None,
         ["samovar-sim", ref rest @ ..] => misreads(&programs.sim, rest),
         ["samovar-relay" | "target/release/samovar-relay", ref rest @ ..] => misreads(&programs.relay, rest),
         _ => Some("no check knows this program".to_owned()),
