@@ -45,6 +45,16 @@ async fn package_keeps_its_promises_to_a_program() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn inlined_package_fetches_no_wasm() {
+    let relay = js_player::relay();
+    let chromium =
+        Chromium::launch(&Place::here(), Patience::Endless, &[]).await;
+    let tab = page(&chromium, &relay).await;
+    let wrong = run(&tab, "(await import('/tests/inlined.js')).run()").await;
+    assert_eq!(wrong, "", "{}", tab.console().join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn world_is_the_same_in_two_pages_and_outlives_its_host() {
     let relay = js_player::relay();
     let mut first =
@@ -102,4 +112,32 @@ async fn world_is_the_same_in_two_pages_and_outlives_its_host() {
     })
     .await;
     assert_eq!(bob.evaluate("w.worldDiffered").await, 0);
+}
+
+/// The figures of the guide: `cargo xtask test --only end-to-end` prints them.
+#[tokio::test(flavor = "multi_thread")]
+async fn moving_objects_cost_few_bytes_and_little_time() {
+    let relay = js_player::relay();
+    let cost = |code: &str, name: &str, count: u32| {
+        format!(
+            "(await import('/tests/cost.js')).run('{code}', '{name}', {count}, 4)"
+        )
+    };
+    let place = Place::here();
+    for count in [1, 20] {
+        let [first, second] =
+            [(); 2].map(|()| Chromium::launch(&place, Patience::Endless, &[]));
+        let (first, second) = (first.await, second.await);
+        let ann = page(&first, &relay).await;
+        let code = run(&ann, &cost("", "Ann", 0)).await;
+        let bob = page(&second, &relay).await;
+        let figures = run(&bob, &cost(&code, "Bob", count)).await;
+        println!("{figures}");
+        let wanted = format!("{count} objects: ");
+        assert!(figures.starts_with(&wanted), "{figures}");
+        let bytes = figures[wanted.len()..].split(' ').next();
+        let bytes: u32 = bytes.and_then(|it| it.parse().ok()).expect("bytes");
+        let most = 1_000 + 300 * count;
+        assert!((1..most).contains(&bytes), "{figures}");
+    }
 }

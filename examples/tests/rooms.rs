@@ -254,3 +254,58 @@ async fn spectators_take_no_place_and_change_nothing() {
         });
     });
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn last_player_finds_its_object_after_a_restart() {
+    let (relay, folder) = (Relay::start(), Scratch::new());
+    let (url, seat) = (url(&relay), folder.path().join("ann"));
+    let enter = || {
+        let entry = samovar::join_or_create(&url, "TEA-6", "ann");
+        start(entry.seat_file(&seat))
+    };
+    let own = |room: &mut Room<'_, Table>| {
+        let id = room.own_or(|_| Colour { number: 1 });
+        (id, room.get(id).map(|colour| colour.number))
+    };
+    let mut expected = 1;
+    for number in [7, 9, 11] {
+        let mut ann = enter();
+        tokio::task::block_in_place(|| {
+            code(&mut ann);
+            let (id, found) = ann.with(|_, room| own(room)).expect("a member");
+            assert_eq!(found, Some(expected), "alone in a game made anew");
+            // Between two frames, as a handler of keys does it.
+            let edited = ann.between(|_, room| {
+                room.edit(id, |colour| colour.number = number)
+            });
+            assert_eq!(edited, Some(Ok(())));
+            let now = ann.between(|_, room| room.get(id).unwrap().number);
+            assert_eq!(now, Some(number));
+            until(&mut ann, "its seat file", |_, room| {
+                (seat.exists() && room.every(2.5)).then_some(())
+            });
+        });
+        expected = number;
+    }
+    // An object that the player has ended does not come back.
+    let mut ann = enter();
+    tokio::task::block_in_place(|| {
+        code(&mut ann);
+        ann.with(|_, room| {
+            let (id, found) = own(room);
+            assert_eq!(found, Some(11));
+            room.destroy(id)
+        })
+        .expect("a member")
+        .expect("its own");
+        until(&mut ann, "it is remembered", |_, room| {
+            room.every(2.5).then_some(())
+        });
+    });
+    drop(ann);
+    let mut ann = enter();
+    tokio::task::block_in_place(|| {
+        code(&mut ann);
+        assert_eq!(ann.with(|_, room| own(room).1), Some(Some(1)));
+    });
+}

@@ -1,11 +1,21 @@
-// Checks that the packages are written as prettier writes them, and the TypeScript of the guide and of the READMEs: each
-// block is a module that strict TypeScript takes.
+// Checks that the packages have the version of the crates and are written as prettier writes them, and the TypeScript
+// of the guide and of the READMEs: each block is a module that strict TypeScript takes.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, parse } from "node:path";
 
 process.chdir(import.meta.dirname);
+const version = /^version = "(.*)"$/m.exec(readFileSync("../../Cargo.toml", "utf8"))[1];
+for (const name of ["js", "relay", "create"]) {
+  const manifest = JSON.parse(readFileSync(`../${name}/package.json`, "utf8"));
+  const versions = [manifest.version, ...Object.values(manifest.optionalDependencies ?? {})];
+  if (versions.some((other) => other !== version)) throw new Error(`packages/${name} is not of version ${version}`);
+}
+const template = JSON.parse(readFileSync("../create/templates/common/package.json", "utf8"));
+for (const wanted of [template.dependencies.samovar, template.devDependencies["samovar-relay"]]) {
+  if (wanted !== `^${version}`) throw new Error(`the templates want ${wanted} and not ^${version}`);
+}
 const prettier = ["node_modules/prettier/bin/prettier.cjs", "--check", "--log-level", "warn"];
 const written = [
   "ts/*.ts",

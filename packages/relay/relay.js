@@ -9,8 +9,9 @@ import { resolve } from "node:path";
 export function relayProgram() {
   if (process.env.SAMOVAR_RELAY_BIN) return process.env.SAMOVAR_RELAY_BIN;
   const machine = `${process.platform}-${process.arch}`;
+  const ending = process.platform === "win32" ? ".exe" : "";
   try {
-    return createRequire(import.meta.url).resolve(`samovar-relay-${machine}/samovar-relay`);
+    return createRequire(import.meta.url).resolve(`samovar-relay-${machine}/samovar-relay${ending}`);
   } catch (cause) {
     const text =
       `samovar-relay has no program for ${machine} here. Install the package samovar-relay-${machine} if there is one, ` +

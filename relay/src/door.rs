@@ -8,6 +8,7 @@
 //! instead.
 
 mod address;
+mod connection;
 mod stream;
 mod turned_away;
 
@@ -23,12 +24,14 @@ use axum::serve::{IncomingStream, Listener};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 
 use crate::limits::LiveLimits;
 use crate::metrics::Turned;
 use crate::refusals::{Refusals, ShownOrigin, words};
 use address::Addresses;
 pub(crate) use address::{AddressPlace, OriginKey};
+use connection::Connection;
 use stream::Guarded;
 
 /// Stands for the address of every caller whose own address is unreadable in the proxy's header. These callers
@@ -63,6 +66,8 @@ pub(crate) struct Door {
     /// A descriptor in reserve for when there is no other.
     spare: Option<File>,
     told: Arc<Semaphore>,
+    /// Takes the connections' TLS, if they have it.
+    tls: Option<TlsAcceptor>,
 }
 
 /// The knowledge about a connection before its first message.
@@ -216,13 +221,17 @@ impl Doorkeeper {
 }
 
 impl Door {
-    pub(crate) fn new(listener: TcpListener, keeper: Arc<Doorkeeper>) -> Self {
-        Self { listener, keeper, spare: spare(), told: Arc::new(Semaphore::new(TOLD_MAX)) }
+    pub(crate) fn new(listener: TcpListener, keeper: Arc<Doorkeeper>, tls: Option<TlsAcceptor>) -> Self {
+        Self { listener, keeper, spare: spare(), told: Arc::new(Semaphore::new(TOLD_MAX)), tls }
     }
 
-    /// Tells a connection the reason of its refusal, unless too many are being told.
+    /// Tells a connection the reason of its refusal, unless too many are being told. A connection with TLS is closed
+    /// without a word: its handshake would cost more than the flood that it may be a part of.
     fn turn_away(&self, stream: TcpStream, reason: Turned) {
         self.keeper.refusals.note(reason);
+        if self.tls.is_some() {
+            return;
+        }
         if let Ok(turn) = Arc::clone(&self.told).try_acquire_owned() {
             tokio::spawn(async move {
                 turned_away::answer(stream, words(reason, ShownOrigin(b"")), false, TOLD_WITHIN).await;
@@ -235,7 +244,10 @@ impl Door {
     async fn answer_by_spare(&mut self) {
         self.keeper.refusals.note(Turned::Descriptors);
         let had_one = self.spare.take().is_some();
-        if had_one && let Ok(Ok((stream, _))) = timeout(REST, self.listener.accept()).await {
+        if had_one
+            && let Ok(Ok((stream, _))) = timeout(REST, self.listener.accept()).await
+            && self.tls.is_none()
+        {
             turned_away::answer(stream, words(Turned::Descriptors, ShownOrigin(b"")), true, REST).await;
         }
         self.spare = spare();
@@ -247,10 +259,10 @@ impl Door {
 }
 
 impl Listener for Door {
-    type Io = Guarded;
+    type Io = Connection;
     type Addr = Caller;
 
-    async fn accept(&mut self) -> (Guarded, Caller) {
+    async fn accept(&mut self) -> (Connection, Caller) {
         loop {
             let (stream, address) = match self.listener.accept().await {
                 Ok(accepted) => accepted,
@@ -277,7 +289,8 @@ impl Listener for Door {
                     let refusals = Arc::clone(&self.keeper.refusals);
                     // Yields, so that a crowd of new connections does not hold up the open ones.
                     tokio::task::yield_now().await;
-                    return (Guarded::new(stream, caller.clone(), patience, refusals), caller);
+                    let guarded = Guarded::new(stream, caller.clone(), patience, refusals);
+                    return (Connection::new(guarded, self.tls.as_ref()), caller);
                 }
                 Err(reason) => self.turn_away(stream, reason),
             }

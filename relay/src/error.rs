@@ -47,6 +47,13 @@ pub enum RelayError {
         /// The system's error.
         source: io::Error,
     },
+    /// The certificate or its key cannot be used.
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
     /// The directory of the page cannot be read.
     Page {
         /// The directory, or the file in it.
@@ -75,6 +82,12 @@ impl fmt::Display for RelayError {
                 f,
                 "{} cannot be used for the relay's data ({source}): choose a directory that this user may write, \
                  with --data",
+                path.display()
+            ),
+            Self::Certificate { path, source } => write!(
+                f,
+                "{} cannot be used for TLS ({source}): --tls-cert is a certificate with its chain and --tls-key its key, \
+                 both in PEM and readable by this user",
                 path.display()
             ),
             Self::DataInUse { path } => write!(

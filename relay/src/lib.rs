@@ -38,6 +38,7 @@ mod server;
 pub mod settings;
 mod socket;
 mod store;
+mod tls;
 mod value;
 mod writing;
 
@@ -57,3 +58,4 @@ pub use error::RelayError;
 pub use limits::Limits;
 pub use referee::RefereeConfig;
 pub use server::{Order, Relay, ServeConfig};
+pub use tls::TlsFiles;

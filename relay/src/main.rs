@@ -188,7 +188,8 @@ fn serve(args: Box<ServeArgs>, log: &Log) -> Result<(), String> {
         let ends_with_input = args.until_input_ends;
         let orders = signals::orders(ends_with_input, move || args.settings().and_then(Settings::resolve))?;
         let relay = Relay::bind(config).await?;
-        say(format_args!("listening on http://{}/", relay.address()));
+        let scheme = if relay.has_tls() { "https" } else { "http" };
+        say(format_args!("listening on {scheme}://{}/", relay.address()));
         if let Some(address) = relay.private_address() {
             say(format_args!("metrics on http://{address}/metrics"));
         }

@@ -1,6 +1,6 @@
 //! The relay as a server: its sockets, its answers, its stop.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -27,6 +27,7 @@ use crate::referee::{Referee, RefereeConfig};
 use crate::refusals::Refusals;
 use crate::routes::{self, House};
 use crate::store::Store;
+use crate::tls::{Certificate, TlsFiles};
 
 /// The bytes that the system may hold for each connection until they are sent. Linux takes twice this number, its own
 /// bookkeeping included.
@@ -52,6 +53,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub struct ServeConfig {
     /// The address to listen at; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// The certificate, if the relay speaks HTTPS.
+    pub tls: Option<TlsFiles>,
     /// The endpoint of members' data channels, if any.
     pub udp: Option<UdpConfig>,
     /// Directory of the key and the terms; created if it does not exist.
@@ -79,7 +82,7 @@ pub enum Order {
     Drain,
     /// Stop now.
     Stop,
-    /// Keep to these limits from now on.
+    /// Keep to these limits from now on, and read the certificate again.
     Limit(Box<Limits>),
 }
 
@@ -89,6 +92,9 @@ pub struct Relay {
     door: Door,
     address: SocketAddr,
     router: Router,
+    certificate: Option<Arc<Certificate>>,
+    /// The door of the relay's own referee, if the public one has TLS.
+    inner: Option<Door>,
     private: Option<(Door, SocketAddr, Router)>,
     endpoint: Option<Endpoint>,
     hub: Arc<Hub>,
@@ -117,12 +123,15 @@ impl Relay {
     /// # Errors
     /// [`RelayError`] names the side at fault and what to do.
     pub async fn bind(config: ServeConfig) -> Result<Self, RelayError> {
-        let ServeConfig { listen, udp, data, web, frames, referee, metrics, logs_addresses, drain, limits } =
-            config;
+        let ServeConfig {
+            listen, tls, udp, data, web, frames, referee, metrics, logs_addresses, drain, limits,
+        } = config;
         let page = match web {
             Some(directory) => Some(Page::read(&directory, &frames)?),
             None => Page::built_in(&frames),
         };
+        let certificate = tls.map(Certificate::read).transpose()?.map(Arc::new);
+        let acceptor = certificate.as_ref().map(Certificate::acceptor).transpose()?;
         let (listener, address) = listen_at(listen, "--listen").await?;
         let private = match metrics {
             Some(address) => Some(listen_at(address, "--metrics").await?),
@@ -150,18 +159,31 @@ impl Relay {
         let private = private.map(|(listener, address)| {
             // The private door has places of its own: a crowd at the public door must not lock out the operator.
             let keeper = Arc::new(Doorkeeper::new(Arc::clone(&hub.limits), refusals, origins));
-            (Door::new(listener, keeper), address, routes::private(house.clone()))
+            (Door::new(listener, keeper, None), address, routes::private(house.clone()))
         });
         let router = routes::public(house, page, private.is_none());
-        let referee = referee.map(|config| Referee::new(address, &token, config));
-        let door = Door::new(listener, keeper);
-        Ok(Self { door, address, router, private, endpoint, hub, disk, referee, drain })
+        let mut inner = None;
+        let mut own_address = address;
+        if acceptor.is_some() && referee.is_some() {
+            let (listener, address) = listen_at((Ipv4Addr::LOCALHOST, 0).into(), "--referee").await?;
+            own_address = address;
+            inner = Some(Door::new(listener, Arc::clone(&keeper), None));
+        }
+        let referee = referee.map(|config| Referee::new(own_address, &token, config));
+        let door = Door::new(listener, keeper, acceptor);
+        Ok(Self { door, address, router, certificate, inner, private, endpoint, hub, disk, referee, drain })
     }
 
     /// The address that the relay listens at.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Whether the relay speaks HTTPS.
+    #[must_use]
+    pub const fn has_tls(&self) -> bool {
+        self.certificate.is_some()
     }
 
     /// The address of the operator's routes, if that is not [`Relay::address`].
@@ -181,13 +203,15 @@ impl Relay {
     /// # Errors
     /// The disk fails, without which no term can be granted, or the relay itself fails.
     pub async fn run(self, orders: orders::Receiver<Order>) -> Result<(), RelayError> {
-        let Self { door, router, private, endpoint, hub, disk, referee, drain, .. } = self;
+        let Self { door, router, certificate, inner, private, endpoint, hub, disk, referee, drain, .. } = self;
         let mut timers = tokio::spawn({
             let hub = Arc::clone(&hub);
             async move { hub.run_timers().await }
         });
         let (stop_serving, stopped) = oneshot::channel::<()>();
+        let watch = certificate.clone().map(|certificate| tokio::spawn(certificate.watch()));
         let service = router.into_make_service_with_connect_info::<Caller>();
+        let inner = inner.map(|door| tokio::spawn(axum::serve(door, service.clone()).into_future()));
         let serve = axum::serve(door, service).with_graceful_shutdown(async { drop(stopped.await) });
         let serve = tokio::spawn(serve.into_future());
         let private = private.map(|(door, _, router)| tokio::spawn(axum::serve(door, router).into_future()));
@@ -202,7 +226,7 @@ impl Relay {
         };
         let mut sitting = Sitting::new(referee);
         let result = tokio::select! {
-            () = obey(orders, &hub, &mut sitting, drain) => Ok(()),
+            () = obey(orders, (&hub, certificate.as_deref()), &mut sitting, drain) => Ok(()),
             error = disk.failure => Err(error.unwrap_or_else(|_| broken("keep its disk's thread"))),
             _ = &mut timers => Err(broken("keep its clock")),
             () = channels_ended => Err(broken("keep its UDP port")),
@@ -224,8 +248,11 @@ impl Relay {
             drop(timeout(STOP_WITHIN, tokio::task::spawn_blocking(|| thread.join())).await);
         }
         timers.abort();
-        if let Some(private) = private {
-            private.abort();
+        for task in [private, inner].into_iter().flatten() {
+            task.abort();
+        }
+        if let Some(watch) = watch {
+            watch.abort();
         }
         // Lets the disk's thread end, so that the next relay on the same data finds the database free.
         hub.release_disk();
@@ -254,7 +281,12 @@ impl Sitting {
 }
 
 /// Obeys orders until told to stop.
-async fn obey(mut orders: orders::Receiver<Order>, hub: &Hub, sitting: &mut Sitting, drain: Duration) {
+async fn obey(
+    mut orders: orders::Receiver<Order>,
+    (hub, certificate): (&Hub, Option<&Certificate>),
+    sitting: &mut Sitting,
+    drain: Duration,
+) {
     let mut deadline = None;
     loop {
         let drained = async {
@@ -271,6 +303,9 @@ async fn obey(mut orders: orders::Receiver<Order>, hub: &Hub, sitting: &mut Sitt
             Some(Order::Limit(limits)) => {
                 hub.set_limits(*limits);
                 tracing::info!("other limits hold");
+                if let Some(certificate) = certificate {
+                    certificate.renew();
+                }
             }
             Some(Order::Drain) if deadline.is_none() && !drain.is_zero() => {
                 tracing::info!(seconds = drain.as_secs(), "draining: no game is founded any more");

@@ -19,6 +19,7 @@ use crate::limits::Limits;
 pub use crate::network::{Network, PublicAddress};
 use crate::referee::RefereeConfig;
 use crate::server::ServeConfig;
+use crate::tls::TlsFiles;
 pub use crate::value::{Code, Origin, Whole};
 
 /// The least rate of bytes: somewhat more than the largest message.
@@ -42,6 +43,13 @@ pub struct Settings {
     /// one of the other family; that of --udp unless told, which must be told when that is 0.0.0.0 or [::].
     #[arg(long, env = "SAMOVAR_PUBLIC_ADDRESS", value_name = "ADDRESS[:PORT]", value_delimiter = ',')]
     public_address: Option<Vec<PublicAddress>>,
+    /// Certificate of the relay's name with its chain, in PEM: the relay then speaks HTTPS at --listen. It is read again when
+    /// the file changes, and at SIGHUP. Goes with --tls-key.
+    #[arg(long, env = "SAMOVAR_TLS_CERT", value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of --tls-cert, in PEM.
+    #[arg(long, env = "SAMOVAR_TLS_KEY", value_name = "FILE")]
+    tls_key: Option<PathBuf>,
     /// Directory of the relay's key and of the terms it has granted; created when it is not there. Has no default.
     #[arg(long, env = "SAMOVAR_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
@@ -152,6 +160,8 @@ pub enum SettingsError {
     Toml(PathBuf, Box<toml::de::Error>),
     /// No setting gives the data directory.
     NoData,
+    /// A certificate without its key, or a key without its certificate.
+    HalfOfTls,
     /// Client-server without a referee.
     ByHostWithoutReferee,
     /// The public address of `udp` is missing or unspecified, is given more than once for a family, or is given
@@ -176,6 +186,7 @@ impl fmt::Display for SettingsError {
                 f,
                 "the relay's data have no place: name a directory with --data, SAMOVAR_DATA, or the key `data`"
             ),
+            Self::HalfOfTls => write!(f, "--tls-cert and --tls-key go together: set both, or neither"),
             Self::ByHostWithoutReferee => {
                 write!(f, "--by-host is for the referee's tables: set --referee beside it")
             }
@@ -222,6 +233,8 @@ impl Settings {
         Self {
             listen: self.listen.or(below.listen),
             udp: self.udp.or(below.udp),
+            tls_cert: self.tls_cert.or(below.tls_cert),
+            tls_key: self.tls_key.or(below.tls_key),
             public_address: self.public_address.or(below.public_address),
             data: self.data.or(below.data),
             web: self.web.or(below.web),
@@ -265,6 +278,8 @@ impl Settings {
         Self {
             listen: Some((Ipv4Addr::LOCALHOST, 8080).into()),
             udp: None,
+            tls_cert: None,
+            tls_key: None,
             public_address: Some(Vec::new()),
             data: None,
             web: None,
@@ -325,6 +340,11 @@ impl Settings {
         let log = LogConfig { filter, format: set(all.log_format) };
         let serve = ServeConfig {
             listen: set(all.listen),
+            tls: match (all.tls_cert.clone(), all.tls_key.clone()) {
+                (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
+                (None, None) => None,
+                _ => return Err(SettingsError::HalfOfTls),
+            },
             udp: all.udp()?,
             data: all.data.clone().ok_or(SettingsError::NoData)?,
             web: all.web.clone(),

@@ -136,13 +136,22 @@ pub(crate) fn pack(repo: &Repo, relay: &Path) -> Result<PathBuf> {
     if folder.exists() {
         fs::remove_dir_all(&folder).explain(folder.display())?;
     }
-    let machine = folder.join("relay-linux-x64");
+    let (os, cpu) = machine();
+    let machine = folder.join(format!("relay-{os}-{cpu}"));
     fs::create_dir_all(&machine).explain(machine.display())?;
-    fs::write(machine.join("package.json"), MACHINE).explain(machine.display())?;
-    // Debug information would make it five times as large.
-    process::run(Command::new("strip").arg("-o").arg(machine.join("samovar-relay")).arg(relay))?;
+    fs::write(machine.join("package.json"), manifest(os, cpu)).explain(machine.display())?;
+    let program = machine.join(relay.file_name().unwrap_or_default());
+    if cfg!(unix) {
+        // Debug information would make it five times as large.
+        process::run(Command::new("strip").arg("-o").arg(&program).arg(relay))?;
+    } else {
+        fs::copy(relay, &program).explain(program.display())?;
+    }
     let packages = ["js", "relay", "create"].map(|name| repo.root.join("packages").join(name));
     for package in packages.iter().chain([&machine]) {
+        for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            fs::copy(repo.root.join(licence), package.join(licence)).explain(licence)?;
+        }
         let mut pack = Command::new("npm");
         pack.args(["pack", "--silent", "--pack-destination"]).arg(&folder).current_dir(package);
         process::run(&mut pack)?;
@@ -154,17 +163,37 @@ pub(crate) fn pack(repo: &Repo, relay: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The package of the relay's program for this machine.
-const MACHINE: &str = r#"{
-  "name": "samovar-relay-linux-x64",
-  "version": "0.2.0",
-  "description": "The program of samovar-relay for Linux on x86-64.",
-  "license": "MIT OR Apache-2.0",
-  "os": ["linux"],
-  "cpu": ["x64"],
-  "files": ["samovar-relay"]
+/// This machine's system and processor, as Node calls them.
+fn machine() -> (&'static str, &'static str) {
+    let os = match std::env::consts::OS {
+        "macos" => "darwin",
+        "windows" => "win32",
+        os => os,
+    };
+    let cpu = match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        cpu => cpu,
+    };
+    (os, cpu)
 }
-"#;
+
+/// The description of the package with the relay's program for a machine.
+fn manifest(os: &str, cpu: &str) -> String {
+    let (ending, version) = (std::env::consts::EXE_SUFFIX, env!("CARGO_PKG_VERSION"));
+    format!(
+        r#"{{
+  "name": "samovar-relay-{os}-{cpu}",
+  "version": "{version}",
+  "description": "The program of samovar-relay for {os} on {cpu}.",
+  "license": "MIT OR Apache-2.0",
+  "os": ["{os}"],
+  "cpu": ["{cpu}"],
+  "files": ["samovar-relay{ending}"]
+}}
+"#
+    )
+}
 
 /// Copies a folder with all that it holds.
 ///

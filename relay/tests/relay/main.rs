@@ -27,3 +27,4 @@ mod siege;
 mod start;
 mod strangers;
 mod terms;
+mod tls;

@@ -84,8 +84,9 @@ impl RelayProcess {
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
         stdout.read_line(&mut line).expect("a line");
+        let address = line.trim().strip_prefix("listening on ").and_then(|rest| rest.strip_suffix('/'));
         let address =
-            line.trim().strip_prefix("listening on http://").and_then(|rest| rest.strip_suffix('/'));
+            address.and_then(|url| url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")));
         let address = address.unwrap_or_else(|| panic!("not the promised line: {line:?}")).to_owned();
         Self { child, stdout, address }
     }

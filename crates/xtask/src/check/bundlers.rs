@@ -11,6 +11,7 @@ use crate::tools::network;
 
 /// Each bundler, and the folder that it writes.
 const BUNDLERS: [(&str, &str); 2] = [("webpack", "dist"), ("next", "out")];
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 const PUBLINT: &str = "publint@0.3.25";
 const TYPES: &str = "@arethetypeswrong/cli@0.18.5";
 
@@ -19,9 +20,9 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
     let repo = context.repo;
     let stage = browser::Stage::build(repo, &context.toolbox)?;
     let packages = repo.target.join("npm");
-    let package = packages.join("samovar-0.2.0.tgz");
+    let package = packages.join(format!("samovar-{VERSION}.tgz"));
     for name in ["samovar", "samovar-relay", "create-samovar"] {
-        let file = packages.join(format!("{name}-0.2.0.tgz"));
+        let file = packages.join(format!("{name}-{VERSION}.tgz"));
         npm(&packages, &["exec", "--yes", PUBLINT, "--", "run", &file.display().to_string(), "--strict"])?;
         if name != "create-samovar" {
             // Programs that are no modules import it by `import()`, as they do all modules.
