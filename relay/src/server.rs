@@ -23,11 +23,12 @@ use crate::limits::{Limits, LiveLimits};
 use crate::metrics::Metrics;
 use crate::page::Page;
 use crate::reach::Reach;
+use crate::redirect;
 use crate::referee::{Referee, RefereeConfig};
 use crate::refusals::Refusals;
 use crate::routes::{self, House};
 use crate::store::Store;
-use crate::tls::{Certificate, TlsFiles};
+use crate::tls::{Renewal, Tls, TlsConfig};
 
 /// The bytes that the system may hold for each connection until they are sent. Linux takes twice this number, its own
 /// bookkeeping included.
@@ -53,8 +54,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub struct ServeConfig {
     /// The address to listen at; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The certificate, if the relay speaks HTTPS.
-    pub tls: Option<TlsFiles>,
+    /// The origin of the certificate, if the relay speaks HTTPS.
+    pub tls: Option<TlsConfig>,
+    /// The address at which browsers are sent from HTTP to HTTPS, if any.
+    pub redirect: Option<SocketAddr>,
     /// The endpoint of members' data channels, if any.
     pub udp: Option<UdpConfig>,
     /// Directory of the key and the terms; created if it does not exist.
@@ -92,7 +95,8 @@ pub struct Relay {
     door: Door,
     address: SocketAddr,
     router: Router,
-    certificate: Option<Arc<Certificate>>,
+    tls: Option<Tls>,
+    redirect: Option<(Door, Router)>,
     /// The door of the relay's own referee, if the public one has TLS.
     inner: Option<Door>,
     private: Option<(Door, SocketAddr, Router)>,
@@ -124,15 +128,19 @@ impl Relay {
     /// [`RelayError`] names the side at fault and what to do.
     pub async fn bind(config: ServeConfig) -> Result<Self, RelayError> {
         let ServeConfig {
-            listen, tls, udp, data, web, frames, referee, metrics, logs_addresses, drain, limits,
+            listen, tls, redirect, udp, data, web, frames, referee, metrics, logs_addresses, drain, limits,
         } = config;
         let page = match web {
             Some(directory) => Some(Page::read(&directory, &frames)?),
             None => Page::built_in(&frames),
         };
-        let certificate = tls.map(Certificate::read).transpose()?.map(Arc::new);
-        let acceptor = certificate.as_ref().map(Certificate::acceptor).transpose()?;
+        let tls = tls.map(|config| Tls::new(config, &data)).transpose()?;
+        let acceptor = tls.as_ref().map(Tls::acceptor);
         let (listener, address) = listen_at(listen, "--listen").await?;
+        let redirect = match redirect {
+            Some(http) => Some((listen_at(http, "--redirect").await?.0, redirect::routes(address.port()))),
+            None => None,
+        };
         let private = match metrics {
             Some(address) => Some(listen_at(address, "--metrics").await?),
             None => None,
@@ -158,10 +166,14 @@ impl Relay {
         };
         let private = private.map(|(listener, address)| {
             // The private door has places of its own: a crowd at the public door must not lock out the operator.
-            let keeper = Arc::new(Doorkeeper::new(Arc::clone(&hub.limits), refusals, origins));
-            (Door::new(listener, keeper, None), address, routes::private(house.clone()))
+            let keeper = Doorkeeper::new(Arc::clone(&hub.limits), Arc::clone(&refusals), origins.clone());
+            (Door::new(listener, Arc::new(keeper), None), address, routes::private(house.clone()))
         });
         let router = routes::public(house, page, private.is_none());
+        let redirect = redirect.map(|(listener, router)| {
+            let keeper = Doorkeeper::new(Arc::clone(&hub.limits), refusals, origins);
+            (Door::new(listener, Arc::new(keeper), None), router)
+        });
         let mut inner = None;
         let mut own_address = address;
         if acceptor.is_some() && referee.is_some() {
@@ -171,7 +183,7 @@ impl Relay {
         }
         let referee = referee.map(|config| Referee::new(own_address, &token, config));
         let door = Door::new(listener, keeper, acceptor);
-        Ok(Self { door, address, router, certificate, inner, private, endpoint, hub, disk, referee, drain })
+        Ok(Self { door, address, router, tls, redirect, inner, private, endpoint, hub, disk, referee, drain })
     }
 
     /// The address that the relay listens at.
@@ -183,7 +195,7 @@ impl Relay {
     /// Whether the relay speaks HTTPS.
     #[must_use]
     pub const fn has_tls(&self) -> bool {
-        self.certificate.is_some()
+        self.tls.is_some()
     }
 
     /// The address of the operator's routes, if that is not [`Relay::address`].
@@ -203,13 +215,15 @@ impl Relay {
     /// # Errors
     /// The disk fails, without which no term can be granted, or the relay itself fails.
     pub async fn run(self, orders: orders::Receiver<Order>) -> Result<(), RelayError> {
-        let Self { door, router, certificate, inner, private, endpoint, hub, disk, referee, drain, .. } = self;
+        let Self { door, router, tls, redirect, inner, private, endpoint, hub, disk, referee, drain, .. } = self;
         let mut timers = tokio::spawn({
             let hub = Arc::clone(&hub);
             async move { hub.run_timers().await }
         });
         let (stop_serving, stopped) = oneshot::channel::<()>();
-        let watch = certificate.clone().map(|certificate| tokio::spawn(certificate.watch()));
+        let renewal = tls.as_ref().map(Tls::renewal);
+        let renewing = tls.map(|tls| tokio::spawn(tls.run()));
+        let redirect = redirect.map(|(door, router)| tokio::spawn(axum::serve(door, router).into_future()));
         let service = router.into_make_service_with_connect_info::<Caller>();
         let inner = inner.map(|door| tokio::spawn(axum::serve(door, service.clone()).into_future()));
         let serve = axum::serve(door, service).with_graceful_shutdown(async { drop(stopped.await) });
@@ -226,7 +240,7 @@ impl Relay {
         };
         let mut sitting = Sitting::new(referee);
         let result = tokio::select! {
-            () = obey(orders, (&hub, certificate.as_deref()), &mut sitting, drain) => Ok(()),
+            () = obey(orders, (&hub, renewal.as_ref()), &mut sitting, drain) => Ok(()),
             error = disk.failure => Err(error.unwrap_or_else(|_| broken("keep its disk's thread"))),
             _ = &mut timers => Err(broken("keep its clock")),
             () = channels_ended => Err(broken("keep its UDP port")),
@@ -248,11 +262,11 @@ impl Relay {
             drop(timeout(STOP_WITHIN, tokio::task::spawn_blocking(|| thread.join())).await);
         }
         timers.abort();
-        for task in [private, inner].into_iter().flatten() {
+        for task in [private, inner, redirect].into_iter().flatten() {
             task.abort();
         }
-        if let Some(watch) = watch {
-            watch.abort();
+        if let Some(renewing) = renewing {
+            renewing.abort();
         }
         // Lets the disk's thread end, so that the next relay on the same data finds the database free.
         hub.release_disk();
@@ -283,7 +297,7 @@ impl Sitting {
 /// Obeys orders until told to stop.
 async fn obey(
     mut orders: orders::Receiver<Order>,
-    (hub, certificate): (&Hub, Option<&Certificate>),
+    (hub, renewal): (&Hub, Option<&Renewal>),
     sitting: &mut Sitting,
     drain: Duration,
 ) {
@@ -303,8 +317,8 @@ async fn obey(
             Some(Order::Limit(limits)) => {
                 hub.set_limits(*limits);
                 tracing::info!("other limits hold");
-                if let Some(certificate) = certificate {
-                    certificate.renew();
+                if let Some(renewal) = renewal {
+                    renewal.renew();
                 }
             }
             Some(Order::Drain) if deadline.is_none() && !drain.is_zero() => {

@@ -19,8 +19,8 @@ use crate::limits::Limits;
 pub use crate::network::{Network, PublicAddress};
 use crate::referee::RefereeConfig;
 use crate::server::ServeConfig;
-use crate::tls::TlsFiles;
-pub use crate::value::{Code, Origin, Whole};
+use crate::tls::{AcmeNames, LETS_ENCRYPT, TlsConfig, TlsFiles};
+pub use crate::value::{Code, DomainName, Origin, Whole};
 
 /// The least rate of bytes: somewhat more than the largest message.
 const BYTE_RATE_MIN: u64 = 20_000;
@@ -43,6 +43,22 @@ pub struct Settings {
     /// one of the other family; that of --udp unless told, which must be told when that is 0.0.0.0 or [::].
     #[arg(long, env = "SAMOVAR_PUBLIC_ADDRESS", value_name = "ADDRESS[:PORT]", value_delimiter = ',')]
     public_address: Option<Vec<PublicAddress>>,
+    /// Name of the relay, like tea.example, and again for each further one: the relay then gets certificates by itself and
+    /// renews them (ACME). It listens at port 443 unless --listen says otherwise, and sends browsers there from port 80.
+    #[arg(long, env = "SAMOVAR_DOMAIN", value_name = "NAME", value_delimiter = ',')]
+    domain: Option<Vec<DomainName>>,
+    /// Address to which the authority of --domain writes before a certificate ends, like mailto:ann@tea.example.
+    #[arg(long, env = "SAMOVAR_ACME_CONTACT", value_name = "URL")]
+    acme_contact: Option<String>,
+    /// Directory of the authority that certifies --domain [default: that of Let's Encrypt].
+    #[arg(long, env = "SAMOVAR_ACME_DIRECTORY", value_name = "URL")]
+    acme_directory: Option<String>,
+    /// Certificates, in PEM, that the authority's own server may be of, beside those that this machine trusts.
+    #[arg(long, env = "SAMOVAR_ACME_CA", value_name = "FILE")]
+    acme_ca: Option<PathBuf>,
+    /// Address at which browsers that come by HTTP are sent to HTTPS; with --domain port 80 unless told.
+    #[arg(long, env = "SAMOVAR_REDIRECT", value_name = "ADDRESS:PORT")]
+    redirect: Option<SocketAddr>,
     /// Certificate of the relay's name with its chain, in PEM: the relay then speaks HTTPS at --listen. It is read again when
     /// the file changes, and at SIGHUP. Goes with --tls-key.
     #[arg(long, env = "SAMOVAR_TLS_CERT", value_name = "FILE")]
@@ -162,6 +178,10 @@ pub enum SettingsError {
     NoData,
     /// A certificate without its key, or a key without its certificate.
     HalfOfTls,
+    /// Certificates from an authority beside one in files, or settings of an authority without a name.
+    TwoCertificates,
+    /// A way from HTTP to an HTTPS that there is not.
+    RedirectWithoutTls,
     /// Client-server without a referee.
     ByHostWithoutReferee,
     /// The public address of `udp` is missing or unspecified, is given more than once for a family, or is given
@@ -187,6 +207,14 @@ impl fmt::Display for SettingsError {
                 "the relay's data have no place: name a directory with --data, SAMOVAR_DATA, or the key `data`"
             ),
             Self::HalfOfTls => write!(f, "--tls-cert and --tls-key go together: set both, or neither"),
+            Self::TwoCertificates => write!(
+                f,
+                "--acme-contact, --acme-directory and --acme-ca go with --domain, and --tls-cert goes without it: the \
+                 certificate is an authority's or in files"
+            ),
+            Self::RedirectWithoutTls => {
+                write!(f, "--redirect leads to HTTPS: set --domain, or --tls-cert and --tls-key, beside it")
+            }
             Self::ByHostWithoutReferee => {
                 write!(f, "--by-host is for the referee's tables: set --referee beside it")
             }
@@ -233,6 +261,11 @@ impl Settings {
         Self {
             listen: self.listen.or(below.listen),
             udp: self.udp.or(below.udp),
+            domain: self.domain.or(below.domain),
+            acme_contact: self.acme_contact.or(below.acme_contact),
+            acme_directory: self.acme_directory.or(below.acme_directory),
+            acme_ca: self.acme_ca.or(below.acme_ca),
+            redirect: self.redirect.or(below.redirect),
             tls_cert: self.tls_cert.or(below.tls_cert),
             tls_key: self.tls_key.or(below.tls_key),
             public_address: self.public_address.or(below.public_address),
@@ -278,6 +311,11 @@ impl Settings {
         Self {
             listen: Some((Ipv4Addr::LOCALHOST, 8080).into()),
             udp: None,
+            domain: None,
+            acme_contact: None,
+            acme_directory: None,
+            acme_ca: None,
+            redirect: None,
             tls_cert: None,
             tls_key: None,
             public_address: Some(Vec::new()),
@@ -328,6 +366,7 @@ impl Settings {
     /// # Errors
     /// The settings contradict each other, one of them is invalid, or none gives the data directory.
     pub fn resolve(self) -> Result<(ServeConfig, LogConfig), SettingsError> {
+        let listen = self.listen;
         let all = self.or(Self::defaults());
         let by_host = set(all.by_host) || all.star == Some(true);
         if by_host && all.referee.is_none() {
@@ -338,13 +377,17 @@ impl Settings {
         let filter = set(all.log.clone());
         let filter = EnvFilter::try_new(&filter).map_err(|error| SettingsError::Filter(filter, error))?;
         let log = LogConfig { filter, format: set(all.log_format) };
+        let tls = all.tls()?;
+        let of_all = |port| SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+        let is_by_name = matches!(tls, Some(TlsConfig::Acme(_)));
+        let redirect = all.redirect.or(is_by_name.then(|| of_all(80)));
+        if redirect.is_some() && tls.is_none() {
+            return Err(SettingsError::RedirectWithoutTls);
+        }
         let serve = ServeConfig {
-            listen: set(all.listen),
-            tls: match (all.tls_cert.clone(), all.tls_key.clone()) {
-                (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
-                (None, None) => None,
-                _ => return Err(SettingsError::HalfOfTls),
-            },
+            listen: listen.unwrap_or_else(|| if is_by_name { of_all(443) } else { set(all.listen) }),
+            tls,
+            redirect,
             udp: all.udp()?,
             data: all.data.clone().ok_or(SettingsError::NoData)?,
             web: all.web.clone(),
@@ -356,6 +399,29 @@ impl Settings {
             limits: all.limits(),
         };
         Ok((serve, log))
+    }
+
+    fn tls(&self) -> Result<Option<TlsConfig>, SettingsError> {
+        let files = match (self.tls_cert.clone(), self.tls_key.clone()) {
+            (Some(certificate), Some(key)) => Some(TlsConfig::Files(TlsFiles { certificate, key })),
+            (None, None) => None,
+            _ => return Err(SettingsError::HalfOfTls),
+        };
+        let domains = self.domain.clone().unwrap_or_default();
+        let has_authority =
+            self.acme_contact.is_some() || self.acme_directory.is_some() || self.acme_ca.is_some();
+        if domains.is_empty() {
+            return if has_authority { Err(SettingsError::TwoCertificates) } else { Ok(files) };
+        }
+        if files.is_some() {
+            return Err(SettingsError::TwoCertificates);
+        }
+        Ok(Some(TlsConfig::Acme(AcmeNames {
+            domains: domains.into_iter().map(|domain| domain.0).collect(),
+            contact: self.acme_contact.clone(),
+            directory: self.acme_directory.clone().unwrap_or_else(|| LETS_ENCRYPT.to_owned()),
+            authority: self.acme_ca.clone(),
+        })))
     }
 
     fn udp(&self) -> Result<Option<UdpConfig>, SettingsError> {

@@ -1,122 +1,110 @@
-//! TLS at the relay's own port: the certificate, and how it is replaced while the relay runs.
+//! TLS at the relay's own port.
 
-use std::fs;
+mod acme;
+mod files;
+
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, SystemTime};
+use std::path::Path;
+use std::sync::Arc;
 
 use rustls::ServerConfig;
-use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::default_provider;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ClientHello, ResolvesServerCert};
-use rustls::sign::CertifiedKey;
-use tokio::time::sleep;
+use rustls::server::ResolvesServerCert;
 use tokio_rustls::TlsAcceptor;
 
+pub(crate) use acme::LETS_ENCRYPT;
+pub use acme::AcmeNames;
+pub use files::TlsFiles;
+
 use crate::error::RelayError;
+use acme::Acme;
+use files::FileCertificate;
 
-/// The time between two looks whether the files have changed.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// The application protocol of a relay, and that of an authority's proof.
+const PROTOCOLS: [&[u8]; 2] = [b"http/1.1", b"acme-tls/1"];
 
-/// The files of a certificate with its chain, and of its key, in PEM.
+/// The origin of the relay's certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlsFiles {
-    /// The certificate, and those that lead to its authority.
-    pub certificate: PathBuf,
-    /// The private key.
-    pub key: PathBuf,
+pub enum TlsConfig {
+    /// Files, which another program renews.
+    Files(TlsFiles),
+    /// An authority, by ACME.
+    Acme(AcmeNames),
 }
 
-/// The certificate that new connections get.
-#[derive(Debug)]
-pub(crate) struct Certificate {
-    files: TlsFiles,
-    provider: Arc<CryptoProvider>,
-    current: RwLock<Arc<CertifiedKey>>,
+/// The relay's certificate, and the task that renews it.
+pub(crate) struct Tls {
+    acceptor: TlsAcceptor,
+    source: Source,
 }
 
-impl Certificate {
-    /// Reads the certificate and its key.
+enum Source {
+    Files(Arc<FileCertificate>),
+    Acme(Box<Acme>),
+}
+
+/// A certificate that can be read again by an order.
+pub(crate) struct Renewal(Option<Arc<FileCertificate>>);
+
+impl Tls {
+    /// Reads the certificate, or prepares to get one.
     ///
     /// # Errors
-    /// A file cannot be read, holds no certificate or no key, or the two do not belong together.
-    pub(crate) fn read(files: TlsFiles) -> Result<Self, RelayError> {
+    /// A file cannot be used.
+    pub(crate) fn new(config: TlsConfig, data: &Path) -> Result<Self, RelayError> {
         let provider = Arc::new(default_provider());
-        let current = RwLock::new(Arc::new(read(&files, &provider)?));
-        Ok(Self { files, provider, current })
-    }
-
-    /// The acceptor of connections with this certificate.
-    ///
-    /// # Errors
-    /// The cryptography refuses the usual versions of TLS; it does not.
-    pub(crate) fn acceptor(self: &Arc<Self>) -> Result<TlsAcceptor, RelayError> {
-        let config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+        let (source, resolver): (_, Arc<dyn ResolvesServerCert>) = match config {
+            TlsConfig::Files(files) => {
+                let certificate = Arc::new(FileCertificate::read(files, Arc::clone(&provider))?);
+                (Source::Files(Arc::clone(&certificate)), certificate)
+            }
+            TlsConfig::Acme(names) => {
+                let acme = Acme::new(names, data, &provider)?;
+                let resolver = acme.resolver();
+                (Source::Acme(Box::new(acme)), resolver)
+            }
+        };
+        let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| failed(&self.files.certificate, error))?;
-        let resolver: Arc<dyn ResolvesServerCert> = Arc::<Self>::clone(self);
+            .map_err(|error| RelayError::System { what: "begin TLS", source: io::Error::other(error) })?;
         let mut config = config.with_no_client_auth().with_cert_resolver(resolver);
         // A browser that was offered HTTP/2 could open no WebSocket here.
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(TlsAcceptor::from(Arc::new(config)))
+        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
+        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), source })
     }
 
-    /// Reads the files again. A mistake in them changes nothing: the former certificate is worth more than none.
+    pub(crate) fn acceptor(&self) -> TlsAcceptor {
+        self.acceptor.clone()
+    }
+
+    /// The means to read the certificate again by an order.
+    pub(crate) fn renewal(&self) -> Renewal {
+        match &self.source {
+            Source::Files(certificate) => Renewal(Some(Arc::clone(certificate))),
+            Source::Acme(_) => Renewal(None),
+        }
+    }
+
+    /// Renews the certificate for as long as the relay runs.
+    pub(crate) async fn run(self) {
+        match self.source {
+            Source::Files(certificate) => certificate.watch().await,
+            Source::Acme(acme) => acme.run().await,
+        }
+    }
+}
+
+impl Renewal {
+    /// Reads the files again, if there are some.
     pub(crate) fn renew(&self) {
-        match read(&self.files, &self.provider) {
-            Ok(key) => {
-                *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(key);
-                tracing::info!("new connections get the certificate as it is now");
-            }
-            Err(error) => tracing::error!(%error, "the former certificate stays"),
+        if let Some(certificate) = &self.0 {
+            certificate.renew();
         }
     }
-
-    /// Reads the files again whenever they have changed. They are read when a look finds them as the look before did:
-    /// a program that replaces them writes one after the other.
-    pub(crate) async fn watch(self: Arc<Self>) {
-        let (mut read, mut seen) = (self.stamps(), self.stamps());
-        loop {
-            sleep(LOOK_EVERY).await;
-            let now = self.stamps();
-            if now == seen && now != read {
-                self.renew();
-                read = now;
-            }
-            seen = now;
-        }
-    }
-
-    fn stamps(&self) -> [Option<(SystemTime, u64)>; 2] {
-        let stamp = |path: &PathBuf| {
-            let data = fs::metadata(path).ok()?;
-            Some((data.modified().ok()?, data.len()))
-        };
-        [&self.files.certificate, &self.files.key].map(stamp)
-    }
 }
 
-impl ResolvesServerCert for Certificate {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner)))
+impl core::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Tls").finish_non_exhaustive()
     }
-}
-
-fn read(files: &TlsFiles, provider: &CryptoProvider) -> Result<CertifiedKey, RelayError> {
-    let TlsFiles { certificate, key } = files;
-    let chain = CertificateDer::pem_file_iter(certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| failed(certificate, error))?;
-    if chain.is_empty() {
-        return Err(failed(certificate, "it holds no certificate in PEM"));
-    }
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| failed(key, error))?;
-    CertifiedKey::from_der(chain, private, provider).map_err(|error| failed(key, error))
-}
-
-fn failed(path: &Path, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> RelayError {
-    RelayError::Certificate { path: path.to_owned(), source: io::Error::other(why) }
 }

@@ -62,6 +62,45 @@ impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
     }
 }
 
+/// The name of a machine on the internet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct DomainName(pub String);
+
+impl FromStr for DomainName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let name = text.trim().to_ascii_lowercase();
+        let is_label = |label: &str| {
+            (1..=63).contains(&label.len())
+                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+        };
+        // An address of four numbers is no name.
+        let is_name = name.bytes().any(|byte| byte.is_ascii_alphabetic());
+        if is_name && name.len() <= 253 && name.split('.').all(is_label) {
+            return Ok(Self(name));
+        }
+        Err("a name is like tea.example: letters, digits, hyphens and dots, without a scheme or a port".to_owned())
+    }
+}
+
+impl TryFrom<String> for DomainName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<DomainName> for String {
+    fn from(name: DomainName) -> Self {
+        name.0
+    }
+}
+
 /// A game's code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -3,6 +3,7 @@
 //!
 //! If such name spaces are not allowed, each test says so in its output and ends.
 
+mod acme;
 mod addresses;
 mod chaos;
 mod comings;
