@@ -50,8 +50,11 @@ fn run(command: &mut Command) {
 /// `npm create samovar NAME`, from the packed package.
 fn create(folder: &Path, name: &str, more: &[&str]) {
     let packages = packages();
-    let creator = packages
-        .join(concat!("create-samovar-", env!("CARGO_PKG_VERSION"), ".tgz"));
+    let creator = packages.join(concat!(
+        "create-samovar-",
+        env!("CARGO_PKG_VERSION"),
+        ".tgz"
+    ));
     let creator = format!("--package={}", creator.display());
     let packages = packages.display().to_string();
     let args = ["exec", "--yes", &creator, "--", "create-samovar", name];

@@ -10,7 +10,8 @@ const version = /^version = "(.*)"$/m.exec(readFileSync("../../Cargo.toml", "utf
 for (const name of ["js", "relay", "create"]) {
   const manifest = JSON.parse(readFileSync(`../${name}/package.json`, "utf8"));
   const versions = [manifest.version, ...Object.values(manifest.optionalDependencies ?? {})];
-  if (versions.some((other) => other !== version)) throw new Error(`packages/${name} is not of version ${version}`);
+  if (versions.some((other) => other !== version))
+    throw new Error(`packages/${name} is not of version ${version}`);
 }
 const template = JSON.parse(readFileSync("../create/templates/common/package.json", "utf8"));
 for (const wanted of [template.dependencies.samovar, template.devDependencies["samovar-relay"]]) {

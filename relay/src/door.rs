@@ -24,11 +24,11 @@ use axum::serve::{IncomingStream, Listener};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 
 use crate::limits::LiveLimits;
 use crate::metrics::Turned;
 use crate::refusals::{Refusals, ShownOrigin, words};
+use crate::tls::Acceptor;
 use address::Addresses;
 pub(crate) use address::{AddressPlace, OriginKey};
 use connection::Connection;
@@ -67,7 +67,7 @@ pub(crate) struct Door {
     spare: Option<File>,
     told: Arc<Semaphore>,
     /// Takes the connections' TLS, if they have it.
-    tls: Option<TlsAcceptor>,
+    tls: Option<Acceptor>,
 }
 
 /// The knowledge about a connection before its first message.
@@ -221,7 +221,7 @@ impl Doorkeeper {
 }
 
 impl Door {
-    pub(crate) fn new(listener: TcpListener, keeper: Arc<Doorkeeper>, tls: Option<TlsAcceptor>) -> Self {
+    pub(crate) fn new(listener: TcpListener, keeper: Arc<Doorkeeper>, tls: Option<Acceptor>) -> Self {
         Self { listener, keeper, spare: spare(), told: Arc::new(Semaphore::new(TOLD_MAX)), tls }
     }
 

@@ -87,7 +87,7 @@ impl fmt::Display for RelayError {
             Self::Certificate { path, source } => write!(
                 f,
                 "{} cannot be used for TLS ({source}): --tls-cert is a certificate with its chain and --tls-key its key, \
-                 both in PEM and readable by this user",
+                 --acme-ca certificates; all in PEM and readable by this user",
                 path.display()
             ),
             Self::DataInUse { path } => write!(

@@ -128,7 +128,18 @@ impl Relay {
     /// [`RelayError`] names the side at fault and what to do.
     pub async fn bind(config: ServeConfig) -> Result<Self, RelayError> {
         let ServeConfig {
-            listen, tls, redirect, udp, data, web, frames, referee, metrics, logs_addresses, drain, limits,
+            listen,
+            tls,
+            redirect,
+            udp,
+            data,
+            web,
+            frames,
+            referee,
+            metrics,
+            logs_addresses,
+            drain,
+            limits,
         } = config;
         let page = match web {
             Some(directory) => Some(Page::read(&directory, &frames)?),
@@ -215,7 +226,8 @@ impl Relay {
     /// # Errors
     /// The disk fails, without which no term can be granted, or the relay itself fails.
     pub async fn run(self, orders: orders::Receiver<Order>) -> Result<(), RelayError> {
-        let Self { door, router, tls, redirect, inner, private, endpoint, hub, disk, referee, drain, .. } = self;
+        let Self { door, router, tls, redirect, inner, private, endpoint, hub, disk, referee, drain, .. } =
+            self;
         let mut timers = tokio::spawn({
             let hub = Arc::clone(&hub);
             async move { hub.run_timers().await }

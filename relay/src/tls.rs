@@ -10,10 +10,11 @@ use std::sync::Arc;
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::server::ResolvesServerCert;
-use tokio_rustls::TlsAcceptor;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::{Accept, TlsAcceptor};
 
-pub(crate) use acme::LETS_ENCRYPT;
 pub use acme::AcmeNames;
+pub(crate) use acme::LETS_ENCRYPT;
 pub use files::TlsFiles;
 
 use crate::error::RelayError;
@@ -32,9 +33,13 @@ pub enum TlsConfig {
     Acme(AcmeNames),
 }
 
+/// Takes the handshakes of connections.
+#[derive(Clone)]
+pub(crate) struct Acceptor(TlsAcceptor);
+
 /// The relay's certificate, and the task that renews it.
 pub(crate) struct Tls {
-    acceptor: TlsAcceptor,
+    acceptor: Acceptor,
     source: Source,
 }
 
@@ -70,10 +75,10 @@ impl Tls {
         let mut config = config.with_no_client_auth().with_cert_resolver(resolver);
         // A browser that was offered HTTP/2 could open no WebSocket here.
         config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
-        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), source })
+        Ok(Self { acceptor: Acceptor(TlsAcceptor::from(Arc::new(config))), source })
     }
 
-    pub(crate) fn acceptor(&self) -> TlsAcceptor {
+    pub(crate) fn acceptor(&self) -> Acceptor {
         self.acceptor.clone()
     }
 
@@ -100,6 +105,18 @@ impl Renewal {
         if let Some(certificate) = &self.0 {
             certificate.renew();
         }
+    }
+}
+
+impl Acceptor {
+    pub(crate) fn accept<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> Accept<S> {
+        self.0.accept(stream)
+    }
+}
+
+impl core::fmt::Debug for Acceptor {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Acceptor").finish_non_exhaustive()
     }
 }
 

@@ -83,7 +83,8 @@ impl FromStr for DomainName {
         if is_name && name.len() <= 253 && name.split('.').all(is_label) {
             return Ok(Self(name));
         }
-        Err("a name is like tea.example: letters, digits, hyphens and dots, without a scheme or a port".to_owned())
+        Err("a name is like tea.example: letters, digits, hyphens and dots, without a scheme or a port"
+            .to_owned())
     }
 }
 

@@ -63,6 +63,14 @@ fn settings(files: &Scratch) -> PathBuf {
     file("pebble.json", settings.to_string())
 }
 
+/// A tab whose player has agreed to show its address to the others.
+async fn tab(browser: &Chromium) -> Tab {
+    let tab = browser.tab().await;
+    let source = "try { localStorage.setItem('samovar.address', 'shown') } catch {}";
+    tab.ask("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source })).await;
+    tab
+}
+
 async fn until(tab: &Tab, what: &str, log: impl Fn() -> String) {
     wait::until(what, WITHIN, async || match tab.try_evaluate(what).await? {
         serde_json::Value::Bool(true) => Ok(()),
@@ -114,7 +122,8 @@ async fn one_command_leads_to_a_duel_by_https() {
     let flags = [&*rules, "--ignore-certificate-errors"];
     let ann = Chromium::launch(network.place(RELAY), Patience::Endless, &flags).await;
     let bob = Chromium::launch(network.place(BOB), Patience::Endless, &flags).await;
-    let (ann, bob) = (ann.tab().await, bob.tab().await);
+    let browsers = (ann, bob);
+    let (ann, bob) = (tab(&browsers.0).await, tab(&browsers.1).await);
     // By HTTP, as a person types it.
     ann.open("http://tea.example/?new=TEA-4&name=Ann").await;
     until(&ann, "location.protocol === 'https:'", said).await;
@@ -125,8 +134,8 @@ async fn one_command_leads_to_a_duel_by_https() {
     }
     // The relay renews the certificate, and a newcomer gets it while the others play on.
     wait::until("another certificate", WITHIN, async || deployed(2)).await;
-    let cy = Chromium::launch(network.place(BOB), Patience::Endless, &flags).await;
-    let cy = cy.tab().await;
+    let third = Chromium::launch(network.place(BOB), Patience::Endless, &flags).await;
+    let cy = tab(&third).await;
     cy.open("https://tea.example/?game=TEA-4&name=Cy").await;
     for tab in [&ann, &bob, &cy] {
         until(tab, "samovar.status().members?.length === 3", said).await;

@@ -21,7 +21,9 @@ export async function run(code, name, count, seconds) {
   let [frames, spent] = [0, 0];
   const stop = r.frame((time) => {
     const start = performance.now();
-    mine.forEach((dot, index) => (dot.at = [0.5 + 0.4 * Math.cos(time + index), 0.5 + 0.4 * Math.sin(time + index)]));
+    mine.forEach(
+      (dot, index) => (dot.at = [0.5 + 0.4 * Math.cos(time + index), 0.5 + 0.4 * Math.sin(time + index)]),
+    );
     r.all(Dot).forEach(({ at }) => void at);
     spent += performance.now() - start;
     frames++;

@@ -5,10 +5,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_rustls::Accept;
 use tokio_rustls::server::TlsStream;
-use tokio_rustls::{Accept, TlsAcceptor};
 
 use super::stream::Guarded;
+use crate::tls::Acceptor;
 
 /// An accepted connection. The handshake of TLS takes place in its first read, so that the listener waits for none.
 pub(crate) enum Connection {
@@ -21,7 +22,7 @@ pub(crate) enum Connection {
 }
 
 impl Connection {
-    pub(super) fn new(stream: Guarded, tls: Option<&TlsAcceptor>) -> Self {
+    pub(super) fn new(stream: Guarded, tls: Option<&Acceptor>) -> Self {
         match tls {
             Some(tls) => Self::Shaking(Box::new(tls.accept(stream))),
             None => Self::Plain(stream),
@@ -47,9 +48,9 @@ impl Connection {
 }
 
 /// Either stream.
-trait Stream: AsyncRead + AsyncWrite {}
+trait Stream: AsyncRead + AsyncWrite + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite> Stream for T {}
+impl<T: AsyncRead + AsyncWrite + Unpin> Stream for T {}
 
 impl AsyncRead for Connection {
     fn poll_read(

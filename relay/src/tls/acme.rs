@@ -52,7 +52,8 @@ impl Acme {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if let Some(path) = authority {
-            let failed = |source| RelayError::Certificate { path: path.clone(), source: io::Error::other(source) };
+            let failed =
+                |source| RelayError::Certificate { path: path.clone(), source: io::Error::other(source) };
             let certificates = CertificateDer::pem_file_iter(&path)
                 .and_then(Iterator::collect::<Result<Vec<_>, _>>)
                 .map_err(|error| failed(error.to_string()))?;

@@ -1,5 +1,5 @@
-//! Programs for tests of networks: those that make networks of namespaces, and the proxies that stand in front of
-//! relays.
+//! Programs for tests of networks: those that make networks of namespaces, the proxies that stand in front of relays,
+//! and an authority of certificates.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,8 @@ use super::debian;
 use crate::process::{self, Result};
 
 /// The programs, and Debian's package of each.
-const PROGRAMS: [(&str, &str); 4] =
-    [("ip", "iproute2"), ("nft", "nftables"), ("nginx", "nginx"), ("caddy", "caddy")];
+const PROGRAMS: [(&str, &str); 5] =
+    [("ip", "iproute2"), ("nft", "nftables"), ("nginx", "nginx"), ("caddy", "caddy"), ("pebble", "pebble")];
 
 /// Servers. Where systemd runs, Debian starts a server when it installs it. So servers are not installed there: it
 /// may be a person's own machine.
