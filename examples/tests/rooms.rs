@@ -279,8 +279,9 @@ async fn last_player_finds_its_object_after_a_restart() {
                 room.edit(id, |colour| colour.number = number)
             });
             assert_eq!(edited, Some(Ok(())));
-            let now = ann.between(|_, room| room.get(id).unwrap().number);
-            assert_eq!(now, Some(number));
+            let now =
+                ann.between(|_, room| room.get(id).map(|colour| colour.number));
+            assert_eq!(now, Some(Some(number)));
             until(&mut ann, "its seat file", |_, room| {
                 (seat.exists() && room.every(2.5)).then_some(())
             });

@@ -23,7 +23,6 @@ fn answer(request: &Request, port: u16) -> Response {
         443 => host.host().to_owned(),
         port => format!("{}:{port}", host.host()),
     };
-    // What the request's own address is made of makes another.
     match Uri::builder().scheme("https").authority(authority).path_and_query(path).build() {
         Ok(uri) => Redirect::permanent(&uri.to_string()).into_response(),
         Err(_) => (StatusCode::BAD_REQUEST, "the request has no address\n").into_response(),

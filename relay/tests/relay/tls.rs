@@ -98,7 +98,7 @@ async fn relay_speaks_https_and_takes_new_certificates() {
 }
 
 #[test]
-fn files_that_are_no_certificate_and_key_are_refused_with_a_remedy() {
+fn wrong_settings_of_tls_are_refused_with_a_remedy() {
     let (data, files, others) = (Scratch::new(), Scratch::new(), Scratch::new());
     certify(files.path());
     certify(others.path());
