@@ -35,7 +35,7 @@ pub(crate) fn signing_key(directory: &Path) -> Result<[u8; 32], RelayError> {
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let key = random()?;
-            create_key(directory, &path, &key)
+            write_private(directory, &path, &key)
                 .map_err(|source| RelayError::DataDirectory { path, source })?;
             Ok(key)
         }
@@ -56,8 +56,8 @@ const fn is_open(_: &Path) -> bool {
 }
 
 /// Writes a file that is whole or absent, even if the machine stops.
-fn create_key(directory: &Path, path: &Path, key: &[u8]) -> io::Result<()> {
-    let unfinished = path.with_extension("key.new");
+pub(crate) fn write_private(directory: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let unfinished = path.with_extension("new");
     match fs::remove_file(&unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -68,7 +68,7 @@ fn create_key(directory: &Path, path: &Path, key: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&unfinished)?;
-    file.write_all(key)?;
+    file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(unfinished, path)?;
     // The new name is on disk only once the directory is.

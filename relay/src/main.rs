@@ -157,7 +157,7 @@ fn play(args: BotsArgs, log: &Log) -> Result<(), String> {
 }
 
 fn check(args: &ServeArgs) -> Result<(), SettingsError> {
-    let settings = args.settings()?.or(Settings::defaults());
+    let settings = args.settings()?.with_defaults();
     settings.clone().resolve()?;
     // Ignores a write error: a missing reader is no mistake in the settings.
     let _ = std::io::stdout().write_all(settings.to_toml().as_bytes());

@@ -24,7 +24,7 @@ fn answer(request: &Request, port: u16) -> Response {
         port => format!("{}:{port}", host.host()),
     };
     match Uri::builder().scheme("https").authority(authority).path_and_query(path).build() {
-        Ok(uri) => Redirect::permanent(&uri.to_string()).into_response(),
+        Ok(uri) => Redirect::temporary(&uri.to_string()).into_response(),
         Err(_) => (StatusCode::BAD_REQUEST, "the request has no address\n").into_response(),
     }
 }

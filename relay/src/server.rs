@@ -1,6 +1,6 @@
 //! The relay as a server: its sockets, its answers, its stop.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -85,8 +85,10 @@ pub enum Order {
     Drain,
     /// Stop now.
     Stop,
-    /// Keep to these limits from now on, and read the certificate again.
+    /// Keep to these limits from now on.
     Limit(Box<Limits>),
+    /// Read the certificate again, if it is in files.
+    Renew,
 }
 
 /// A relay that listens; it answers nothing before [`Relay::run`].
@@ -149,7 +151,12 @@ impl Relay {
         let acceptor = tls.as_ref().map(Tls::acceptor);
         let (listener, address) = listen_at(listen, "--listen").await?;
         let redirect = match redirect {
-            Some(http) => Some((listen_at(http, "--redirect").await?.0, redirect::routes(address.port()))),
+            Some(http) => {
+                // An authority looks at port 443, so browsers find the relay there, too, whatever its own port is.
+                let is_by_authority = tls.as_ref().is_some_and(Tls::is_by_authority);
+                let port = if is_by_authority { 443 } else { address.port() };
+                Some((listen_at(http, "--redirect").await?.0, redirect::routes(port)))
+            }
             None => None,
         };
         let private = match metrics {
@@ -177,14 +184,13 @@ impl Relay {
         };
         let private = private.map(|(listener, address)| {
             // The private door has places of its own: a crowd at the public door must not lock out the operator.
-            let keeper = Doorkeeper::new(Arc::clone(&hub.limits), Arc::clone(&refusals), origins.clone());
-            (Door::new(listener, Arc::new(keeper), None), address, routes::private(house.clone()))
+            let keeper = Arc::new(Doorkeeper::new(Arc::clone(&hub.limits), refusals, origins));
+            (Door::new(listener, keeper, None), address, routes::private(house.clone()))
         });
         let router = routes::public(house, page, private.is_none());
-        let redirect = redirect.map(|(listener, router)| {
-            let keeper = Doorkeeper::new(Arc::clone(&hub.limits), refusals, origins);
-            (Door::new(listener, Arc::new(keeper), None), router)
-        });
+        // Its connections count with those of the public door.
+        let redirect =
+            redirect.map(|(listener, router)| (Door::new(listener, Arc::clone(&keeper), None), router));
         let mut inner = None;
         let mut own_address = address;
         if acceptor.is_some() && referee.is_some() {
@@ -234,7 +240,7 @@ impl Relay {
         });
         let (stop_serving, stopped) = oneshot::channel::<()>();
         let renewal = tls.as_ref().map(Tls::renewal);
-        let renewing = tls.map(|tls| tokio::spawn(tls.run()));
+        let mut renewing = tls.map(|tls| tokio::spawn(tls.run()));
         let redirect = redirect.map(|(door, router)| tokio::spawn(axum::serve(door, router).into_future()));
         let service = router.into_make_service_with_connect_info::<Caller>();
         let inner = inner.map(|door| tokio::spawn(axum::serve(door, service.clone()).into_future()));
@@ -256,6 +262,7 @@ impl Relay {
             error = disk.failure => Err(error.unwrap_or_else(|_| broken("keep its disk's thread"))),
             _ = &mut timers => Err(broken("keep its clock")),
             () = channels_ended => Err(broken("keep its UDP port")),
+            () = ended_task(renewing.as_mut()) => Err(broken("renew its certificate")),
         };
         tracing::info!("stopping");
         // The referee leaves first, while the relay can still witness that other hosts take over the referee's games.
@@ -329,8 +336,10 @@ async fn obey(
             Some(Order::Limit(limits)) => {
                 hub.set_limits(*limits);
                 tracing::info!("other limits hold");
+            }
+            Some(Order::Renew) => {
                 if let Some(renewal) = renewal {
-                    renewal.renew();
+                    renewal.renew().await;
                 }
             }
             Some(Order::Drain) if deadline.is_none() && !drain.is_zero() => {
@@ -344,12 +353,32 @@ async fn obey(
     }
 }
 
+/// Waits for the end of a task; for ever without one.
+async fn ended_task(task: Option<&mut JoinHandle<()>>) {
+    match task {
+        Some(task) => drop(task.await),
+        None => std::future::pending().await,
+    }
+}
+
 /// Listens at an address; `flag` names the setting that has the address.
 async fn listen_at(address: SocketAddr, flag: &'static str) -> Result<(TcpListener, SocketAddr), RelayError> {
     let failed = |source| RelayError::Listen { address, flag, source };
-    let listener = listener(address).map_err(failed)?;
+    let listener = match listener(address) {
+        // The machine has no IPv6.
+        Err(error) if address.ip() == Ipv6Addr::UNSPECIFIED && is_without_v6(&error) => {
+            listener((Ipv4Addr::UNSPECIFIED, address.port()).into())
+        }
+        listener => listener,
+    }
+    .map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     Ok((listener, address))
+}
+
+/// Whether the system knows no IPv6 (`EAFNOSUPPORT`, `EADDRNOTAVAIL`).
+fn is_without_v6(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::AddrNotAvailable || cfg!(unix) && error.raw_os_error() == Some(97)
 }
 
 fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {

@@ -44,10 +44,10 @@ pub struct Settings {
     #[arg(long, env = "SAMOVAR_PUBLIC_ADDRESS", value_name = "ADDRESS[:PORT]", value_delimiter = ',')]
     public_address: Option<Vec<PublicAddress>>,
     /// Name of the relay, like tea.example, and again for each further one: the relay then gets certificates by itself and
-    /// renews them (ACME). It listens at port 443 unless --listen says otherwise, and sends browsers there from port 80.
+    /// renews them (ACME). It listens at port 443 unless --listen says otherwise, and sends browsers there from port 80. The authority's terms of service are accepted by it.
     #[arg(long, env = "SAMOVAR_DOMAIN", value_name = "NAME", value_delimiter = ',')]
     domain: Option<Vec<DomainName>>,
-    /// Address to which the authority of --domain writes before a certificate ends, like mailto:ann@tea.example.
+    /// Address to which the authority of --domain may write, like ann@tea.example.
     #[arg(long, env = "SAMOVAR_ACME_CONTACT", value_name = "URL")]
     acme_contact: Option<String>,
     /// Directory of the authority that certifies --domain [default: that of Let's Encrypt].
@@ -56,7 +56,7 @@ pub struct Settings {
     /// Certificates, in PEM, that the authority's own server may be of, beside those that this machine trusts.
     #[arg(long, env = "SAMOVAR_ACME_CA", value_name = "FILE")]
     acme_ca: Option<PathBuf>,
-    /// Address at which browsers that come by HTTP are sent to HTTPS; with --domain port 80 unless told.
+    /// Address at which browsers that come by HTTP are sent to HTTPS; port 80 with --domain and without --listen.
     #[arg(long, env = "SAMOVAR_REDIRECT", value_name = "ADDRESS:PORT")]
     redirect: Option<SocketAddr>,
     /// Certificate of the relay's name with its chain, in PEM: the relay then speaks HTTPS at --listen. It is read again when
@@ -352,6 +352,17 @@ impl Settings {
         }
     }
 
+    /// These settings, and the defaults where these have none. A relay with a name listens at the ports of the web, unless it
+    /// is told another.
+    #[must_use]
+    pub fn with_defaults(mut self) -> Self {
+        if self.listen.is_none() && self.domain.as_ref().is_some_and(|names| !names.is_empty()) {
+            let of_all = |port| Some((Ipv6Addr::UNSPECIFIED, port).into());
+            (self.listen, self.redirect) = (of_all(443), self.redirect.or(of_all(80)));
+        }
+        self.or(Self::defaults())
+    }
+
     /// The settings as the text of a file that [`Settings::read`] takes.
     ///
     /// # Panics
@@ -366,8 +377,7 @@ impl Settings {
     /// # Errors
     /// The settings contradict each other, one of them is invalid, or none gives the data directory.
     pub fn resolve(self) -> Result<(ServeConfig, LogConfig), SettingsError> {
-        let listen = self.listen;
-        let all = self.or(Self::defaults());
+        let all = self.with_defaults();
         let by_host = set(all.by_host) || all.star == Some(true);
         if by_host && all.referee.is_none() {
             return Err(SettingsError::ByHostWithoutReferee);
@@ -378,14 +388,12 @@ impl Settings {
         let filter = EnvFilter::try_new(&filter).map_err(|error| SettingsError::Filter(filter, error))?;
         let log = LogConfig { filter, format: set(all.log_format) };
         let tls = all.tls()?;
-        let of_all = |port| SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-        let is_by_name = matches!(tls, Some(TlsConfig::Acme(_)));
-        let redirect = all.redirect.or(is_by_name.then(|| of_all(80)));
+        let redirect = all.redirect;
         if redirect.is_some() && tls.is_none() {
             return Err(SettingsError::RedirectWithoutTls);
         }
         let serve = ServeConfig {
-            listen: listen.unwrap_or_else(|| if is_by_name { of_all(443) } else { set(all.listen) }),
+            listen: set(all.listen),
             tls,
             redirect,
             udp: all.udp()?,

@@ -1,7 +1,7 @@
 //! Turns the system's signals into orders to a relay and to robots.
 //!
 //! `SIGTERM` drains a relay, and a second one stops it; `SIGHUP` reads the file of settings again and takes over its
-//! limits; Ctrl-C stops it, and so does the end of its input if it shall. `SIGTERM` or Ctrl-C during the stop ends the
+//! limits, and reads the certificate again; Ctrl-C stops it, and so does the end of its input if it shall. `SIGTERM` or Ctrl-C during the stop ends the
 //! process at once. Robots leave at Ctrl-C and `SIGTERM`, and stop at a second one.
 
 use std::io;
@@ -101,7 +101,9 @@ fn listen(orders: Sender<Order>, settings: impl Fn() -> Settings + Send + Sync +
         while hang_up.recv().await.is_some() {
             let settings = Arc::clone(&settings);
             // A blocking thread reads the file, which may be anywhere, so that no other task waits for it.
-            if let Ok(Some(order)) = tokio::task::spawn_blocking(move || reload(&*settings)).await {
+            let limit = tokio::task::spawn_blocking(move || reload(&*settings)).await;
+            // A mistake in the file of settings is none of the certificate's.
+            for order in limit.ok().flatten().into_iter().chain([Order::Renew]) {
                 limits.send(order).await.ok();
             }
         }

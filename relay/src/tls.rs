@@ -2,6 +2,7 @@
 
 mod acme;
 mod files;
+mod kept;
 
 use std::io;
 use std::path::Path;
@@ -90,6 +91,11 @@ impl Tls {
         }
     }
 
+    /// Whether an authority gives the certificate. It looks for the relay at port 443.
+    pub(crate) const fn is_by_authority(&self) -> bool {
+        matches!(self.source, Source::Acme(_))
+    }
+
     /// Renews the certificate for as long as the relay runs.
     pub(crate) async fn run(self) {
         match self.source {
@@ -101,9 +107,9 @@ impl Tls {
 
 impl Renewal {
     /// Reads the files again, if there are some.
-    pub(crate) fn renew(&self) {
+    pub(crate) async fn renew(&self) {
         if let Some(certificate) = &self.0 {
-            certificate.renew();
+            Arc::clone(certificate).renew_and_tell().await;
         }
     }
 }

@@ -14,7 +14,7 @@ pub fn scope() -> Window {
 /// Whether the program runs in a page or in a worker of a browser.
 #[must_use]
 pub fn is_browser() -> bool {
-    scope().document().is_some() || has("WorkerGlobalScope")
+    has("document") || has("WorkerGlobalScope")
 }
 
 /// Whether there are direct connections. A worker has none.

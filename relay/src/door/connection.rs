@@ -11,6 +11,9 @@ use tokio_rustls::server::TlsStream;
 use super::stream::Guarded;
 use crate::tls::Acceptor;
 
+/// The bytes that TLS may hold for a receiver that takes none.
+const BUFFER: usize = 16 * 1_024;
+
 /// An accepted connection. The handshake of TLS takes place in its first read, so that the listener waits for none.
 pub(crate) enum Connection {
     /// Without TLS.
@@ -36,7 +39,11 @@ impl Connection {
         call: impl FnOnce(Pin<&mut dyn Stream>, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if let Self::Shaking(accept) = self {
-            let stream = ready!(Pin::new(&mut **accept).poll(cx))?;
+            let mut stream = ready!(Pin::new(&mut **accept).poll(cx))?;
+            let (guarded, session) = stream.get_mut();
+            guarded.greeted();
+            // The relay's own queues bound what waits for a slow receiver.
+            session.set_buffer_limit(Some(BUFFER));
             *self = Self::Secure(Box::new(stream));
         }
         match self {

@@ -76,6 +76,11 @@ impl Guarded {
         Err(io::ErrorKind::InvalidData.into())
     }
 
+    /// Notes the end of the handshake of TLS, whose bytes are neither a request nor an answer.
+    pub(super) fn greeted(&mut self) {
+        (self.is_answered, self.unanswered) = (false, 0);
+    }
+
     fn is_upgraded(&self) -> bool {
         self.caller.0.is_upgraded.load(Ordering::Relaxed)
     }

@@ -11,16 +11,13 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::server::ResolvesServerCert;
 use rustls::{ClientConfig, RootCertStore};
-use rustls_acme::AcmeState;
-use rustls_acme::caches::DirCache;
+use rustls_acme::{AcmeState, EventError};
 
+use super::kept::Kept;
 use crate::error::RelayError;
 
 /// The directory of Let's Encrypt.
 pub(crate) const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
-
-/// The folder of the account and the certificates, in the relay's data directory.
-const FOLDER: &str = "acme";
 
 /// The names of the relay, and the authority that certifies them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +48,7 @@ impl Acme {
         let AcmeNames { domains, contact, directory, authority } = names;
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let has_authority = authority.is_some();
         if let Some(path) = authority {
             let failed =
                 |source| RelayError::Certificate { path: path.clone(), source: io::Error::other(source) };
@@ -61,15 +59,19 @@ impl Acme {
                 return Err(failed("it holds no certificate in PEM".to_owned()));
             }
         }
+        if roots.is_empty() && !has_authority {
+            let source = io::Error::other("this machine trusts nobody: install its `ca-certificates`, or set --acme-ca");
+            return Err(RelayError::System { what: "trust the authority of --domain", source });
+        }
         let client = ClientConfig::builder_with_provider(Arc::clone(provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| RelayError::System { what: "begin TLS", source: io::Error::other(error) })?
             .with_root_certificates(roots)
             .with_no_client_auth();
         let config = rustls_acme::AcmeConfig::new_with_client_config(domains, Arc::new(client))
-            .contact(contact)
+            .contact(contact.map(url_of))
             .directory(directory)
-            .cache(DirCache::new(data.join(FOLDER)));
+            .cache(Kept::new(data)?);
         Ok(Self(config.state()))
     }
 
@@ -82,12 +84,21 @@ impl Acme {
         while let Some(event) = self.0.next().await {
             match event {
                 Ok(event) => tracing::info!(?event, "the certificate"),
+                Err(error @ EventError::Order(_)) => tracing::error!(
+                    %error,
+                    "the authority gives no certificate: it must reach this relay by its name at port 443, and this relay \
+                     the authority. The relay tries again after a pause that doubles; a restart tries at once"
+                ),
                 Err(error) => tracing::error!(
                     %error,
-                    "the authority gives no certificate now; trying again. It must reach this relay by its name at port \
-                     443"
+                    "a certificate cannot be kept or used: check the folder `acme` of --data"
                 ),
             }
         }
     }
+}
+
+/// An address to write to, as the authority takes it.
+fn url_of(contact: String) -> String {
+    if contact.contains(':') { contact } else { format!("mailto:{contact}") }
 }
