@@ -103,12 +103,15 @@ async fn one_command_leads_to_a_duel_by_https() {
     })
     .await;
 
-    let mut relay = here.command(path_from("SAMOVAR_RELAY_BIN", "target/release/samovar-relay"));
-    relay.args(["serve", "--domain", "tea.example", "--data"]).arg(data.path());
-    relay.args(["--acme-directory", "https://127.0.0.1:14000/dir", "--acme-ca"]);
-    relay.arg(files.path().join("pebble.pem"));
-    relay.env("SAMOVAR_WEB", path_from("SAMOVAR_WEB_DIR", "dist"));
-    let mut relay = start("relay", &files, relay);
+    let serve = || {
+        let mut relay = here.command(path_from("SAMOVAR_RELAY_BIN", "target/release/samovar-relay"));
+        relay.args(["serve", "--domain", "tea.example", "--data"]).arg(data.path());
+        relay.args(["--acme-directory", "https://127.0.0.1:14000/dir", "--acme-ca"]);
+        relay.arg(files.path().join("pebble.pem"));
+        relay.env("SAMOVAR_WEB", path_from("SAMOVAR_WEB_DIR", "dist"));
+        relay
+    };
+    let mut relay = start("relay", &files, serve());
     let said = || log("relay", &files);
     let deployed = |count: usize| {
         let said = said();
@@ -143,7 +146,13 @@ async fn one_command_leads_to_a_duel_by_https() {
     relay.assert_running();
     assert!(!said().contains("panicked"), "{}", said());
 
-    // The next start asks the authority for nothing that is kept.
-    let account = data.path().join("acme");
-    assert!(fs::read_dir(account).expect("a folder").count() >= 2, "the account and the certificate");
+    // The next start shows the certificate that was kept.
+    relay.kill();
+    drop(relay);
+    let _relay = start("second", &files, serve());
+    wait::until("the kept certificate", WITHIN, async || {
+        let said = log("second", &files);
+        if said.contains("DeployedCachedCert") { Ok(()) } else { Err(said) }
+    })
+    .await;
 }
