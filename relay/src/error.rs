@@ -116,11 +116,13 @@ impl fmt::Display for RelayError {
             Self::Listen { address, flag, source } if source.kind() == io::ErrorKind::AddrInUse => {
                 write!(f, "{address} is taken by another program: stop that, or choose another with {flag}")
             }
-            Self::Listen { address, source, .. } if source.kind() == io::ErrorKind::PermissionDenied => write!(
-                f,
-                "this user may not listen at {address} ({source}): a port below 1024 needs root or the right \
+            Self::Listen { address, source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                write!(
+                    f,
+                    "this user may not listen at {address} ({source}): a port below 1024 needs root or the right \
                  CAP_NET_BIND_SERVICE"
-            ),
+                )
+            }
             Self::Listen { address, flag, source } => {
                 write!(f, "cannot listen at {address} ({source}): choose another with {flag}")
             }

@@ -60,7 +60,9 @@ impl Acme {
             }
         }
         if roots.is_empty() && !has_authority {
-            let source = io::Error::other("this machine trusts nobody: install its `ca-certificates`, or set --acme-ca");
+            let source = io::Error::other(
+                "this machine trusts nobody: install its `ca-certificates`, or set --acme-ca",
+            );
             return Err(RelayError::System { what: "trust the authority of --domain", source });
         }
         let client = ClientConfig::builder_with_provider(Arc::clone(provider))

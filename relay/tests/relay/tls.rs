@@ -151,10 +151,7 @@ fn wrong_settings_of_tls_are_refused_with_a_remedy() {
         (vec!["--domain", "https://tea.example"], "a name is like tea.example"),
         (vec!["--domain", "192.0.2.1"], "a name is like tea.example"),
         (vec!["--domain", "tea.example", "--acme-ca", &missing], "missing.pem"),
-        (
-            vec!["--domain", "tea.example", "--acme-ca", &key],
-            "no certificate in PEM",
-        ),
+        (vec!["--domain", "tea.example", "--acme-ca", &key], "no certificate in PEM"),
         (vec!["--tls-cert", &missing, "--tls-key", &key], "missing.pem cannot be used for TLS"),
         (vec!["--tls-cert", &key, "--tls-key", &key], "it holds no certificate in PEM"),
         (vec!["--tls-cert", &cert, "--tls-key", &cert], "cert.pem cannot be used for TLS"),
