@@ -128,7 +128,7 @@ impl fmt::Display for Error {
             Self::Unreachable(why) => f.write_str(why),
             Self::NoSuchGame(code) => write!(f, "no game has the code {code}"),
             Self::CodeTaken(code) => write!(f, "another game has the code {code}"),
-            Self::Full => f.write_str("the game is full"),
+            Self::Full => f.write_str("the game has no free place, or none for those who watch"),
             Self::Closed => f.write_str("the host admits nobody any more"),
             Self::PutOut => f.write_str("the host has put you out"),
             Self::OtherVersion => {
