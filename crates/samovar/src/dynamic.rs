@@ -19,12 +19,13 @@ use crate::entry::Entry;
 use crate::error::RoomError;
 use crate::game::{Agreed, params_of};
 use crate::hosted::{self, Hosted};
+use crate::inner::{is_own, owner_of, state_of};
 use crate::listing::Listing;
 use crate::member::Member;
 use crate::object::{Orphaned, Sharing};
 use crate::order::{self, Order};
 use crate::raw::Raw;
-use crate::room::{Room, To, is_own, owner_of, state_of};
+use crate::room::{Room, To};
 
 pub use crate::stepping::Steps;
 

@@ -70,6 +70,7 @@ mod game;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod hosted;
+mod inner;
 mod keeper;
 mod listing;
 mod member;

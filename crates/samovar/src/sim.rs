@@ -15,11 +15,12 @@ pub use samovar_wire::Duration;
 
 use crate::game::{Game, MaybeSend, rules};
 use crate::hosted;
+use crate::inner::Inner;
 use crate::keeper::{Identity, Keeper, Parts, play_frame};
 use crate::member::Member;
 use crate::memory::Memory;
 use crate::object::{ObjectOf, Seen};
-use crate::room::{Inner, Room};
+use crate::room::Room;
 
 /// One player in the end, when changes have stopped and all members agree.
 pub struct Settled<'a, G: Game> {

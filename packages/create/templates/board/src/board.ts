@@ -28,7 +28,7 @@ export const game = room({
   version: 1,
   state: { players: [], places: empty(), turn: 1, winner: 0 } as Board,
   messages: {} as Chat,
-  // Whoever hosts carries out each ask exactly once. A move that the rules forbid changes nothing.
+  // The host carries out each ask exactly once, whichever member that is. A move that the rules forbid changes nothing.
   decide: {
     sit(board, _: undefined, from: Member) {
       if (board.players.length < 2 && !board.players.includes(from.seat)) board.players.push(from.seat);
