@@ -93,6 +93,29 @@ async fn world_is_the_same_in_two_pages_and_outlives_its_host() {
             .ok_or(format!("{one} {other}"))
     })
     .await;
+    // Both hear all messages, and in the order of all the same list.
+    for tab in [&ann, &bob] {
+        tab.evaluate("talk(), null").await;
+    }
+    wait::until("all messages in each order", WITHIN, async || {
+        let (one, other) = (
+            ann.try_evaluate("heard").await?,
+            bob.try_evaluate("heard").await?,
+        );
+        let count = |heard: &serde_json::Value, order: &str| {
+            heard[order].as_array().map_or(0, Vec::len)
+        };
+        let all = ["causal", "total", "stable", "time"];
+        // A causal message does not come back to its sender.
+        let is_all = all.iter().all(|it| {
+            let wanted = if *it == "causal" { 3 } else { 6 };
+            count(&one, it) == wanted && count(&other, it) == wanted
+        });
+        let is_same =
+            one["total"] == other["total"] && one["stable"] == other["stable"];
+        (is_all && is_same).then_some(()).ok_or(format!("{one} {other}"))
+    })
+    .await;
     let before = sums(&bob).await.expect("a world");
     first.kill();
     wait::until("the world goes on", WITHIN, async || {

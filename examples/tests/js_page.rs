@@ -10,11 +10,7 @@ use crate::program::Program;
 #[tokio::test(flavor = "multi_thread")]
 async fn room_in_javascript_goes_on_when_its_host_is_killed() {
     let relay = js_player::relay();
-    let ann = Player::new(&relay, "", "Ann").await;
-    let code = ann.tab.evaluate("r.code").await;
-    let code = code.as_str().expect("a code").to_owned();
-    let bob = Player::new(&relay, &code, "Bob").await;
-    let cy = Player::new(&relay, &code, "Cy").await;
+    let [ann, bob, cy] = js_player::three(&relay).await;
     ann.point([20, 20]).await;
     bob.point([80, 30]).await;
     cy.point([40, 70]).await;
@@ -74,11 +70,7 @@ async fn points(player: &Player) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn host_may_close_freeze_or_reload_and_no_ask_is_lost() {
     let relay = js_player::relay();
-    let ann = Player::new(&relay, "", "Ann").await;
-    let code = ann.tab.evaluate("r.code").await;
-    let code = code.as_str().expect("a code").to_owned();
-    let bob = Player::new(&relay, &code, "Bob").await;
-    let cy = Player::new(&relay, &code, "Cy").await;
+    let [ann, bob, cy] = js_player::three(&relay).await;
     let hosts = |name: &str| format!("r.host?.name === '{name}'");
     let has = |points: u64| format!("r.state.points === {points}");
     // The host reloads, and comes back to its seat under another host.
@@ -171,5 +163,29 @@ async fn player_who_reloads_alone_finds_all_as_it_was() {
         ann.shows(&[("Ann", [20, 30])]).await;
         ann.tab.evaluate("r.ask.point(1), null").await;
         ann.until("the points", &format!("r.state.points === {points}")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn host_puts_a_player_out_and_hands_over() {
+    let relay = js_player::relay();
+    let [ann, bob, cy] = js_player::three(&relay).await;
+    let ends = "window.over = undefined,
+        r.finished.catch((why) => (window.over = why.code)), null";
+    cy.tab.evaluate(ends).await;
+    let cy_of = "r.members.find(({ name }) => name === 'Cy')";
+    bob.until("it knows Cy", &format!("!!({cy_of})")).await;
+    let not_host = format!(
+        "(() => {{ try {{ r.putOut({cy_of}) }} catch (why) {{ return why.code }} }})()"
+    );
+    assert_eq!(bob.tab.evaluate(&not_host).await, "NotHost");
+    ann.tab.evaluate(&format!("r.putOut({cy_of}), null")).await;
+    cy.until("it is out", "window.over === 'PutOut'").await;
+    for player in [&ann, &bob] {
+        player.until("two are left", "r.members.length === 2").await;
+    }
+    ann.tab.evaluate("r.handOver(), null").await;
+    for player in [&ann, &bob] {
+        player.until("Bob hosts", "r.host?.name === 'Bob'").await;
     }
 }

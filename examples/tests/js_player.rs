@@ -107,3 +107,13 @@ impl Player {
 pub(crate) fn relay() -> Relay {
     Relay::serving(&path_from("SAMOVAR_JS_DIR", "target/pages/js"))
 }
+
+/// Three players in one room, of whom Ann has made it.
+pub(crate) async fn three(relay: &Relay) -> [Player; 3] {
+    let ann = Player::new(relay, "", "Ann").await;
+    let code = ann.tab.evaluate("r.code").await;
+    let code = code.as_str().expect("a code").to_owned();
+    let bob = Player::new(relay, &code, "Bob").await;
+    let cy = Player::new(relay, &code, "Cy").await;
+    [ann, bob, cy]
+}

@@ -379,6 +379,15 @@ const tests = {
     await r.leave();
   },
 
+  async quickMatchFindsTheOpenRoom() {
+    const game = room({ game: "match", version: 1 });
+    const r = await game.create(silent);
+    const other = await game.quickMatch({ ...silent, name: "Bob" });
+    same([other.code, other.host.name, other.members.length], [r.code, "Ann", 2], "the same room");
+    await other.leave();
+    await r.leave();
+  },
+
   async twoRoomsInOnePage() {
     const game = room({ game: "api", version: 1, state: 0, decide: { set: (_, value) => void value } });
     const [one, other] = await Promise.all([game.create(silent), game.create({ ...silent, name: "Bob" })]);
@@ -401,7 +410,9 @@ export async function run() {
   return failures.join("\n");
 }
 
-/** Enters the room of a world, whose steps sum what the players say. */
+const ORDERS = ["causal", "total", "stable", "time"];
+
+/** Enters the room of a world, whose steps sum what the players say, and hears messages in each order. */
 export async function play(code, name) {
   const sums = world({
     input: { by: int([0, 9]) },
@@ -411,6 +422,15 @@ export async function play(code, name) {
       for (const { seat, input } of inputs) world.sums[seat] = (world.sums[seat] ?? 0) + input.by;
     },
   });
-  window.w = await room({ game: "sums", version: 1, world: sums }).joinOrCreate(code, { name });
+  window.w = await room({ game: "sums", version: 1, world: sums, orders: ORDERS }).joinOrCreate(code, {
+    name,
+  });
+  window.heard = {};
+  window.w.on("message", (_, { order, text }) => (window.heard[order] ??= []).push(text));
+  window.talk = () => {
+    for (const order of ORDERS) {
+      for (let number = 0; number < 3; number++) window.w.send("all", { order, text: name + number }, order);
+    }
+  };
   return window.w.code;
 }

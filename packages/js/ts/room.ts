@@ -43,7 +43,7 @@ export interface Game<S, D extends Decide<S>, M, W, I extends Fields> {
   objects?: readonly ObjectType[] | undefined;
   /** The state that the host keeps for all, at the beginning: at most 4,000 bytes as JSON. */
   state?: S | undefined;
-  /** What members may ask of the host. Whoever hosts carries out each ask exactly once. */
+  /** What members may ask of the host. The host carries out each ask exactly once, whichever member that is. */
   decide?: D | undefined;
   /** A world that all members step alike. */
   world?: World<W, I> | undefined;
@@ -482,7 +482,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
 
   /**
    * Tells others something: at most 16,384 bytes as JSON, and some 1,000 with `none`. `all` are all others. An order besides
-   * `sender` and `none` is for all, and this program hears such a message, too, in its place.
+   * `sender` and `none` is for all. In `total`, `stable` and `time` this program hears its message, too, in its place.
    */
   send(to: "all" | "host" | Member, message: M, order: Order = "sender"): void {
     const seat = to === "all" ? -1 : to === "host" ? -2 : to.seat;
