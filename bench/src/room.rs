@@ -76,6 +76,7 @@ impl Room {
         let config = PeerConfig {
             entropy: [10 + index as u8; 32],
             purpose,
+            token: None,
             ticket: None,
             kept: None,
             name: format!("P{index}"),

@@ -1,9 +1,10 @@
 //! A member's data channels, as seen by the senders to the member.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::outbox::Outbox;
+use crate::processors::ThreadId;
 use crate::room::Room;
 
 /// The time, in nanoseconds, for which the relay sends to a member by its channels after it last heard the member on
@@ -25,6 +26,9 @@ pub(crate) struct Channels {
     /// The relay's time, in nanoseconds, when the member last complained that its echoes do not come back; 0 for
     /// never.
     doubted: AtomicU64,
+    thread: AtomicUsize,
+    /// The number of the connection that serves the channels; 0 for none.
+    current: AtomicU64,
     /// Whether the endpoint has been called for waiting messages, and has not looked at them yet.
     is_called: AtomicBool,
 }
@@ -35,6 +39,28 @@ impl Channels {
         Self { outbox: Outbox::new(room), ..Self::default() }
     }
 
+    /// Notes that a connection, of this number and of this thread, serves the channels from now on, and that the relay
+    /// heard the member on it.
+    pub(crate) fn begin(&self, (id, thread): (u64, ThreadId), now: u64) {
+        if self.current.load(Ordering::Relaxed) == 0 {
+            // Messages that were queued behind the end of an earlier connection are old.
+            self.outbox.reset();
+        }
+        self.thread.store(thread, Ordering::Relaxed);
+        self.current.store(id, Ordering::Release);
+        self.hear(now);
+    }
+
+    /// Whether this connection serves the channels.
+    pub(crate) fn are_served_by(&self, id: u64) -> bool {
+        self.current.load(Ordering::Acquire) == id
+    }
+
+    /// The thread of the endpoint that serves the channels, or served them last.
+    pub(crate) fn thread(&self) -> ThreadId {
+        self.thread.load(Ordering::Relaxed)
+    }
+
     /// Notes that the relay heard the member on the channels.
     pub(crate) fn hear(&self, now: u64) {
         self.heard.store(now.max(1), Ordering::Relaxed);
@@ -42,6 +68,7 @@ impl Channels {
 
     /// Notes that the channels are gone.
     pub(crate) fn lose(&self) {
+        self.current.store(0, Ordering::Release);
         self.heard.store(0, Ordering::Relaxed);
         self.outbox.reset();
     }

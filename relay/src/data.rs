@@ -45,13 +45,13 @@ pub(crate) fn signing_key(directory: &Path) -> Result<[u8; 32], RelayError> {
 
 /// Whether users other than the owner and the group may read a file. Kubernetes gives a volume a group.
 #[cfg(unix)]
-fn is_open(path: &Path) -> bool {
+pub(crate) fn is_open(path: &Path) -> bool {
     fs::metadata(path)
         .is_ok_and(|metadata| std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o007 != 0)
 }
 
 #[cfg(not(unix))]
-const fn is_open(_: &Path) -> bool {
+pub(crate) const fn is_open(_: &Path) -> bool {
     false
 }
 

@@ -1,4 +1,4 @@
-//! The admission of connections: the listener, and the limits on a connection before its first message.
+//! The clearance of connections: the listener, and the limits on a connection before its first message.
 //!
 //! Each connection takes one of the relay's places, and one of its address's places. If either has no free place, the
 //! relay refuses the connection. It tells the reason to a few refused connections at a time, and closes all others
@@ -25,6 +25,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
+use crate::bans::{Ban, Bans};
 use crate::limits::LiveLimits;
 use crate::metrics::Turned;
 use crate::refusals::{Refusals, ShownOrigin, words};
@@ -54,6 +55,7 @@ pub(crate) struct Doorkeeper {
     limits: Arc<LiveLimits>,
     pub(crate) refusals: Arc<Refusals>,
     addresses: Arc<Addresses>,
+    bans: Arc<Bans>,
     open: Arc<AtomicUsize>,
     start: Instant,
 }
@@ -89,11 +91,17 @@ struct Visit {
 }
 
 impl Doorkeeper {
-    pub(crate) fn new(limits: Arc<LiveLimits>, refusals: Arc<Refusals>, origins: OriginKey) -> Self {
+    pub(crate) fn new(
+        limits: Arc<LiveLimits>,
+        refusals: Arc<Refusals>,
+        origins: OriginKey,
+        bans: Arc<Bans>,
+    ) -> Self {
         Self {
             limits,
             refusals,
             addresses: Arc::new(Addresses::new(origins)),
+            bans,
             open: Arc::default(),
             start: Instant::now(),
         }
@@ -171,6 +179,25 @@ impl Doorkeeper {
             }
             sleep(wait).await;
         }
+    }
+
+    /// Whether a caller is a trusted proxy.
+    pub(crate) fn is_proxy(&self, caller: &Caller) -> bool {
+        self.limits.all().trusts(caller.0.address)
+    }
+
+    /// The ban of a caller's address, if there is one.
+    pub(crate) fn banned<'a>(
+        &self,
+        caller: &Caller,
+        forwarded_for: impl DoubleEndedIterator<Item = &'a [u8]>,
+    ) -> Option<Ban> {
+        let visit = &caller.0;
+        if visit.place.is_some() {
+            return self.bans.of(visit.address);
+        }
+        let limits = self.limits.all();
+        self.bans.of(client(forwarded_for, |address| limits.trusts(address))?)
     }
 
     /// Whether a caller is on this machine. A proxy on this machine is not local while it speaks for a client
@@ -366,6 +393,7 @@ mod tests {
             Arc::new(limits),
             Arc::new(Refusals::new(Arc::new(Metrics::new()))),
             OriginKey::default(),
+            Arc::new(Bans::none()),
         )
     }
 

@@ -38,6 +38,20 @@ pub enum RelayError {
         /// The file.
         path: PathBuf,
     },
+    /// The key or the secret of the game's own server cannot be used.
+    GateKey {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The file of bans cannot be used.
+    DamagedBans {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
     /// The relay cannot listen at the address.
     Listen {
         /// The address.
@@ -105,6 +119,16 @@ impl fmt::Display for RelayError {
                 f,
                 "{} does not hold a key: restore it from a backup; or delete it to get a new one, which ends the \
                  reconnection of everybody who is in a game",
+                path.display()
+            ),
+            Self::GateKey { path, source } => write!(
+                f,
+                "{} cannot be used ({source}): check --token-key, --token-secret and --webhook-secret",
+                path.display()
+            ),
+            Self::DamagedBans { path, source } => write!(
+                f,
+                "{} cannot be read ({source}): mend it, restore it from a backup, or delete it to ban nobody",
                 path.display()
             ),
             Self::OpenKey { path } => write!(

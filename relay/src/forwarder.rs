@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use samovar_directory::Class;
+use samovar_wire::Mode;
 use samovar_wire::relay::{ADDRESS_HEADER, Addressed, FORWARD_HEADER, RelayFrame};
-use samovar_wire::{Mode, PeerId};
 
-use crate::line::Line;
+use crate::line::{Line, Routes};
 use crate::metrics::{Dropped, Kind, Metrics};
 use crate::outbox::{Outbox, Waiting};
 use crate::reach::Reach;
@@ -32,7 +32,8 @@ impl Forwarder {
     }
 
     /// Forwards a message from a WebSocket.
-    pub(crate) fn pass_on(&self, target: &Arc<Line>, (from, class): (PeerId, Class), message: Waiting) {
+    pub(crate) fn pass_on(&self, target: &Arc<Line>, routes: &Routes, message: Waiting) {
+        let &Routes { from, class, .. } = routes;
         let Waiting { kind, bytes, since } = message;
         // Takes over the bytes without a copy if they have no other reference.
         let mut bytes = Vec::from(bytes);
@@ -61,10 +62,11 @@ impl Forwarder {
     pub(crate) fn pass_on_channels(
         &self,
         target: &Arc<Line>,
-        (from, class): (PeerId, Class),
+        routes: &Routes,
         message: (Kind, Vec<u8>),
         since: u64,
     ) {
+        let &Routes { from, class, .. } = routes;
         let (kind, mut bytes) = message;
         let ways = self.ways(target, kind, since);
         if ways.socket {

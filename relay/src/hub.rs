@@ -1,31 +1,37 @@
 //! The directory with its sockets, its disk and its clock around it, behind one lock.
 //!
-//! One lock is enough: a control message costs microseconds (a signature, at worst), and forwarding a packet holds it
-//! for three look-ups. The directory's output is in the sockets' queues before the lock is released, so that no
+//! One lock is enough: a control message costs microseconds (a signature, at worst), and packets are forwarded without
+//! it. The directory's output is in the sockets' queues before the peers of a game are known for forwarding, so that no
 //! forwarded packet overtakes an `Entered`.
 
-use std::sync::atomic::Ordering;
+use std::net::IpAddr;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use samovar_directory::{Class, ConnId, Directory, Incoming, Note, Output, Request};
+use samovar_directory::{
+    Clearance, ConnId, Directory, GameReport, Incoming, MemberReport, Note, OperatorError, Output, Preview,
+    Request,
+};
 use samovar_roster::RelayKey;
-use samovar_wire::relay::RelayFrame;
-use samovar_wire::{PeerId, Time};
+use samovar_wire::relay::{Enter, Refusal, RelayFrame, TokenFault};
+use samovar_wire::{GameCode, PeerId, Time};
 use tokio::sync::Notify;
 
+use crate::bans::Bans;
 use crate::clock::Clock;
 use crate::door::AddressPlace;
 use crate::forwarder::Forwarder;
 use crate::games::Shown;
+use crate::gate::Gate;
 use crate::limits::LiveLimits;
 use crate::line::{Line, Visitor};
 use crate::lines::Lines;
 use crate::metrics::{Dropped, Kind, Levels, Metrics};
-use crate::outbox::{Farewell, Waiting};
+use crate::outbox::{Farewell, Outbox, Waiting};
 use crate::reach::Reach;
+use crate::reports::{GameRow, MemberRow, Path, Queue};
 use crate::store::Persisted;
 use crate::writing::Writing;
 
@@ -40,6 +46,9 @@ pub(crate) struct Hub {
     key: RelayKey,
     forwarder: Forwarder,
     writing: Writing,
+    /// The gate; `None` lets everybody in.
+    pub(crate) gate: Option<Gate>,
+    bans: Arc<Bans>,
     pub(crate) limits: Arc<LiveLimits>,
     pub(crate) metrics: Arc<Metrics>,
 }
@@ -60,13 +69,15 @@ impl Hub {
     pub(crate) fn new(
         mut directory: Directory,
         disk: Sender<Request>,
-        reach: Option<Arc<Reach>>,
+        (reach, gate, bans): (Option<Arc<Reach>>, Option<Gate>, Arc<Bans>),
         limits: Arc<LiveLimits>,
         metrics: Arc<Metrics>,
     ) -> Self {
         directory.set_quota(limits.all().quota());
         directory.set_reachable(reach.is_some());
         directory.set_reports_probes(true);
+        directory.set_reports_changes(true);
+        directory.set_gated(gate.is_some());
         let key = directory.key();
         let lines = Lines::new(reach.clone(), Arc::clone(&metrics));
         let state = State { directory, lines, metrics: Arc::clone(&metrics), disk: Some(disk), armed: None };
@@ -77,6 +88,8 @@ impl Hub {
             key,
             forwarder: Forwarder::new(reach, Arc::clone(&metrics)),
             writing: Writing::default(),
+            gate,
+            bans,
             limits,
             metrics,
         }
@@ -86,10 +99,15 @@ impl Hub {
     pub(crate) fn open(&self, visitor: Visitor) -> Arc<Line> {
         self.with(|state, now| {
             let line = state.lines.open(visitor, self.limits.room());
+            tracing::debug!(request = line.request(), conn = line.conn.0, "a peer is connected");
             if line.is_own() {
                 state.directory.handle_opened_own(now, line.conn);
             } else {
                 state.directory.handle_opened(now, line.conn, line.place().map(AddressPlace::origin));
+                // The ban may be newer than the request by which the connection came.
+                if line.address().is_some_and(|address| self.bans.of(address).is_some()) {
+                    state.directory.ban(now, line.conn);
+                }
             }
             line
         })
@@ -110,13 +128,11 @@ impl Hub {
             return line.channels.doubt(since);
         }
         if let Ok(frame @ RelayFrame::Forward { peer, .. }) = RelayFrame::decode(&bytes)
-            && let Some((from, class, target)) = self.route(line, peer)
+            && let Some(routes) = line.routes()
         {
             let kind = Kind::of(&frame);
-            match target {
-                Some(target) => {
-                    self.forwarder.pass_on(&target, (from, class), Waiting { kind, bytes, since });
-                }
+            match routes.to(peer) {
+                Some(target) => self.forwarder.pass_on(target, &routes, Waiting { kind, bytes, since }),
                 None => self.metrics.dropped(line.shard, Dropped::NoReceiver, 1),
             }
             return;
@@ -127,8 +143,35 @@ impl Hub {
             #[cfg(test)]
             crate::panics::trip(&bytes);
             state.directory.handle_incoming(now, line.conn, incoming);
-            line.is_stranger.store(state.directory.is_stranger(line.conn), Ordering::Relaxed);
         });
+    }
+
+    /// The intent of a peer that is about to enter.
+    ///
+    /// # Errors
+    /// It would be refused whatever the game's own server says.
+    pub(crate) fn preview(&self, line: &Line, enter: &Enter, is_genuine: bool) -> Result<Preview, Refusal> {
+        self.with(|state, now| state.directory.preview(now, line.conn, enter, is_genuine))
+    }
+
+    /// Lets a peer enter that the game's own server vouches for.
+    pub(crate) fn admit(&self, line: &Line, clearance: Clearance) {
+        self.with(|state, _| state.directory.handle_vouched(line.conn, clearance));
+    }
+
+    /// Notes the fault of a peer's token.
+    pub(crate) fn fault(&self, line: &Line, fault: TokenFault) {
+        self.with(|state, _| state.directory.handle_fault(line.conn, fault));
+    }
+
+    /// Refuses a peer that has not entered, with words for the player, if there are any.
+    pub(crate) fn refuse(&self, line: &Line, refusal: Refusal, told: Option<String>) {
+        self.with(|state, now| state.directory.handle_not_vouched(now, line.conn, refusal, told));
+    }
+
+    /// The key that verifies the relay's signatures.
+    pub(crate) const fn key(&self) -> &RelayKey {
+        &self.key
     }
 
     /// Notes that the relay has sent a probe on this connection.
@@ -144,10 +187,11 @@ impl Hub {
         message: (Kind, Vec<u8>),
         since: u64,
     ) {
-        let Some((from, class, Some(target))) = self.route(line, receiver) else {
-            return self.metrics.dropped(line.shard, Dropped::NoReceiver, 1);
-        };
-        self.forwarder.pass_on_channels(&target, (from, class), message, since);
+        let routes = line.routes();
+        match routes.as_ref().and_then(|routes| Some((routes, routes.to(receiver)?))) {
+            Some((routes, target)) => self.forwarder.pass_on_channels(target, routes, message, since),
+            None => self.metrics.dropped(line.shard, Dropped::NoReceiver, 1),
+        }
     }
 
     /// Passes on the endpoint's answer to an offer.
@@ -179,6 +223,103 @@ impl Hub {
             Shown { is_own: host.is_some_and(|line| line.is_own()), origin, info }
         };
         state.directory.games().map(shown).collect()
+    }
+
+    /// The games, by code, for the operator.
+    pub(crate) fn game_rows(&self) -> Vec<GameRow> {
+        let now = self.clock.now();
+        let state = self.lock();
+        let row = |game: GameReport| {
+            let host = game.members.iter().find(|member| Some(member.peer) == game.host);
+            let host = host.and_then(|member| state.lines.get(member.conn));
+            let listing = game.listing;
+            GameRow {
+                code: game.code.to_string(),
+                connected: game.members.len(),
+                players: listing.as_ref().map(|listing| listing.players),
+                capacity: listing.as_ref().map(|listing| listing.capacity),
+                public: listing.as_ref().is_some_and(|listing| listing.public),
+                title: listing.as_ref().map(|listing| listing.title.clone()).unwrap_or_default(),
+                host_name: listing.map(|listing| listing.host_name).unwrap_or_default(),
+                host: game.host.map(|host| host.0),
+                own: host.is_some_and(|line| line.is_own()),
+                params: format!("{:016x}", game.params),
+            }
+        };
+        state.directory.reports(now).map(row).collect()
+    }
+
+    /// The connected members of a game, by id, for the operator.
+    ///
+    /// # Errors
+    /// No game with a connection has this code.
+    pub(crate) fn member_rows(&self, code: &GameCode) -> Result<Vec<MemberRow>, String> {
+        let (now, nanos) = (self.clock.now(), self.nanos());
+        let state = self.lock();
+        let game = state.directory.report(now, code);
+        let game = game.ok_or_else(|| OperatorError::NoSuchGame.to_string())?;
+        let queue = |outbox: &Outbox| {
+            let depth = outbox.depth();
+            Queue { messages: depth.messages, bytes: depth.bytes }
+        };
+        let row = |member: &MemberReport| {
+            let line = state.lines.get(member.conn)?;
+            Some(MemberRow {
+                member: member.peer.0,
+                host: Some(member.peer) == game.host,
+                named: member.is_named,
+                own: line.is_own(),
+                address: line.address().map(|address| address.to_string()),
+                since: member.entered.as_micros() / 1_000_000,
+                path: if line.channels.carry(nanos) { Path::Webrtc } else { Path::Websocket },
+                socket_queue: queue(&line.outbox),
+                channel_queue: queue(&line.channels.outbox),
+            })
+        };
+        Ok(game.members.iter().filter_map(row).collect())
+    }
+
+    /// The address of a connected member.
+    ///
+    /// # Errors
+    /// There is no such member, or its address is not known.
+    pub(crate) fn address_of(&self, code: &GameCode, peer: PeerId) -> Result<IpAddr, String> {
+        let now = self.clock.now();
+        let state = self.lock();
+        let game = state.directory.report(now, code);
+        let game = game.ok_or_else(|| OperatorError::NoSuchGame.to_string())?;
+        let member = game.members.iter().find(|member| member.peer == peer);
+        let member = member.ok_or_else(|| OperatorError::NoSuchMember.to_string())?;
+        let line = state.lines.get(member.conn);
+        line.and_then(|line| line.address()).ok_or_else(|| "the member's address is not known".to_owned())
+    }
+
+    /// Puts a member out of its game.
+    ///
+    /// # Errors
+    /// There is no such member, or it is the relay's own.
+    pub(crate) fn kick(&self, code: &GameCode, peer: PeerId) -> Result<(), String> {
+        self.with(|state, now| state.directory.put_out(now, code, peer).map_err(|error| error.to_string()))
+    }
+
+    /// Ends a game.
+    ///
+    /// # Errors
+    /// There is no such game, or it is the relay's own.
+    pub(crate) fn end_game(&self, code: &GameCode) -> Result<(), String> {
+        self.with(|state, now| state.directory.end_game(now, code).map_err(|error| error.to_string()))
+    }
+
+    /// Closes the connections from these addresses, and puts their members out. Returns how many there were.
+    pub(crate) fn ban(&self, is_banned: impl Fn(IpAddr) -> bool) -> usize {
+        self.with(|state, now| {
+            let is_meant = |line: &&Arc<Line>| line.address().is_some_and(&is_banned);
+            let conns: Vec<_> = state.lines.all().filter(is_meant).map(|line| line.conn).collect();
+            for &conn in &conns {
+                state.directory.ban(now, conn);
+            }
+            conns.len()
+        })
     }
 
     /// Closes every socket, including those that open later.
@@ -273,18 +414,6 @@ impl Hub {
         }
     }
 
-    /// The peer on a connection, its class, and the connection of the peer with the id `to`, if there is one. `None`
-    /// if the peer on this connection has not entered a game.
-    fn route(&self, line: &Line, to: PeerId) -> Option<(PeerId, Class, Option<Arc<Line>>)> {
-        let (state, conn) = (self.lock(), line.conn);
-        let is_stranger = state.directory.is_stranger(conn);
-        line.is_stranger.store(is_stranger, Ordering::Relaxed);
-        let from = state.directory.peer_of(conn)?;
-        let target = state.directory.route(conn, to).and_then(|target| state.lines.get(target));
-        let class = if is_stranger { Class::Stranger(conn) } else { Class::Member };
-        Some((from, class, target.map(Arc::clone)))
-    }
-
     /// Acts on the directory and carries out its requests.
     fn with<R>(&self, act: impl FnOnce(&mut State, Time) -> R) -> R {
         let mut state = self.lock();
@@ -328,16 +457,17 @@ impl State {
         while let Some(offer) = self.directory.poll_offer() {
             self.lines.offer(offer);
         }
+        while let Some(session) = self.directory.poll_changed() {
+            self.lines.connect(session, self.directory.connected(session));
+        }
     }
 
     fn take_note(&mut self, note: Note) {
         match note {
-            Note::Entered { conn, session, .. } => {
-                self.metrics.joined();
-                self.lines.enter(conn, session);
-            }
+            Note::Entered { .. } => self.metrics.joined(),
             Note::HostChanged { cause, recovery, .. } => {
                 let recovery = recovery.map(|time| Duration::from_micros(time.as_micros()));
+                let _span = tracing::info_span!("host change").entered();
                 tracing::info!(?cause, ?recovery, "a session has another host");
                 self.metrics.host_changed(cause, recovery);
             }
@@ -357,7 +487,13 @@ pub(crate) mod tests {
         let limits = Arc::new(LiveLimits::new(settings.resolve().expect("complete").0.limits));
         let config = samovar_directory::DirectoryConfig { secret: [1; 32], entropy: [2; 32] };
         let (disk, _) = std::sync::mpsc::channel();
-        Hub::new(Directory::new(&config), disk, reach, limits, Arc::new(Metrics::new()))
+        Hub::new(
+            Directory::new(&config),
+            disk,
+            (reach, None, Arc::new(Bans::none())),
+            limits,
+            Arc::new(Metrics::new()),
+        )
     }
 
     #[test]

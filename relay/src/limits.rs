@@ -60,6 +60,15 @@ pub struct Limits {
     pub trusted_proxies: Vec<network::Network>,
 }
 
+/// How limits are written and changed by words, as in a file of settings.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitWords {
+    /// All limits as text.
+    pub text: fn(&Limits) -> String,
+    /// The limits with one of them changed, by its key and its value. The error says what is wrong.
+    pub change: fn(&Limits, &str, &str) -> Result<Limits, String>,
+}
+
 impl Limits {
     pub(crate) const fn quota(&self) -> Quota {
         Quota { games: self.games, connections_per_game: self.game_connections }
@@ -117,14 +126,6 @@ pub(crate) struct Network {
     pub(crate) purse: Purse,
     pub(crate) connections: AtomicUsize,
     pub(crate) opens: Bucket,
-}
-
-/// The budgets of one game.
-#[derive(Debug, Default)]
-pub(crate) struct GamePurse {
-    pub(crate) all: Purse,
-    /// The budget of all strangers together: the peers that the game's host has not named as members.
-    pub(crate) strangers: Purse,
 }
 
 /// The reason why a message must not pass now.

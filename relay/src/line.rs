@@ -1,13 +1,17 @@
 //! One connection, as seen by all tasks.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use samovar_directory::ConnId;
+use arc_swap::Guard;
+use samovar_directory::{Class, ConnId, Connected};
+use samovar_wire::PeerId;
 
 use crate::channels::Channels;
 use crate::door::AddressPlace;
-use crate::limits::{Bucket, GamePurse, Payers, Purse};
+use crate::game::{Game, Peers};
+use crate::limits::{Bucket, Payers, Purse};
 use crate::metrics::ShardId;
 use crate::outbox::Outbox;
 use crate::room::Room;
@@ -19,6 +23,10 @@ pub(crate) struct Visitor {
     pub(crate) place: Option<AddressPlace>,
     /// Whether the opener is the relay's own referee.
     pub(crate) is_own: bool,
+    /// The opener's address, for the operator; `None` if a proxy names none.
+    pub(crate) address: Option<IpAddr>,
+    /// The number of the request by which the connection came.
+    pub(crate) request: String,
 }
 
 /// The shared state of one member, beside its WebSocket.
@@ -37,10 +45,25 @@ pub(crate) struct Line {
     /// The budget of packets that the relay reads and drops because others have emptied a shared budget.
     pace: Bucket,
     visitor: Visitor,
-    /// The budget of the member's game, once it is in one. A member never changes its game.
-    game: OnceLock<Arc<GamePurse>>,
-    /// Whether the peer was a stranger in its game when the relay last handled a message from it.
+    /// The game, and the peer in it, once the connection has entered one. It never changes its game.
+    seat: OnceLock<(Arc<Game<Self>>, PeerId)>,
+    /// Whether the peer is a stranger in its game.
     pub(crate) is_stranger: AtomicBool,
+}
+
+/// The routes of one peer's messages, at this moment.
+pub(crate) struct Routes {
+    pub(crate) from: PeerId,
+    /// The class of the peer's messages.
+    pub(crate) class: Class,
+    peers: Guard<Arc<Peers<Line>>>,
+}
+
+impl Routes {
+    /// The line of a peer of the same game, if it is connected.
+    pub(crate) fn to(&self, peer: PeerId) -> Option<&Arc<Line>> {
+        self.peers.get(peer)
+    }
 }
 
 impl Line {
@@ -55,18 +78,43 @@ impl Line {
             share: Purse::default(),
             pace: Bucket::default(),
             visitor,
-            game: OnceLock::new(),
+            seat: OnceLock::new(),
             is_stranger: AtomicBool::new(false),
         }
     }
 
-    /// Notes that the connection enters the game with this budget.
-    pub(crate) fn enter(&self, game: Arc<GamePurse>) {
-        self.game.get_or_init(|| game);
+    /// The line as its game knows it.
+    pub(crate) fn as_connected(&self, peer: PeerId) -> Connected {
+        Connected { peer, conn: self.conn, is_stranger: self.is_stranger.load(Ordering::Relaxed) }
+    }
+
+    /// Notes that the connection is this peer of this game.
+    pub(crate) fn enter(&self, game: &Arc<Game<Self>>, peer: PeerId) {
+        self.seat.get_or_init(|| (Arc::clone(game), peer));
+    }
+
+    /// The routes of the peer's messages; `None` before the connection has entered a game, and after it has left.
+    pub(crate) fn routes(&self) -> Option<Routes> {
+        let (game, from) = self.seat.get()?;
+        let peers = game.peers();
+        peers.get(*from).filter(|own| std::ptr::eq(Arc::as_ptr(own), self))?;
+        let is_stranger = self.is_stranger.load(Ordering::Relaxed);
+        let class = if is_stranger { Class::Stranger(self.conn) } else { Class::Member };
+        Some(Routes { from: *from, class, peers })
     }
 
     pub(crate) const fn place(&self) -> Option<&AddressPlace> {
         self.visitor.place.as_ref()
+    }
+
+    /// The number of the request by which the connection came.
+    pub(crate) fn request(&self) -> &str {
+        &self.visitor.request
+    }
+
+    /// The opener's address, if it is known.
+    pub(crate) const fn address(&self) -> Option<IpAddr> {
+        self.visitor.address
     }
 
     /// Whether the connection belongs to the relay's own referee.
@@ -95,7 +143,7 @@ impl Line {
 
     /// The budgets that this member's messages count against.
     pub(crate) fn payers(&self) -> Payers<'_> {
-        let game = self.game.get();
+        let game = self.seat.get().map(|(game, _)| game);
         let is_stranger = self.is_stranger.load(Ordering::Relaxed);
         Payers {
             member: &self.purse,

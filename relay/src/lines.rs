@@ -1,14 +1,15 @@
-//! The open connections, and the budgets of their games.
+//! The open connections, and their games.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use axum::body::Bytes;
-use samovar_directory::{Class, ConnId, RelayOffer};
+use samovar_directory::{Class, ConnId, Connected, RelayOffer};
 use samovar_wire::SessionId;
 use samovar_wire::relay::RelayFrame;
 
-use crate::limits::GamePurse;
+use crate::game::Game;
 use crate::line::{Line, Visitor};
 use crate::metrics::{Dropped, Kind, Metrics};
 use crate::outbox::{Farewell, Waiting};
@@ -19,8 +20,8 @@ use crate::room::Room;
 #[derive(Debug)]
 pub(crate) struct Lines {
     open: HashMap<ConnId, Arc<Line>>,
-    /// The budgets of each game, while a peer is in it.
-    purses: HashMap<SessionId, Weak<GamePurse>>,
+    /// Each game that a peer is in.
+    games: HashMap<SessionId, Weak<Game<Line>>>,
     /// The id of the last connection.
     opened: u64,
     is_stopping: bool,
@@ -30,8 +31,8 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn new(reach: Option<Arc<Reach>>, metrics: Arc<Metrics>) -> Self {
-        let (open, purses) = (HashMap::new(), HashMap::new());
-        Self { open, purses, opened: 0, is_stopping: false, reach, metrics }
+        let (open, games) = (HashMap::new(), HashMap::new());
+        Self { open, games, opened: 0, is_stopping: false, reach, metrics }
     }
 
     /// Opens another connection.
@@ -91,24 +92,64 @@ impl Lines {
         true
     }
 
-    /// Notes that a connection enters a game.
-    pub(crate) fn enter(&mut self, conn: ConnId, session: SessionId) {
-        let purse = self.purse(session);
-        if let Some(line) = self.get(conn) {
-            line.enter(purse);
+    /// Notes the connected peers of a session, in the order of peers.
+    pub(crate) fn connect(&mut self, session: SessionId, connected: impl Iterator<Item = Connected> + Clone) {
+        let known = self.games.get(&session).and_then(Weak::upgrade);
+        let is_same = |game: &Arc<Game<Line>>| {
+            game.peers().iter().map(|(peer, line)| line.as_connected(*peer)).eq(connected.clone())
+        };
+        if known.as_ref().is_some_and(is_same) {
+            return;
         }
+        let open = |Connected { peer, conn, is_stranger }| {
+            let line = self.open.get(&conn)?;
+            line.is_stranger.store(is_stranger, Ordering::Relaxed);
+            Some((peer, Arc::clone(line)))
+        };
+        let peers: Vec<_> = connected.filter_map(open).collect();
+        if peers.is_empty() {
+            self.games.remove(&session);
+            if let Some(game) = known {
+                game.connect(peers);
+            }
+            return;
+        }
+        let game = known.unwrap_or_default();
+        self.games.insert(session, Arc::downgrade(&game));
+        peers.iter().for_each(|(peer, line)| line.enter(&game, *peer));
+        game.connect(peers);
     }
+}
 
-    /// The budgets of a game. They are forgotten with the game's last connection.
-    fn purse(&mut self, session: SessionId) -> Arc<GamePurse> {
-        if let Some(purse) = self.purses.get(&session).and_then(Weak::upgrade) {
-            return purse;
-        }
-        if self.purses.len() >= 2 * self.open.len() + 64 {
-            self.purses.retain(|_, purse| purse.strong_count() > 0);
-        }
-        let purse = Arc::default();
-        self.purses.insert(session, Arc::downgrade(&purse));
-        purse
+#[cfg(test)]
+mod tests {
+    use samovar_wire::PeerId;
+
+    use super::*;
+
+    #[test]
+    fn only_connected_peers_send_and_hear_and_none_is_kept() {
+        let mut lines = Lines::new(None, Arc::default());
+        let room = Arc::new(Room::default());
+        let [host, newcomer] = [1, 2].map(|_| lines.open(Visitor::default(), &room));
+        let row =
+            |peer, line: &Line, is_stranger| Connected { peer: PeerId(peer), conn: line.conn, is_stranger };
+        assert!(host.routes().is_none(), "it has entered no game");
+        lines.connect(SessionId(1), [row(5, &host, false), row(9, &newcomer, true)].into_iter());
+        let routes = newcomer.routes().expect("is connected");
+        assert_eq!((routes.from, routes.class), (PeerId(9), Class::Stranger(newcomer.conn)));
+        assert!(routes.to(PeerId(5)).is_some_and(|line| Arc::ptr_eq(line, &host)));
+        assert!(routes.to(PeerId(7)).is_none());
+        lines.connect(SessionId(1), [row(5, &host, false), row(9, &newcomer, false)].into_iter());
+        assert_eq!(newcomer.routes().map(|routes| routes.class), Some(Class::Member));
+        lines.end(newcomer.conn, Farewell::GONE);
+        lines.connect(SessionId(1), [row(5, &host, false)].into_iter());
+        assert!(newcomer.routes().is_none(), "its messages go nowhere");
+        assert!(host.routes().is_some_and(|routes| routes.to(PeerId(9)).is_none()));
+        drop(routes);
+        assert_eq!(Arc::strong_count(&newcomer), 1);
+        lines.end(host.conn, Farewell::GONE);
+        lines.connect(SessionId(1), [].into_iter());
+        assert_eq!(Arc::strong_count(&host), 1, "an ended game keeps no line");
     }
 }

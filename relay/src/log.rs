@@ -1,12 +1,22 @@
-//! Writes the log to the standard error output, in a thread of its own, so that no task waits for the log's reader.
+//! Writes the log to the standard error output, in a thread of its own, so that no task waits for the log's reader. With
+//! the feature `otel`, a collector of OpenTelemetry gets traces beside.
 
 use std::io::{self, Write};
 use std::panic;
+#[cfg(feature = "otel")]
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use samovar_relay::admin::LogSwitch;
 use samovar_relay::settings::{LogConfig, LogFormat};
+#[cfg(feature = "otel")]
+use samovar_relay::traces::Traces;
+use tracing_subscriber::filter::{FilterExt as _, filter_fn};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _, fmt, reload};
 
 /// The most lines that wait; further ones are dropped.
 const WAITING: usize = 1_024;
@@ -18,6 +28,8 @@ pub(crate) struct Log {
     lines: Lines,
     /// Disconnects when the thread has ended. No message ever comes.
     ended: Receiver<()>,
+    #[cfg(feature = "otel")]
+    traces: OnceLock<Traces>,
 }
 
 /// The queue of lines. A `None` follows the last line.
@@ -41,22 +53,44 @@ impl Log {
         panic::set_hook(Box::new(move |panic| {
             panicked.put(format!("{panic}\n{}\n", std::backtrace::Backtrace::capture()).into_bytes());
         }));
-        Self { lines, ended }
+        Self {
+            lines,
+            ended,
+            #[cfg(feature = "otel")]
+            traces: OnceLock::new(),
+        }
     }
 
-    /// Takes trace events from now on.
-    pub(crate) fn trace(&self, config: LogConfig) {
+    /// Takes trace events from now on. The switch changes the filter.
+    ///
+    /// # Errors
+    /// The environment names a collector of traces that cannot be used.
+    pub(crate) fn trace(&self, config: LogConfig) -> Result<LogSwitch, String> {
         let LogConfig { filter, format } = config;
         let lines = self.lines.clone();
-        let log = tracing_subscriber::fmt()
-            .with_env_filter(filter)
-            .with_writer(move || lines.clone())
-            .log_internal_errors(false)
-            .with_target(false);
-        match format {
-            LogFormat::Text => log.init(),
-            LogFormat::Json => log.json().init(),
+        let text =
+            fmt::layer().with_writer(move || lines.clone()).log_internal_errors(false).with_target(false);
+        let text = match format {
+            LogFormat::Text => text.boxed(),
+            LogFormat::Json => text.json().boxed(),
+        };
+        let (filter, handle) = reload::Layer::new(filter);
+        // Spans are for a collector; whatever a reader of the log needs is in its lines.
+        let lines_alone = filter_fn(|metadata| metadata.is_event());
+        let log = tracing_subscriber::registry().with(text.with_filter(filter.and(lines_alone)));
+        #[cfg(feature = "otel")]
+        let log = {
+            let traces = Traces::start()?.map(|traces| self.traces.get_or_init(|| traces));
+            log.with(traces.map(Traces::layer))
+        };
+        log.init();
+        #[cfg(not(feature = "otel"))]
+        if std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT").is_some() {
+            tracing::warn!(
+                "OTEL_EXPORTER_OTLP_ENDPOINT has no effect: this program was built without the feature `otel`"
+            );
         }
+        Ok(LogSwitch::new(move |filter| set(filter, |filter| handle.reload(filter))))
     }
 
     /// Tells a line to the person who started the program.
@@ -65,8 +99,24 @@ impl Log {
     }
 }
 
+/// Reads a filter, and hands it over.
+///
+/// # Errors
+/// It is no filter.
+fn set<E: std::fmt::Display>(
+    text: &str,
+    reload: impl FnOnce(EnvFilter) -> Result<(), E>,
+) -> Result<(), String> {
+    let filter = EnvFilter::try_new(text);
+    let filter = filter.map_err(|error| format!("“{text}” is no filter of the log ({error}): give a level like info, or directives like warn,samovar_relay=debug"))?;
+    reload(filter).map_err(|error| error.to_string())
+}
+
 impl Drop for Log {
     fn drop(&mut self) {
+        // Its failures are told below.
+        #[cfg(feature = "otel")]
+        drop(self.traces.take());
         let deadline = Instant::now() + LAST_WORDS_MAX;
         while let Err(TrySendError::Full(_)) = self.lines.0.try_send(None)
             && Instant::now() < deadline

@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use samovar_directory::{CloseReason, HostChange, Usage};
 
+use crate::processors::ThreadId;
 use crate::room::Depth;
 use histogram::Histogram;
 use label::{Changed, Refused};
@@ -57,12 +58,20 @@ struct Shard {
     forward: Histogram<13>,
 }
 
+/// The counters of datagrams of one thread of the endpoint, or of a few.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Datagrams {
+    count: [Counter; 2],
+    bytes: [Counter; 2],
+    passed: Counter,
+}
+
 /// All counters.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     shards: [Shard; SHARDS],
-    datagrams: [Counter; 2],
-    datagram_bytes: [Counter; 2],
+    datagrams: [Datagrams; SHARDS],
     undelivered: [Counter; Undelivered::COUNT],
     offers: [Counter; Offered::COUNT],
     joins: Counter,
@@ -130,16 +139,23 @@ impl Metrics {
         }
     }
 
-    /// Counts a datagram that came.
-    pub(crate) fn datagram_in(&self, bytes: usize) {
-        self.datagrams[0].add(1);
-        self.datagram_bytes[0].add(bytes as u64);
+    /// Counts a datagram that came to this thread.
+    pub(crate) fn datagram_in(&self, thread: ThreadId, bytes: usize) {
+        let datagrams = &self.datagrams[thread % SHARDS];
+        datagrams.count[0].add(1);
+        datagrams.bytes[0].add(bytes as u64);
     }
 
-    /// Counts a datagram that went.
-    pub(crate) fn datagram_out(&self, bytes: usize) {
-        self.datagrams[1].add(1);
-        self.datagram_bytes[1].add(bytes as u64);
+    /// Counts a datagram that went from this thread.
+    pub(crate) fn datagram_out(&self, thread: ThreadId, bytes: usize) {
+        let datagrams = &self.datagrams[thread % SHARDS];
+        datagrams.count[1].add(1);
+        datagrams.bytes[1].add(bytes as u64);
+    }
+
+    /// Counts a datagram that this thread passed on to another.
+    pub(crate) fn datagram_passed(&self, thread: ThreadId) {
+        self.datagrams[thread % SHARDS].passed.add(1);
     }
 
     /// Counts a datagram that was dropped.
@@ -256,13 +272,17 @@ impl Metrics {
 
     fn write_datagrams(&self, text: &mut Text) {
         let mut datagrams = text.counter("samovar_datagrams_total", "Datagrams of the UDP port.");
-        for (direction, count) in ["in", "out"].iter().zip(&self.datagrams) {
-            datagrams.with(&[("direction", direction)], count.now());
-        }
+        let sum = |of: fn(&Datagrams) -> &Counter| self.datagrams.iter().map(|all| of(all).now()).sum();
+        datagrams.with(&[("direction", "in")], sum(|all| &all.count[0]));
+        datagrams.with(&[("direction", "out")], sum(|all| &all.count[1]));
         let mut bytes = text.counter("samovar_datagram_bytes_total", "Bytes of these datagrams.");
-        for (direction, count) in ["in", "out"].iter().zip(&self.datagram_bytes) {
-            bytes.with(&[("direction", direction)], count.now());
-        }
+        bytes.with(&[("direction", "in")], sum(|all| &all.bytes[0]));
+        bytes.with(&[("direction", "out")], sum(|all| &all.bytes[1]));
+        text.counter(
+            "samovar_datagrams_passed_total",
+            "Datagrams that came to another thread than the one that serves their member.",
+        )
+        .value(sum(|all| &all.passed));
         let mut dropped = text.counter("samovar_datagrams_dropped_total", "Datagrams that were dropped.");
         for (reason, count) in Undelivered::ALL.iter().zip(&self.undelivered) {
             dropped.with(&[("reason", reason.label())], count.now());

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// An address, or all addresses with the same first bits, as in `10.0.0.0/8`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Network {
     /// The address without the bits after the prefix; an IPv4 address mapped into IPv6 is stored as IPv4.
@@ -19,6 +19,40 @@ impl Network {
     /// The network of this one address.
     pub(crate) const fn of(address: IpAddr) -> Self {
         Self { address, prefix: width(address) }
+    }
+
+    /// The network of this address with a prefix of this length.
+    pub(crate) fn with_prefix(address: IpAddr, prefix: u8) -> Self {
+        Self { address: masked(address, prefix), prefix }
+    }
+
+    /// The network that counts as one address: in IPv6 a network of 64 bits, because one customer has at least that.
+    pub(crate) fn of_household(address: IpAddr) -> Self {
+        let address = address.to_canonical();
+        if address.is_ipv4() { Self::of(address) } else { Self::with_prefix(address, 64) }
+    }
+
+    /// Reads a network, or an address that stands for its household.
+    ///
+    /// # Errors
+    /// The text is neither.
+    pub fn household(text: &str) -> Result<Self, String> {
+        text.trim().parse().map(Self::of_household).or_else(|_| text.parse())
+    }
+
+    /// Whether the network is of IPv4.
+    pub(crate) const fn is_v4(self) -> bool {
+        self.address.is_ipv4()
+    }
+
+    /// The number of bits that its addresses have in common.
+    pub(crate) const fn prefix(self) -> u8 {
+        self.prefix
+    }
+
+    /// Whether two networks have an address in common.
+    pub(crate) fn overlaps(&self, other: Self) -> bool {
+        self.contains(other.address) || other.contains(self.address)
     }
 
     /// Whether the network contains an address.
@@ -143,6 +177,20 @@ pub(crate) fn masked(address: IpAddr, prefix: u8) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_stands_for_its_household() {
+        for (text, network) in [
+            ("10.0.0.1", "10.0.0.1"),
+            ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+            ("2001:db8::4/128", "2001:db8::4"),
+            ("::ffff:10.0.0.1", "10.0.0.1"),
+            ("10.0.0.0/8", "10.0.0.0/8"),
+        ] {
+            assert_eq!(Network::household(text).expect("one").to_string(), network, "{text}");
+        }
+        assert!(Network::household("tea").is_err());
+    }
 
     #[test]
     fn networks_contain_addresses_with_their_prefix() {

@@ -200,6 +200,10 @@ fn words(refusal: Refusal) -> String {
         Refusal::Draining => "it is about to stop; try again in a minute".to_owned(),
         Refusal::Barred => "the host of the game has barred this peer, or its address, until the game ends".to_owned(),
         Refusal::Reserved => "this code is kept for the relay's own table; give another with --game".to_owned(),
+        Refusal::Banned => "its operator lets nobody in from this address".to_owned(),
+        Refusal::Ended => "its operator has ended this game".to_owned(),
+        Refusal::Token(_) => "it lets in players with a token of the game's own server, and robots have none".to_owned(),
+        Refusal::NotAllowed => "the game's own server does not let this robot in".to_owned(),
         Refusal::BadPass | Refusal::Misbehaved => format!("{refusal:?}; this is a bug"),
     }
 }

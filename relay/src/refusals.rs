@@ -110,6 +110,9 @@ pub(crate) fn words(reason: Turned, origin: ShownOrigin<'_>) -> (StatusCode, Str
              not connect, a proxy in front of the relay leaves them out: whoever runs it finds the lines for nginx and Caddy \
              in docs/relay.md.\n",
         ),
+        Turned::Banned => {
+            (StatusCode::FORBIDDEN, "The operator of this relay lets nobody in from your address.\n")
+        }
         Turned::Handshake | Turned::RequestSize => {
             (StatusCode::BAD_REQUEST, "This is no request of a game.\n")
         }
@@ -132,6 +135,7 @@ const fn for_operator(reason: Turned) -> &'static str {
             "an address asked for more than --address-packets or --address-bytes allow; if it is a proxy's, name it with \
              --trusted-proxy"
         }
+        Turned::Banned => "an address that was banned; `samovar-relay admin bans` lists them",
         Turned::Handshake => "a connection did not say within --handshake seconds what it wants",
         Turned::Origin => "a page that is not among those of --origin",
         Turned::RequestSize => "a request was larger than 16 KiB",

@@ -1,31 +1,36 @@
 //! The relay's answers over HTTP.
 
 mod cross_origin;
+mod request_id;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
-use axum::body::HttpBody as _;
+use axum::body::{Bytes, HttpBody as _};
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::{ConnectInfo, Query, Request, State};
+use axum::extract::{ConnectInfo, Extension, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn_with_state, map_response};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, any, get, post};
 use serde::Deserialize;
 
+use crate::bans::{Ban, unix_time};
 use crate::door::{Caller, Doorkeeper};
+use crate::duration::rounded_up;
 use crate::fresh::Fresh;
 use crate::games::GameList;
 use crate::hub::Hub;
 use crate::line::Visitor;
 use crate::metrics::Turned;
+use crate::overview::Overview;
 use crate::page::Page;
 use crate::refusals::{ShownOrigin, answer};
 use crate::socket;
+use request_id::RequestId;
 
 /// The media type of Prometheus' text.
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -35,12 +40,30 @@ const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(crate) struct House {
     pub(crate) hub: Arc<Hub>,
     pub(crate) keeper: Arc<Doorkeeper>,
+    pub(crate) overview: Arc<Overview>,
     pub(crate) games: Arc<GameList>,
     /// The cached text of the metrics.
     pub(crate) scrape: Arc<Fresh>,
+    /// The cached page about the relay.
+    pub(crate) page: Arc<Fresh>,
     /// The token of the relay's own referee.
     pub(crate) token: Arc<str>,
     pub(crate) logs_addresses: bool,
+}
+
+impl House {
+    /// The text of the metrics, which is made a few times a second at most.
+    fn metrics(&self) -> Bytes {
+        self.scrape.get(Instant::now(), || {
+            let mut levels = self.hub.levels();
+            levels.tcp = self.keeper.open();
+            self.hub.metrics.text(&levels).into()
+        })
+    }
+
+    fn is_local(&self, ConnectInfo(caller): &ConnectInfo<Caller>, headers: &HeaderMap) -> bool {
+        self.keeper.is_local(caller, forwarded_for(headers))
+    }
 }
 
 /// The public routes. Their answers count against the budget of the caller's address. The metrics are among these
@@ -59,7 +82,7 @@ pub(crate) fn public(house: House, page: Option<Page>, has_metrics: bool) -> Rou
         // Any method, so that a page whose socket was refused can ask for the reason by a method that names its origin.
         .route("/ws", any(web_socket));
     if has_metrics {
-        router = router.route("/metrics", get(local_metrics));
+        router = router.route("/metrics", get(local_metrics)).route("/status", get(local_status));
     }
     let paid = from_fn_with_state(house.clone(), pay);
     finish(router.fallback_service(serve_page).layer(paid), house)
@@ -70,7 +93,9 @@ pub(crate) fn private(house: House) -> Router {
     let router = Router::new()
         .route("/healthz", health())
         .route("/readyz", get(readiness))
-        .route("/metrics", get(metrics));
+        .route("/metrics", get(metrics))
+        .route("/status", get(status))
+        .route("/", get(status));
     finish(router, house)
 }
 
@@ -82,7 +107,8 @@ fn finish(router: Router<House>, house: House) -> Router {
         response
     });
     let share = from_fn_with_state(house.clone(), cross_origin::share);
-    router.layer(share).layer(with_headers).with_state(house)
+    let number = from_fn_with_state(house.clone(), request_id::number);
+    router.layer(share).layer(with_headers).layer(number).with_state(house)
 }
 
 /// Answers that the process lives.
@@ -99,25 +125,45 @@ async fn readiness(State(house): State<House>) -> Response {
 }
 
 async fn metrics(State(house): State<House>) -> Response {
-    let text = house.scrape.get(Instant::now(), || {
-        let mut levels = house.hub.levels();
-        levels.tcp = house.keeper.open();
-        house.hub.metrics.text(&levels).into()
-    });
-    ([(header::CONTENT_TYPE, METRICS_TYPE)], text).into_response()
+    ([(header::CONTENT_TYPE, METRICS_TYPE)], house.metrics()).into_response()
 }
 
-async fn local_metrics(
-    house: State<House>,
-    ConnectInfo(caller): ConnectInfo<Caller>,
-    headers: HeaderMap,
-) -> Response {
-    if house.keeper.is_local(&caller, forwarded_for(&headers)) {
-        return metrics(house).await;
-    }
+/// A page for people about the relay.
+async fn status(State(house): State<House>) -> Response {
+    let page = house
+        .page
+        .get(Instant::now(), || house.overview.page(&String::from_utf8_lossy(&house.metrics())).into());
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+        ),
+    ];
+    (headers, page).into_response()
+}
+
+async fn local_metrics(house: State<House>, caller: ConnectInfo<Caller>, headers: HeaderMap) -> Response {
+    if house.is_local(&caller, &headers) { metrics(house).await } else { not_local() }
+}
+
+async fn local_status(house: State<House>, caller: ConnectInfo<Caller>, headers: HeaderMap) -> Response {
+    if house.is_local(&caller, &headers) { status(house).await } else { not_local() }
+}
+
+fn not_local() -> Response {
     let text =
         "The metrics are for this machine, or at the address that the relay's setting --metrics names.\n";
     (StatusCode::FORBIDDEN, text).into_response()
+}
+
+/// Tells a banned caller how long.
+fn banned_until(ban: &Ban) -> Response {
+    let left = ban.until.map(|until| until.saturating_sub(unix_time()));
+    let end = left.map_or_else(String::new, |left| format!(" for another {}", rounded_up(left)));
+    let text = format!("The operator of this relay lets nobody in from your address{end}.\n");
+    let headers = [(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
+    (StatusCode::FORBIDDEN, headers, text).into_response()
 }
 
 /// Counts an answer against the budget of its receiver's address, as packets of peers at that address are counted.
@@ -129,7 +175,14 @@ async fn pay(
     next: Next,
 ) -> Response {
     let headers = request.headers().clone();
-    let response = next.run(request).await;
+    let banned = house.keeper.banned(&caller, forwarded_for(&headers));
+    let response = match &banned {
+        Some(ban) => {
+            house.keeper.refusals.note(Turned::Banned);
+            banned_until(ban)
+        }
+        None => next.run(request).await,
+    };
     let bytes = response.body().size_hint().lower();
     match house.keeper.pay(&caller, forwarded_for(&headers), bytes).await {
         Ok(()) => response,
@@ -145,6 +198,7 @@ async fn web_socket(
     State(house): State<House>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     Query(shown): Query<ShownToken>,
+    Extension(request): Extension<RequestId>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
@@ -172,10 +226,12 @@ async fn web_socket(
         }
         return answer(Turned::NoUpgrade, shown);
     };
-    let address: Option<IpAddr> = house.logs_addresses.then_some(address);
-    tracing::debug!(address = address.map(tracing::field::display), "a peer connects");
+    let logged: Option<IpAddr> = house.logs_addresses.then_some(address);
+    tracing::debug!(request = request.0, address = logged.map(tracing::field::display), "a peer connects");
+    // An address without limits is a proxy's own, and not a client's.
+    let address = place.as_ref().map(|_| address);
     Doorkeeper::upgrade(&caller);
-    socket::accept(upgrade, house.hub, Visitor { place, is_own })
+    socket::accept(upgrade, house.hub, Visitor { place, is_own, address, request: request.0 })
 }
 
 /// The query of a WebSocket's address.

@@ -108,6 +108,7 @@ impl Looks {
         let peer = PeerConfig {
             entropy: entropy(),
             purpose,
+            token: None,
             ticket,
             kept: memory.table.as_ref().map(|table| table.kept.clone()),
             name: self.name.clone(),

@@ -1,7 +1,7 @@
 //! The relay as a server: its sockets, its answers, its stop.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -13,14 +13,21 @@ use tokio::sync::{mpsc as orders, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::admin::LogSwitch;
+#[cfg(unix)]
+use crate::admin::{AdminSocket, Ruler};
+use crate::bans::Bans;
 use crate::data;
 use crate::door::{Caller, Door, Doorkeeper, OriginKey};
 use crate::endpoint::{Endpoint, UdpConfig};
 use crate::error::RelayError;
 use crate::frames::FrameAncestors;
+use crate::gate::{Gate, GateConfig};
 use crate::hub::Hub;
-use crate::limits::{Limits, LiveLimits};
+use crate::limits::{LimitWords, Limits, LiveLimits};
 use crate::metrics::Metrics;
+use crate::order::Order;
+use crate::overview::Overview;
 use crate::page::Page;
 use crate::reach::Reach;
 use crate::redirect;
@@ -45,6 +52,10 @@ const WRITE_WITHIN: Duration = Duration::from_secs(5);
 
 /// The longest time for the referee to hand over its games when the relay stops.
 const LEAVE_WITHIN: Duration = Duration::from_secs(4);
+
+/// The most orders that wait.
+#[cfg(unix)]
+const ORDERS_MAX: usize = 4;
 
 /// The time between two looks for remaining games while the relay drains.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -74,21 +85,14 @@ pub struct ServeConfig {
     pub logs_addresses: bool,
     /// The longest time for games to go on when the relay is asked to stop; zero stops at once.
     pub drain: Duration,
+    /// The switch of the log's filter, for the operator.
+    pub log: Option<LogSwitch>,
+    /// The gate: which peers may enter.
+    pub gate: GateConfig,
     /// The limits, which may change later.
     pub limits: Limits,
-}
-
-/// An order to a running relay.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Found no more games, and stop when no game is left or the time is over. A second such order means: stop now.
-    Drain,
-    /// Stop now.
-    Stop,
-    /// Keep to these limits from now on.
-    Limit(Box<Limits>),
-    /// Read the certificate again, if it is in files.
-    Renew,
+    /// How limits are written and changed by words.
+    pub limit_words: LimitWords,
 }
 
 /// A relay that listens; it answers nothing before [`Relay::run`].
@@ -102,6 +106,8 @@ pub struct Relay {
     /// The door of the relay's own referee, if the public one has TLS.
     inner: Option<Door>,
     private: Option<(Door, SocketAddr, Router)>,
+    #[cfg(unix)]
+    admin: Option<(AdminSocket, Arc<Ruler>, orders::Receiver<Order>)>,
     endpoint: Option<Endpoint>,
     hub: Arc<Hub>,
     disk: Disk,
@@ -141,7 +147,10 @@ impl Relay {
             metrics,
             logs_addresses,
             drain,
+            log,
+            gate,
             limits,
+            limit_words,
         } = config;
         let page = match web {
             Some(directory) => Some(Page::read(&directory, &frames)?),
@@ -151,12 +160,7 @@ impl Relay {
         let acceptor = tls.as_ref().map(Tls::acceptor);
         let (listener, address) = listen_at(listen, "--listen").await?;
         let redirect = match redirect {
-            Some(http) => {
-                // An authority looks at port 443, so browsers find the relay there, too, whatever its own port is.
-                let is_by_authority = tls.as_ref().is_some_and(Tls::is_by_authority);
-                let port = if is_by_authority { 443 } else { address.port() };
-                Some((listen_at(http, "--redirect").await?.0, redirect::routes(port)))
-            }
+            Some(http) => Some((listen_at(http, "--redirect").await?.0, redirect_to(tls.as_ref(), address))),
             None => None,
         };
         let private = match metrics {
@@ -170,23 +174,31 @@ impl Relay {
         let endpoint = udp.map(|udp| Endpoint::bind(&udp)).transpose()?;
         let reach = endpoint.as_ref().map(Endpoint::reach);
         let own_code = referee.as_ref().map(|referee| referee.code.clone());
-        let (hub, disk, origins) = open_hub((data, own_code), reach, Arc::clone(&limits), counts).await?;
-        let keeper = Doorkeeper::new(limits, Arc::clone(&refusals), OriginKey::clone(&origins));
-        let keeper = Arc::new(keeper);
+        let gate = if gate.is_open() { None } else { Some(Gate::new(gate)?) };
+        let hub = open_hub((data.clone(), own_code), (reach, gate), Arc::clone(&limits), counts).await?;
+        let (hub, disk, origins, bans) = hub;
+        let (names, known) = (OriginKey::clone(&origins), Arc::clone(&bans));
+        let keeper = Arc::new(Doorkeeper::new(limits, Arc::clone(&refusals), names, known));
         let token: String = data::random()?.iter().map(|byte| format!("{byte:02x}")).collect();
+        let overview = Arc::new(Overview::new(Arc::clone(&hub), Arc::clone(&keeper), bans));
         let house = House {
             hub: Arc::clone(&hub),
             keeper: Arc::clone(&keeper),
+            overview: Arc::clone(&overview),
             games: Arc::default(),
             scrape: Arc::default(),
+            page: Arc::default(),
             token: token.as_str().into(),
             logs_addresses,
         };
         let private = private.map(|(listener, address)| {
             // The private door has places of its own: a crowd at the public door must not lock out the operator.
-            let keeper = Arc::new(Doorkeeper::new(Arc::clone(&hub.limits), refusals, origins));
+            let keeper =
+                Arc::new(Doorkeeper::new(Arc::clone(&hub.limits), refusals, origins, Arc::new(Bans::none())));
             (Door::new(listener, keeper, None), address, routes::private(house.clone()))
         });
+        #[cfg(unix)]
+        let admin = listen_to_operator(&data, overview, (log, limit_words));
         let router = routes::public(house, page, private.is_none());
         // Its connections count with those of the public door.
         let redirect =
@@ -200,7 +212,22 @@ impl Relay {
         }
         let referee = referee.map(|config| Referee::new(own_address, &token, config));
         let door = Door::new(listener, keeper, acceptor);
-        Ok(Self { door, address, router, tls, redirect, inner, private, endpoint, hub, disk, referee, drain })
+        Ok(Self {
+            door,
+            address,
+            router,
+            tls,
+            redirect,
+            inner,
+            private,
+            #[cfg(unix)]
+            admin,
+            endpoint,
+            hub,
+            disk,
+            referee,
+            drain,
+        })
     }
 
     /// The address that the relay listens at.
@@ -234,6 +261,8 @@ impl Relay {
     pub async fn run(self, orders: orders::Receiver<Order>) -> Result<(), RelayError> {
         let Self { door, router, tls, redirect, inner, private, endpoint, hub, disk, referee, drain, .. } =
             self;
+        #[cfg(unix)]
+        let admin = self.admin;
         let mut timers = tokio::spawn({
             let hub = Arc::clone(&hub);
             async move { hub.run_timers().await }
@@ -247,18 +276,22 @@ impl Relay {
         let serve = axum::serve(door, service).with_graceful_shutdown(async { drop(stopped.await) });
         let serve = tokio::spawn(serve.into_future());
         let private = private.map(|(door, _, router)| tokio::spawn(axum::serve(door, router).into_future()));
-        let reach = endpoint.as_ref().map(Endpoint::reach);
         let channels = endpoint.map(|endpoint| endpoint.start(Arc::clone(&hub))).transpose()?;
         let (channels, channels_ended) = channels.unzip();
         let channels_ended = async {
             match channels_ended {
-                Some(ended) => drop(ended.await),
+                Some(mut ended) => drop(ended.recv().await),
                 None => std::future::pending().await,
             }
         };
         let mut sitting = Sitting::new(referee);
+        #[cfg(unix)]
+        let (admin, own_orders) =
+            admin.map(|(socket, ruler, orders)| (tokio::spawn(socket.serve(ruler)), orders)).unzip();
+        #[cfg(not(unix))]
+        let (admin, own_orders) = (None::<JoinHandle<()>>, None);
         let result = tokio::select! {
-            () = obey(orders, (&hub, renewal.as_ref()), &mut sitting, drain) => Ok(()),
+            () = obey((orders, own_orders), (&hub, renewal.as_ref()), &mut sitting, drain) => Ok(()),
             error = disk.failure => Err(error.unwrap_or_else(|_| broken("keep its disk's thread"))),
             _ = &mut timers => Err(broken("keep its clock")),
             () = channels_ended => Err(broken("keep its UDP port")),
@@ -276,13 +309,15 @@ impl Relay {
             }
         };
         drop(timeout(STOP_WITHIN, ended).await);
-        if let (Some(reach), Some(thread)) = (reach, channels) {
-            reach.stop();
-            drop(timeout(STOP_WITHIN, tokio::task::spawn_blocking(|| thread.join())).await);
+        if let Some(threads) = channels {
+            drop(timeout(STOP_WITHIN, tokio::task::spawn_blocking(|| threads.stop())).await);
         }
         timers.abort();
         for task in [private, inner, redirect].into_iter().flatten() {
             task.abort();
+        }
+        if let Some(admin) = admin {
+            admin.abort();
         }
         if let Some(renewing) = renewing {
             renewing.abort();
@@ -313,14 +348,39 @@ impl Sitting {
     }
 }
 
+/// The routes of the port for HTTP.
+fn redirect_to(tls: Option<&Tls>, address: SocketAddr) -> Router {
+    // An authority looks at port 443, so browsers find the relay there, too, whatever its own port is.
+    let is_by_authority = tls.is_some_and(Tls::is_by_authority);
+    redirect::routes(if is_by_authority { 443 } else { address.port() })
+}
+
+/// Listens to the operator in the data directory. Without a socket there the relay goes on: it is worth more than its
+/// operator's convenience.
+#[cfg(unix)]
+fn listen_to_operator(
+    data: &Path,
+    overview: Arc<Overview>,
+    words: (Option<LogSwitch>, LimitWords),
+) -> Option<(AdminSocket, Arc<Ruler>, orders::Receiver<Order>)> {
+    let socket = AdminSocket::bind(data);
+    let socket = socket.inspect_err(|error| {
+        tracing::warn!(%error, "the data directory takes no socket, so `samovar-relay admin` does not reach this relay");
+    });
+    let (own_orders, orders) = orders::channel(ORDERS_MAX);
+    Some((socket.ok()?, Arc::new(Ruler::new(overview, own_orders, words, data)), orders))
+}
+
 /// Obeys orders until told to stop.
 async fn obey(
-    mut orders: orders::Receiver<Order>,
-    (hub, renewal): (&Hub, Option<&Renewal>),
+    (mut orders, mut own_orders): (orders::Receiver<Order>, Option<orders::Receiver<Order>>),
+    (hub, renewal): (&Arc<Hub>, Option<&Renewal>),
     sitting: &mut Sitting,
     drain: Duration,
 ) {
     let mut deadline = None;
+    // A second signal means haste; a second word of the operator does not, nor a first signal after it.
+    let mut is_signalled = false;
     loop {
         let drained = async {
             let Some(deadline) = deadline else { return std::future::pending().await };
@@ -328,8 +388,15 @@ async fn obey(
                 sleep_until(deadline.min(Instant::now() + LOOK_EVERY)).await;
             }
         };
-        let order = tokio::select! {
-            order = orders.recv() => order,
+        let of_operator = async {
+            match &mut own_orders {
+                Some(orders) => orders.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        let (order, is_signal) = tokio::select! {
+            order = orders.recv() => (order, true),
+            Some(order) = of_operator => (Some(order), false),
             () = drained => return,
         };
         match order {
@@ -338,6 +405,9 @@ async fn obey(
                 tracing::info!("other limits hold");
             }
             Some(Order::Renew) => {
+                let again = Arc::clone(hub);
+                // The files may be anywhere, so no other task waits for them.
+                drop(tokio::task::spawn_blocking(move || again.gate.as_ref().map(Gate::read_again)));
                 if let Some(renewal) = renewal {
                     renewal.renew().await;
                 }
@@ -347,6 +417,10 @@ async fn obey(
                 hub.drain(drain);
                 sitting.ask_to_leave();
                 deadline = Some(Instant::now() + drain);
+                is_signalled = is_signal;
+            }
+            Some(Order::Drain) if deadline.is_some() && !(is_signal && is_signalled) => {
+                is_signalled |= is_signal;
             }
             Some(Order::Drain | Order::Stop) | None => return,
         }
@@ -409,19 +483,19 @@ fn warn_of_few_files(connections: usize) {
 /// Reads the data directory, makes a directory of games from it, and starts the disk's thread.
 async fn open_hub(
     (data, own_code): (PathBuf, Option<GameCode>),
-    reach: Option<Arc<Reach>>,
+    (reach, gate): (Option<Arc<Reach>>, Option<Gate>),
     limits: Arc<LiveLimits>,
     counts: Arc<Metrics>,
-) -> Result<(Arc<Hub>, Disk, OriginKey), RelayError> {
+) -> Result<(Arc<Hub>, Disk, OriginKey, Arc<Bans>), RelayError> {
     let opened = tokio::task::spawn_blocking(move || {
         data::prepare_directory(&data)?;
         // The store is opened first, so that no other relay that starts here reads or makes a key meanwhile.
         let store = Store::open(&data)?;
         let config = DirectoryConfig { secret: data::signing_key(&data)?, entropy: data::random()? };
         let records = store.records()?;
-        Ok((config, store, records))
+        Ok((config, store, records, Arc::new(Bans::read(&data)?)))
     });
-    let (config, store, records) = opened.await.map_err(|error| RelayError::System {
+    let (config, store, records, bans) = opened.await.map_err(|error| RelayError::System {
         what: "read its data",
         source: std::io::Error::other(error),
     })??;
@@ -431,7 +505,7 @@ async fn open_hub(
     directory.set_own_code(own_code);
     directory.restore(Time::ZERO, records);
     let (requests, requested) = mpsc::channel();
-    let hub = Arc::new(Hub::new(directory, requests, reach, limits, counts));
+    let hub = Arc::new(Hub::new(directory, requests, (reach, gate, Arc::clone(&bans)), limits, counts));
     let (failed, failure) = oneshot::channel();
     let weak = Arc::downgrade(&hub);
     let serve = move || {
@@ -445,7 +519,7 @@ async fn open_hub(
         .name("samovar-disk".to_owned())
         .spawn(serve)
         .map_err(|source| RelayError::System { what: "start the disk's thread", source })?;
-    Ok((hub, Disk { failure, thread }, origins))
+    Ok((hub, Disk { failure, thread }, origins, bans))
 }
 
 /// Waits until the disk's thread has ended. A panic of it was reported before.

@@ -3,24 +3,30 @@
 //! One struct serves all three, so that a flag `--game-packets`, a variable `SAMOVAR_GAME_PACKETS` and a key
 //! `game-packets` are the same setting with the same text about allowed values.
 
-use std::fmt;
+mod error;
+mod limits;
+
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+pub use error::SettingsError;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 
 use crate::endpoint::UdpConfig;
 pub use crate::frames::{Frame, FrameAncestors};
-use crate::limits::Limits;
+use crate::gate::{GateConfig, TokenKeys, WebhookConfig};
+use crate::limits::LimitWords;
 pub use crate::network::{Network, PublicAddress};
+use crate::processors;
 use crate::referee::RefereeConfig;
 use crate::server::ServeConfig;
 use crate::tls::{AcmeNames, LETS_ENCRYPT, TlsConfig, TlsFiles};
-pub use crate::value::{Code, DomainName, Origin, Whole};
+pub use crate::value::{Code, DomainName, HttpUrl, Origin, Whole};
 
 /// The least rate of bytes: somewhat more than the largest message.
 const BYTE_RATE_MIN: u64 = 20_000;
@@ -39,6 +45,10 @@ pub struct Settings {
     /// is printed. Without it members have WebSockets alone.
     #[arg(long, env = "SAMOVAR_UDP", value_name = "ADDRESS:PORT")]
     udp: Option<SocketAddr>,
+    /// Threads for the data channels of --udp: one less than the machine has processors, unless told. On Linux only;
+    /// other systems have one.
+    #[arg(long, env = "SAMOVAR_UDP_THREADS", value_name = "NUMBER")]
+    udp_threads: Option<Whole<1, 64>>,
     /// Address that members shall reach --udp at, with a port when a router or Docker gives it another, and again for
     /// one of the other family; that of --udp unless told, which must be told when that is 0.0.0.0 or [::].
     #[arg(long, env = "SAMOVAR_PUBLIC_ADDRESS", value_name = "ADDRESS[:PORT]", value_delimiter = ',')]
@@ -111,6 +121,29 @@ pub struct Settings {
     /// Logs addresses of peers; they are left out otherwise.
     #[arg(long, env = "SAMOVAR_LOG_ADDRESSES", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     log_addresses: Option<bool>,
+    /// Public key of Ed25519, in PEM, of the game's own server, and again for each further one: players need a join token that
+    /// one of them verifies (a JSON Web Token with EdDSA). Read again at SIGHUP.
+    #[arg(long, env = "SAMOVAR_TOKEN_KEY", value_name = "FILE", value_delimiter = ',')]
+    token_key: Option<Vec<PathBuf>>,
+    /// File of the secret that the relay shares with the game's own server: players need a join token that it verifies
+    /// (a JSON Web Token with HS256). Read again at SIGHUP.
+    #[arg(long, env = "SAMOVAR_TOKEN_SECRET", value_name = "FILE")]
+    token_secret: Option<PathBuf>,
+    /// Audience that join tokens must name (their claim `aud`).
+    #[arg(long, env = "SAMOVAR_TOKEN_AUDIENCE", value_name = "TEXT")]
+    token_audience: Option<String>,
+    /// Address of the game's own server, which the relay asks by a POST about each player that wants to enter.
+    #[arg(long, env = "SAMOVAR_WEBHOOK", value_name = "URL")]
+    webhook: Option<HttpUrl>,
+    /// File of the secret that the relay shows to the server of --webhook (Authorization: Bearer).
+    #[arg(long, env = "SAMOVAR_WEBHOOK_SECRET", value_name = "FILE")]
+    webhook_secret: Option<PathBuf>,
+    /// Certificates, in PEM, that the server of --webhook may be of, beside those that this machine trusts.
+    #[arg(long, env = "SAMOVAR_WEBHOOK_CA", value_name = "FILE")]
+    webhook_ca: Option<PathBuf>,
+    /// How long the server of --webhook may take to answer, in seconds; players are refused after it [default: 3].
+    #[arg(long, env = "SAMOVAR_WEBHOOK_TIMEOUT", value_name = "SECONDS")]
+    webhook_timeout: Option<Whole<1, 4>>,
     /// How long a connection may take for its request, and to take what it asked for, in seconds [default: 10].
     #[arg(long, env = "SAMOVAR_HANDSHAKE", value_name = "SECONDS")]
     handshake: Option<Whole<1, 600>>,
@@ -166,85 +199,6 @@ pub enum LogFormat {
     Json,
 }
 
-/// The reason why settings are invalid.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum SettingsError {
-    /// The file cannot be read.
-    File(PathBuf, std::io::Error),
-    /// The file is no TOML, has an unknown key, or a value that is not allowed; the text names the line.
-    Toml(PathBuf, Box<toml::de::Error>),
-    /// No setting gives the data directory.
-    NoData,
-    /// A certificate without its key, or a key without its certificate.
-    HalfOfTls,
-    /// Certificates from an authority beside one in files, or settings of an authority without a name.
-    TwoCertificates,
-    /// A way from HTTP to an HTTPS that there is not.
-    RedirectWithoutTls,
-    /// Client-server without a referee.
-    ByHostWithoutReferee,
-    /// The public address of `udp` is missing or unspecified, is given more than once for a family, or is given
-    /// without `udp`.
-    PublicAddress,
-    /// The list of pages for frames is empty, or has `none` or `any` beside other entries.
-    Frames,
-    /// The setting of this key has a rate in bytes a second at which the largest message would take too long.
-    ByteRate(&'static str, u64),
-    /// The filter of the log cannot be read.
-    Filter(String, tracing_subscriber::filter::ParseError),
-}
-
-impl fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(path, error) => {
-                write!(f, "{} cannot be read ({error}): check --config", path.display())
-            }
-            Self::Toml(path, error) => write!(f, "{}: {}", path.display(), error.to_string().trim_end()),
-            Self::NoData => write!(
-                f,
-                "the relay's data have no place: name a directory with --data, SAMOVAR_DATA, or the key `data`"
-            ),
-            Self::HalfOfTls => write!(f, "--tls-cert and --tls-key go together: set both, or neither"),
-            Self::TwoCertificates => write!(
-                f,
-                "--acme-contact, --acme-directory and --acme-ca go with --domain, and --tls-cert goes without it: the \
-                 certificate is an authority's or in files"
-            ),
-            Self::RedirectWithoutTls => {
-                write!(f, "--redirect leads to HTTPS: set --domain, or --tls-cert and --tls-key, beside it")
-            }
-            Self::ByHostWithoutReferee => {
-                write!(f, "--by-host is for the referee's tables: set --referee beside it")
-            }
-            Self::PublicAddress => write!(
-                f,
-                "others must know where --udp is reached: set --public-address to this machine's address on the internet, \
-                 one of IPv4, one of IPv6 or both, with a port if that is another there; and --udp beside it"
-            ),
-            Self::Frames => {
-                write!(
-                    f,
-                    "--frame-ancestors takes `none` or `any` alone, or `self` and pages like https://tea.example"
-                )
-            }
-            Self::ByteRate(key, rate) => write!(
-                f,
-                "`{key}` does not take {rate}, which is less than a message: give {BYTE_RATE_MIN} or more, or 0 for no limit"
-            ),
-            Self::Filter(text, error) => {
-                write!(
-                    f,
-                    "--log does not take “{text}” ({error}): give a level like info, or directives like warn,samovar_relay=debug"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for SettingsError {}
-
 impl Settings {
     /// Reads the settings in a file.
     ///
@@ -255,12 +209,19 @@ impl Settings {
         toml::from_str(&text).map_err(|error| SettingsError::Toml(path.to_owned(), Box::new(error)))
     }
 
+    /// The data directory, if it is set.
+    #[must_use]
+    pub fn data(&self) -> Option<&Path> {
+        self.data.as_deref()
+    }
+
     /// These settings, and those of `below` where these have none.
     #[must_use]
     pub fn or(self, below: Self) -> Self {
         Self {
             listen: self.listen.or(below.listen),
             udp: self.udp.or(below.udp),
+            udp_threads: self.udp_threads.or(below.udp_threads),
             domain: self.domain.or(below.domain),
             acme_contact: self.acme_contact.or(below.acme_contact),
             acme_directory: self.acme_directory.or(below.acme_directory),
@@ -282,6 +243,13 @@ impl Settings {
             log: self.log.or(below.log),
             log_format: self.log_format.or(below.log_format),
             log_addresses: self.log_addresses.or(below.log_addresses),
+            token_key: self.token_key.or(below.token_key),
+            token_secret: self.token_secret.or(below.token_secret),
+            token_audience: self.token_audience.or(below.token_audience),
+            webhook: self.webhook.or(below.webhook),
+            webhook_secret: self.webhook_secret.or(below.webhook_secret),
+            webhook_ca: self.webhook_ca.or(below.webhook_ca),
+            webhook_timeout: self.webhook_timeout.or(below.webhook_timeout),
             handshake: self.handshake.or(below.handshake),
             connections: self.connections.or(below.connections),
             games: self.games.or(below.games),
@@ -311,6 +279,7 @@ impl Settings {
         Self {
             listen: Some((Ipv4Addr::LOCALHOST, 8080).into()),
             udp: None,
+            udp_threads: None,
             domain: None,
             acme_contact: None,
             acme_directory: None,
@@ -335,6 +304,13 @@ impl Settings {
             log: Some("info".to_owned()),
             log_format: Some(LogFormat::Text),
             log_addresses: Some(false),
+            token_key: Some(Vec::new()),
+            token_secret: None,
+            token_audience: None,
+            webhook: None,
+            webhook_secret: None,
+            webhook_ca: None,
+            webhook_timeout: Some(Whole::new(3)),
             handshake: Some(Whole::new(10)),
             connections: Some(Whole::new(16_384)),
             games: Some(Whole::new(10_000)),
@@ -404,6 +380,9 @@ impl Settings {
             metrics: all.metrics,
             logs_addresses: set(all.log_addresses),
             drain: Duration::from_secs(set(all.drain).get()),
+            log: None,
+            gate: all.gate()?,
+            limit_words: LimitWords { text: Self::limits_text, change: Self::changed_limits },
             limits: all.limits(),
         };
         Ok((serve, log))
@@ -432,6 +411,25 @@ impl Settings {
         })))
     }
 
+    fn gate(&self) -> Result<GateConfig, SettingsError> {
+        let public = set(self.token_key.clone());
+        let keys =
+            TokenKeys { public, secret: self.token_secret.clone(), audience: self.token_audience.clone() };
+        let has_audience_alone = keys.audience.is_some() && keys.public.is_empty() && keys.secret.is_none();
+        if has_audience_alone
+            || self.webhook.is_none() && (self.webhook_secret.is_some() || self.webhook_ca.is_some())
+        {
+            return Err(SettingsError::HalfOfGate);
+        }
+        let webhook = self.webhook.clone().map(|url| WebhookConfig {
+            url,
+            secret: self.webhook_secret.clone(),
+            authority: self.webhook_ca.clone(),
+            within: Duration::from_secs(set(self.webhook_timeout).get()),
+        });
+        Ok(GateConfig { keys, webhook })
+    }
+
     fn udp(&self) -> Result<Option<UdpConfig>, SettingsError> {
         let public = set(self.public_address.clone());
         let Some(listen) = self.udp else {
@@ -446,7 +444,8 @@ impl Settings {
         {
             return Err(SettingsError::PublicAddress);
         }
-        Ok(Some(UdpConfig { listen, public }))
+        let threads = self.udp_threads.map_or_else(processors::threads, |threads| threads.count());
+        Ok(Some(UdpConfig { listen, public, threads }))
     }
 
     /// Refuses rates of bytes that are too low. The relay does not read a member over its limit until the member may
@@ -465,27 +464,14 @@ impl Settings {
         }
         Ok(())
     }
+}
 
-    /// The limits that can change while a relay runs, from settings with their defaults.
-    fn limits(self) -> Limits {
-        Limits {
-            handshake: Duration::from_secs(set(self.handshake).get()),
-            connections: set(self.connections).count(),
-            games: set(self.games).count(),
-            game_connections: set(self.game_connections).count(),
-            game_packets: set(self.game_packets).get(),
-            game_bytes: set(self.game_bytes).get(),
-            queue_bytes: set(self.queue_bytes).count(),
-            member_packets: set(self.member_packets).get(),
-            member_bytes: set(self.member_bytes).get(),
-            address_connections: set(self.address_connections).count(),
-            opens: set(self.opens).get(),
-            address_opens: set(self.address_opens).get(),
-            address_packets: set(self.address_packets).get(),
-            address_bytes: set(self.address_bytes).get(),
-            origins: set(self.origin),
-            trusted_proxies: set(self.trusted_proxy),
-        }
+impl FromStr for Settings {
+    type Err = toml::de::Error;
+
+    /// Reads the text of a file of settings.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        toml::from_str(text)
     }
 }
 

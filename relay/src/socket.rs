@@ -16,6 +16,7 @@ use samovar_wire::relay::{FromRelay, RelayFrame};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
+use crate::entry::Entry;
 use crate::hub::Hub;
 use crate::limits::Unpaid;
 use crate::line::{Line, Visitor};
@@ -146,6 +147,7 @@ async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
     // One timer serves all messages: when it fires, the reader checks whether a message has come meanwhile. Setting
     // the timer anew for each message would cost as much as forwarding the message.
     let mut heard = Instant::now();
+    let mut entry = Entry::new(hub, line);
     let mut silence = pin!(sleep(SILENCE_MAX));
     loop {
         let message = tokio::select! {
@@ -163,7 +165,7 @@ async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
         };
         heard = Instant::now();
         match message {
-            Some(Ok(Message::Binary(bytes))) => take(hub, line, bytes).await,
+            Some(Ok(Message::Binary(bytes))) => take(hub, line, &mut entry, bytes).await,
             // The WebSocket library answers these by itself. They count against the limits like other messages.
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => drop(pay(hub, line, None, 0).await),
             Some(Ok(Message::Close(_))) | None => return,
@@ -180,7 +182,7 @@ async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
 }
 
 /// Counts a message, and hands it over once it is within the limits. A packet beyond the limits is dropped.
-async fn take(hub: &Hub, line: &Line, bytes: Bytes) {
+async fn take(hub: &Hub, line: &Line, entry: &mut Entry, bytes: Bytes) {
     let kind = RelayFrame::decode(&bytes).ok().map(|frame| Kind::of(&frame));
     #[cfg(test)]
     if kind == Some(Kind::Packet) {
@@ -188,6 +190,7 @@ async fn take(hub: &Hub, line: &Line, bytes: Bytes) {
     }
     hub.metrics.came(line.shard, Way::WebSocket, kind.unwrap_or(Kind::Control), bytes.len());
     if let Some(since) = pay(hub, line, kind, bytes.len()).await {
+        entry.look(hub, line, &bytes).await;
         hub.message(line, bytes, since);
     }
 }

@@ -8,7 +8,7 @@ use redb::{
     Table, TableDefinition, TableError, Value,
 };
 use samovar_directory::{Barred, Origin, Request, TermRecord};
-use samovar_wire::{GameCode, PeerId, SessionId, Term};
+use samovar_wire::{GameCode, PeerId, SessionId, Term, Vouched};
 
 use crate::error::RelayError;
 
@@ -29,6 +29,12 @@ const FORMER: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("forme
 /// each, a digest keyed by the relay. A store from before these tables has none.
 const BARRED: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("barred");
 const BARRED_ORIGINS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("barred_origins");
+
+/// The sessions that the operator has ended. A store from before this table has none.
+const ENDED: TableDefinition<'static, u64, ()> = TableDefinition::new("ended");
+
+/// Maps a session to what the game's own server says about its members, in JSON. A store from before this table has none.
+const VOUCHED: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("vouched");
 
 /// Bytes of the database that are kept in memory. It is read once, and then only written.
 const CACHE: usize = 8 * 1_024 * 1_024;
@@ -72,6 +78,7 @@ impl Store {
         let begun = open(&transaction, BEGUN)?;
         let (members, former) = (open(&transaction, MEMBERS)?, open(&transaction, FORMER)?);
         let (barred, origins) = (open(&transaction, BARRED)?, open(&transaction, BARRED_ORIGINS)?);
+        let (ended, vouched) = (open(&transaction, ENDED)?, open(&transaction, VOUCHED)?);
         let mut records = Vec::new();
         for entry in table.iter()? {
             let (session, value) = entry?;
@@ -85,7 +92,12 @@ impl Store {
                 let (members, former) =
                     (peers_of(members.as_ref(), session)?, peers_of(former.as_ref(), session)?);
                 let origins = read_all(origins.as_ref(), session, |id| Origin(u64::from_le_bytes(id)))?;
-                let barred = Barred { peers: peers_of(barred.as_ref(), session)?, origins };
+                let is_ended =
+                    ended.as_ref().map(|ended| ended.get(session.0)).transpose()?.flatten().is_some();
+                let peers = peers_of(barred.as_ref(), session)?;
+                let barred = Barred { peers, origins, is_ended };
+                let known = vouched.as_ref().map(|table| table.get(session.0)).transpose()?.flatten();
+                let vouched = known.map(|bytes| vouched_of(bytes.value())).unwrap_or_default();
                 records.push(TermRecord {
                     session,
                     code,
@@ -96,6 +108,7 @@ impl Store {
                     members,
                     former,
                     barred,
+                    vouched,
                     serial,
                 });
             }
@@ -121,6 +134,8 @@ impl Store {
             let mut removed = transaction.open_table(FORMER)?;
             let mut barred_peers = transaction.open_table(BARRED)?;
             let mut barred_origins = transaction.open_table(BARRED_ORIGINS)?;
+            let mut ended = transaction.open_table(ENDED)?;
+            let mut vouched = transaction.open_table(VOUCHED)?;
             for request in requests {
                 match request {
                     Request::Persist(record) => {
@@ -135,6 +150,16 @@ impl Store {
                         keep_peers(&mut barred_peers, *session, &record.barred.peers)?;
                         let origins = record.barred.origins.iter().map(|origin| origin.0.to_le_bytes());
                         keep(&mut barred_origins, *session, origins)?;
+                        if record.vouched.is_empty() {
+                            vouched.remove(session.0)?;
+                        } else {
+                            vouched.insert(session.0, &*bytes_of(&record.vouched))?;
+                        }
+                        if record.barred.is_ended {
+                            ended.insert(session.0, ())?;
+                        } else {
+                            ended.remove(session.0)?;
+                        }
                         table.insert(session.0, (code.as_str(), *params, term.0, host.0, *serial))?;
                         persisted.push((*session, *term));
                     }
@@ -145,6 +170,8 @@ impl Store {
                         removed.remove(session.0)?;
                         barred_peers.remove(session.0)?;
                         barred_origins.remove(session.0)?;
+                        ended.remove(session.0)?;
+                        vouched.remove(session.0)?;
                     }
                 }
             }
@@ -190,6 +217,33 @@ fn open<K: Key + 'static, V: Value + 'static>(
         Err(TableError::TableDoesNotExist(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The word about a member, as the store has it.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Known {
+    peer: u32,
+    name: Option<String>,
+    watches: Option<bool>,
+}
+
+fn bytes_of(vouched: &[(PeerId, Vouched)]) -> Vec<u8> {
+    let known = vouched.iter().map(|(peer, Vouched { name, watches })| Known {
+        peer: peer.0,
+        name: name.clone(),
+        watches: *watches,
+    });
+    serde_json::to_vec(&known.collect::<Vec<_>>()).unwrap_or_default()
+}
+
+/// Only this program writes these, so invalid ones are skipped rather than reported.
+fn vouched_of(bytes: &[u8]) -> Vec<(PeerId, Vouched)> {
+    let known: Vec<Known> = serde_json::from_slice(bytes).unwrap_or_default();
+    let all = known.into_iter().map(|Known { peer, name, watches }| {
+        let name = name.filter(|name| samovar_wire::name::is_valid(name));
+        (PeerId(peer), Vouched { name, watches })
+    });
+    all.collect()
 }
 
 fn peers_of(
@@ -247,9 +301,18 @@ mod tests {
             begun: (Term(begun.0), PeerId(begun.1)),
             members: peers(members),
             former: peers(former),
-            barred: Barred { peers: peers(former), origins: vec![Origin(1 << 40), Origin(7)] },
+            barred: Barred {
+                peers: peers(former),
+                origins: vec![Origin(1 << 40), Origin(7)],
+                is_ended: term == 512,
+            },
+            vouched: former.iter().map(|id| (PeerId(*id), named("Ann"))).collect(),
             serial: 1,
         }
+    }
+
+    fn named(name: &str) -> Vouched {
+        Vouched { name: Some(name.to_owned()), watches: Some(true) }
     }
 
     fn with_store(name: &str, check: impl FnOnce(&Store)) {

@@ -3,6 +3,7 @@
 mod acme;
 mod files;
 mod kept;
+pub(crate) mod roots;
 
 use std::io;
 use std::path::Path;
@@ -65,7 +66,7 @@ impl Tls {
                 (Source::Files(Arc::clone(&certificate)), certificate)
             }
             TlsConfig::Acme(names) => {
-                let acme = Acme::new(names, data, &provider)?;
+                let acme = Acme::new(names, data)?;
                 let resolver = acme.resolver();
                 (Source::Acme(Box::new(acme)), resolver)
             }

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use axum::http::Uri;
 use samovar_wire::GameCode;
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +103,65 @@ impl From<DomainName> for String {
     }
 }
 
+/// The address of a server that speaks HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct HttpUrl(Uri);
+
+impl HttpUrl {
+    /// Whether it is by TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.0.scheme_str() == Some("https")
+    }
+
+    /// The host, without the brackets of an IPv6 address.
+    pub(crate) fn host(&self) -> &str {
+        self.0.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']')
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.0.port_u16().unwrap_or(if self.is_secure() { 443 } else { 80 })
+    }
+
+    /// Host and port, as a request names them.
+    pub(crate) fn authority(&self) -> &str {
+        self.0.authority().map_or("", |authority| authority.as_str())
+    }
+
+    /// The path with the query.
+    pub(crate) fn path(&self) -> &str {
+        self.0.path_and_query().map_or("/", |path| path.as_str())
+    }
+}
+
+impl FromStr for HttpUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("“{text}” is no address of a server: it takes one like https://api.tea.example/enter");
+        let uri: Uri = text.trim().parse().map_err(|_| wrong())?;
+        let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
+        let has_host = uri.host().is_some_and(|host| !host.is_empty());
+        let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
+        if is_http && has_host && !has_user { Ok(Self(uri)) } else { Err(wrong()) }
+    }
+}
+
+impl TryFrom<String> for HttpUrl {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<HttpUrl> for String {
+    fn from(url: HttpUrl) -> Self {
+        url.0.to_string()
+    }
+}
+
 /// A game's code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -191,6 +251,31 @@ mod tests {
         for bad in ["", "tea.example", "https://", "https://tea.example/", "ftp://tea", "https://tea example"]
         {
             assert!(bad.parse::<Origin>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_servers_are_taken_apart() {
+        let parts = |text: &str| {
+            let url: HttpUrl = text.parse().expect(text);
+            (url.is_secure(), url.host().to_owned(), url.port(), url.path().to_owned())
+        };
+        let of = |secure, host: &str, port, path: &str| (secure, host.to_owned(), port, path.to_owned());
+        assert_eq!(
+            parts("https://api.tea.example/enter?a=b"),
+            of(true, "api.tea.example", 443, "/enter?a=b")
+        );
+        assert_eq!(parts("http://[::1]:8080"), of(false, "::1", 8080, "/"));
+        for bad in [
+            "",
+            "tea",
+            "/enter",
+            "ftp://tea.example/",
+            "https://",
+            "http://ann:pot@tea.example/",
+            "http://a b/",
+        ] {
+            assert!(bad.parse::<HttpUrl>().is_err(), "{bad}");
         }
     }
 

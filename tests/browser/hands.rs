@@ -120,7 +120,9 @@ async fn duels_end_though_a_page_reloads_and_the_host_leaves() {
     let relay = Relay::start();
     let (ann, bob) = sit_down(&relay, "points=1&minutes=0&bowls=4", "duel").await;
     play_on(&[&ann, &bob], 1).await;
-    let before = bob.status().await;
+    // The score comes in another update than the number of the match.
+    let anew = |status: &Status| [status.score("Ann"), status.score("Bob")] == [Some(0); 2];
+    let before = bob.wait("the score begins anew", SETTLE_WITHIN, anew).await;
     // In the middle of the second match one page reloads, and then the host leaves.
     bob.reload().await;
     let is_back = |status: &Status| status.peer != before.peer && status.members.len() == 2;

@@ -19,6 +19,9 @@ async fn direct_duel_outlives_the_relay_and_admits_players_later() {
         |status: &Status| status.others().count() == 1 && status.others().all(|each| each.path == "direct");
     for player in [&ann, &bob] {
         player.wait("the link is direct", SETTLE_WITHIN, direct).await;
+        // A newcomer's teapot appears a moment after its player has joined.
+        let are_both_there = |status: &Status| status.objects_of("teapot").count() == 2;
+        player.wait("both teapots are there", SETTLE_WITHIN, are_both_there).await;
         // The teapots drive in circles, so they move at every moment.
         player.drive(0.7, 0.4, false).await;
     }

@@ -22,7 +22,7 @@ async fn a_host_puts_a_player_out_at_the_second_press() {
     ann.screenshot("put-out").await;
     assert_eq!(bob.status().await.members.len(), 3, "the first press asks");
     ann.hands().click(BUTTON).await;
-    bob.wait_text("curtain-title", "The host has put you out").await;
+    bob.wait_text("curtain-title", "You were put out").await;
     bob.screenshot("was-put-out").await;
     for player in [&ann, &cyd] {
         player.wait("two play on", SETTLE_WITHIN, |status| status.members.len() == 2).await;
@@ -30,7 +30,7 @@ async fn a_host_puts_a_player_out_at_the_second_press() {
     }
     // Bob does not come in again.
     bob.reload().await;
-    bob.wait_text("curtain-title", "The host has put you out").await;
+    bob.wait_text("curtain-title", "You were put out").await;
     // Cyd is a member, and keeps the seat when the page reloads.
     cyd.reload().await;
     cyd.joined().await;
@@ -41,7 +41,7 @@ async fn a_host_puts_a_player_out_at_the_second_press() {
     ann.wait_text("put-out-list", "Put Cyd out?").await;
     ann.screenshot("put-out-low").await;
     ann.hands().click(BUTTON).await;
-    cyd.wait_text("curtain-title", "The host has put you out").await;
+    cyd.wait_text("curtain-title", "You were put out").await;
     ann.wait_text("put-out-list", "").await;
     // Bob, who was put out, hosts a table of his own.
     bob.hands().click("#curtain-buttons [data-action=create]").await;

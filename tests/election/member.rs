@@ -13,7 +13,15 @@ use crate::world::{Letter, Member, Mind, World};
 pub(crate) fn hello(peer: PeerId) -> Hello {
     let mut ticket = TicketHash([0; 16]);
     ticket.0[..4].copy_from_slice(&peer.0.to_le_bytes());
-    Hello { version: 3, params: 0, name: String::new(), attributes: 0, ticket, resume: [None; RESUME_MAX] }
+    Hello {
+        version: 3,
+        params: 0,
+        name: String::new(),
+        attributes: 0,
+        ticket,
+        resume: [None; RESUME_MAX],
+        voucher: None,
+    }
 }
 
 impl Member {
@@ -177,7 +185,7 @@ impl World {
         let Some(member) = self.member(slot) else { return };
         let mut members: Vec<_> = member.view.members().map(|other| other.peer).collect();
         members.sort_unstable();
-        self.say_to_relay(slot, &ToRelay::Members(members));
+        self.say_to_relay(slot, &ToRelay::Members(members, 0));
     }
 
     /// Lets a settled host change the electorate by one step towards the members, and publish the next view.

@@ -24,9 +24,10 @@ impl World {
     /// The first messages of a new link (PROTOCOL §4.3).
     pub(crate) fn greet(&mut self, from: usize, to: usize) {
         let Some(Mind::Samovar(roster)) = self.member(from).map(|member| &member.mind) else { return };
-        let (warrant, greeting) = (*roster.warrant(), roster.greeting());
+        let (warrant, opinion) = (*roster.warrant(), roster.opinion());
         self.post(from, to, Letter::Control(PeerControl::Warrant(warrant)));
-        if let Some(opinion) = greeting {
+        // An implied opinion changes nothing for its receiver.
+        if !opinion.is_implied() {
             self.post(from, to, Letter::Control(PeerControl::Opinion(opinion)));
         }
     }

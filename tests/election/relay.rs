@@ -215,7 +215,7 @@ impl World {
     pub(crate) fn say_to_relay(&mut self, slot: usize, message: &ToRelay) {
         let Some(conn) = self.sockets[slot].conn.filter(|_| self.sockets[slot].has_entered) else { return };
         let bytes = RelayFrame::control(message);
-        if matches!(message, ToRelay::Members(_)) && self.sockets[slot].up.is_empty() {
+        if matches!(message, ToRelay::Members(..)) && self.sockets[slot].up.is_empty() {
             self.hand_to_relay(conn, &bytes);
         } else {
             self.sockets[slot].up.push_back(bytes);

@@ -185,6 +185,19 @@ impl Relay {
         games.into_iter().find(|game| game["code"] == code)
     }
 
+    /// Gives the relay's operator's order, and returns the answer.
+    ///
+    /// # Panics
+    /// The relay does not carry it out.
+    pub fn order(&self, words: &[&str]) -> serde_json::Value {
+        let mut command = self.place.command(program());
+        command.args(["admin", "--json", "--data"]).arg(self.data.path()).args(words);
+        let output = command.output().expect("the program runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words:?}: {said}");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
     /// The whole output of the relay so far.
     #[must_use]
     pub fn said(&self) -> String {

@@ -26,7 +26,15 @@ const VARIANTS: u8 = 5;
 fn messages() -> Vec<(&'static str, PeerControl)> {
     let hello = |name: &str| {
         let (name, ticket) = (name.to_owned(), ticket().hash());
-        Hello { version: 1, params: 0, name, attributes: 0, ticket, resume: [None; RESUME_MAX] }
+        Hello {
+            version: 1,
+            params: 0,
+            name,
+            attributes: 0,
+            ticket,
+            resume: [None; RESUME_MAX],
+            voucher: None,
+        }
     };
     let (here, elsewhere) = (ticket().shown_to(SESSION), ticket().shown_to(SessionId(1)));
     let with_a_ticket = Hello {
@@ -99,7 +107,7 @@ fn messages_that_no_peer_sends_are_refused() {
     refused(&[0, 0xfc, 1, 0, 0, 0, 0, 0, 0, 0]);
     // HELLOs whose name reverses the text after it, is too long, or is not UTF-8. The bytes after the name are valid.
     let hello =
-        |name: &[u8]| [[0, 1, 0, name.len() as u8].as_slice(), name, &[0; 1 + 16 + RESUME_MAX]].concat();
+        |name: &[u8]| [[0, 1, 0, name.len() as u8].as_slice(), name, &[0; 1 + 16 + RESUME_MAX + 1]].concat();
     assert!(PeerControl::decode(&hello(b"a")).is_ok());
     refused(&hello(&[b'a', 0xe2, 0x80, 0xae]));
     refused(&hello(&[b'a'; 81]));

@@ -114,8 +114,15 @@ fn example_of_links_matches_the_encoder() {
 fn example_of_members_matches_the_encoder() {
     let mut vectors = chapter!("members");
     let (name, hash) = ("Ann".to_owned(), ticket().hash());
-    let hello =
-        Hello { version: 8, params: 7, name, attributes: 0, ticket: hash, resume: [None; RESUME_MAX] };
+    let hello = Hello {
+        version: 9,
+        params: 7,
+        name,
+        attributes: 0,
+        ticket: hash,
+        resume: [None; RESUME_MAX],
+        voucher: None,
+    };
     check_control(&mut vectors, "newcomer to host, HELLO", &PeerControl::Hello(hello));
     check_control(&mut vectors, "host to member, WELCOME", &PeerControl::Welcome(hash));
     let standing = Standing { presence: Presence::Visible, reach: 2 };

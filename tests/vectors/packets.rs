@@ -196,6 +196,7 @@ fn close_codes_match_their_vectors() {
         ("closed", CloseCode::Closed),
         ("bad_ticket", CloseCode::BadTicket),
         ("put_out", CloseCode::PutOut),
+        ("not_vouched", CloseCode::NotVouched),
         ("malformed", CloseCode::Malformed),
         ("too_large", CloseCode::TooLarge),
         ("limit_exceeded", CloseCode::LimitExceeded),

@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use samovar_wire::limits::{DESCRIPTION_MAX, RELAY_MESSAGE_MAX};
 use samovar_wire::relay::{
     Addressed, Denial, Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
+    TokenFault,
 };
-use samovar_wire::{DecodeError, GameCode, Mode, PeerId, PeerPass, Term, Warrant};
+use samovar_wire::{
+    DecodeError, GameCode, JoinToken, Mode, PeerId, PeerPass, Term, Vouched, Voucher, Warrant,
+};
 
 use crate::file::{Form, Vectors};
 use crate::{OTHER, PEER, SESSION, THIRD, signature, warrant};
@@ -21,13 +24,14 @@ const fn to_relay_variant(message: &ToRelay) -> u8 {
         ToRelay::Alive(_) => 3,
         ToRelay::Listing(_) => 4,
         ToRelay::Leave => 5,
-        ToRelay::Members(_) => 6,
+        ToRelay::Members(..) => 6,
         ToRelay::Doubt => 7,
         ToRelay::Away => 8,
         ToRelay::Bar(_) => 9,
+        ToRelay::Token(_) => 10,
     }
 }
-const TO_RELAY_VARIANTS: u8 = 10;
+const TO_RELAY_VARIANTS: u8 = 11;
 
 const fn from_relay_variant(message: &FromRelay) -> u8 {
     match message {
@@ -42,11 +46,13 @@ const fn from_relay_variant(message: &FromRelay) -> u8 {
         FromRelay::Draining(_) => 8,
         FromRelay::Successor(_) => 9,
         FromRelay::Reachable => 10,
+        FromRelay::PutOut(_) => 11,
+        FromRelay::Told(_) => 12,
     }
 }
-const FROM_RELAY_VARIANTS: u8 = 11;
+const FROM_RELAY_VARIANTS: u8 = 13;
 
-const REFUSALS: [(&str, Refusal); 12] = [
+const REFUSALS: [(&str, Refusal); 16] = [
     ("refused_unknown_game", Refusal::UnknownGame),
     ("refused_code_taken", Refusal::CodeTaken),
     ("refused_full", Refusal::Full),
@@ -59,6 +65,10 @@ const REFUSALS: [(&str, Refusal); 12] = [
     ("refused_draining", Refusal::Draining),
     ("refused_barred", Refusal::Barred),
     ("refused_reserved", Refusal::Reserved),
+    ("refused_banned", Refusal::Banned),
+    ("refused_ended", Refusal::Ended),
+    ("refused_token", Refusal::Token(TokenFault::Used)),
+    ("refused_not_allowed", Refusal::NotAllowed),
 ];
 
 const fn refusal_variant(refusal: Refusal) -> usize {
@@ -75,6 +85,10 @@ const fn refusal_variant(refusal: Refusal) -> usize {
         Refusal::Draining => 9,
         Refusal::Barred => 10,
         Refusal::Reserved => 11,
+        Refusal::Banned => 12,
+        Refusal::Ended => 13,
+        Refusal::Token(_) => 14,
+        Refusal::NotAllowed => 15,
     }
 }
 
@@ -84,6 +98,11 @@ fn code(text: &str) -> GameCode {
 
 fn pass() -> PeerPass {
     PeerPass { session: SESSION, peer: PeerId(300), signature: signature() }
+}
+
+fn voucher() -> Voucher {
+    let vouched = Vouched { name: Some("Ann".to_owned()), watches: Some(true) };
+    Voucher { session: SESSION, peer: PeerId(300), vouched, signature: signature() }
 }
 
 fn enter(purpose: Purpose) -> ToRelay {
@@ -103,6 +122,7 @@ fn messages_to_relay() -> Vec<(&'static str, ToRelay)> {
     vec![
         ("enter_create", enter(Purpose::Create(None))),
         ("enter_create_code", enter(Purpose::Create(Some(code("TEA-4"))))),
+        ("token", ToRelay::Token(JoinToken("a.b.c".to_owned()))),
         ("enter_join", enter(Purpose::Join(code("TEA-4")))),
         ("enter_resume", enter(resume)),
         ("claim", ToRelay::Claim(THIRD, PEER)),
@@ -114,8 +134,8 @@ fn messages_to_relay() -> Vec<(&'static str, ToRelay)> {
         ("listing", ToRelay::Listing(listing)),
         ("listing_full", ToRelay::Listing(full)),
         ("leave", ToRelay::Leave),
-        ("members", ToRelay::Members(vec![PeerId(7), PeerId(300), PEER])),
-        ("members_none", ToRelay::Members(vec![])),
+        ("members", ToRelay::Members(vec![PeerId(7), PeerId(300), PEER], 1)),
+        ("members_none", ToRelay::Members(vec![], 0)),
         ("doubt", ToRelay::Doubt),
         ("enter_match", enter(Purpose::Match)),
         ("enter_rejoin", enter(Purpose::Rejoin(code("TEA-4"), pass()))),
@@ -126,10 +146,13 @@ fn messages_to_relay() -> Vec<(&'static str, ToRelay)> {
 
 fn messages_from_relay() -> Vec<(&'static str, FromRelay)> {
     let key = std::array::from_fn(|index| 0x80 + index as u8);
-    let entered = Entered { code: code("TEA-4"), pass: pass(), key, warrant: warrant(), session: SESSION };
+    let (code_, session, voucher_) = (code("TEA-4"), SESSION, None);
+    let entered = Entered { code: code_, pass: pass(), key, warrant: warrant(), session, voucher: voucher_ };
+    let vouched = Entered { voucher: Some(Box::new(voucher())), ..entered.clone() };
     let issued = Warrant { term: Term(1 << 32), host: PeerId(7), ..warrant() };
     let mut messages = vec![
         ("entered", FromRelay::Entered(entered)),
+        ("entered_vouched", FromRelay::Entered(vouched)),
         ("signal_offer", FromRelay::Signal(PEER, Signal::Offer(1, description()))),
         ("signal_answer", FromRelay::Signal(PEER, Signal::Answer(1, description()))),
         ("issued", FromRelay::Issued(issued)),
@@ -142,6 +165,8 @@ fn messages_from_relay() -> Vec<(&'static str, FromRelay)> {
         ("draining", FromRelay::Draining(300)),
         ("successor", FromRelay::Successor(issued)),
         ("reachable", FromRelay::Reachable),
+        ("put_out", FromRelay::PutOut(PeerId(7))),
+        ("told", FromRelay::Told("Not today.".to_owned())),
     ];
     messages.extend(REFUSALS.map(|(name, refusal)| (name, FromRelay::Refused(refusal))));
     messages
@@ -242,7 +267,7 @@ fn messages_that_break_the_relays_protocol_are_refused() {
         (vec![PEER, OTHER, PEER], DecodeError::Invalid),
         ((0..33).map(PeerId).collect(), DecodeError::TooLarge),
     ] {
-        assert_eq!(refusal(&ToRelay::Members(members)), Err(error));
+        assert_eq!(refusal(&ToRelay::Members(members, 0)), Err(error));
     }
     // Codes that are in lower case, too short, too long, or of hyphens alone.
     for text in ["tea", "AB", "ABCDEFGHIJKLM", "---"] {

@@ -12,6 +12,12 @@ pub fn relay_url(window: &Window) -> String {
     url.strip_prefix("http").map_or(url.clone(), |rest| ["ws", rest].concat())
 }
 
+/// The token behind `#token=`, if there is one. It is gone from the address once the page shows a game.
+pub fn token(window: &Window) -> Option<String> {
+    let hash = window.location().hash().ok()?;
+    Some(hash.strip_prefix("#token=")?.split('&').next()?.to_owned())
+}
+
 /// The link that brings other people into the game.
 pub fn invite(window: &Window, code: &str, mode: Mode) -> String {
     let mode = if mode == Mode::Maze { "&mode=maze" } else { "" };

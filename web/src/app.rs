@@ -92,6 +92,7 @@ impl App {
     pub fn start() -> Result<&'static Place, JsValue> {
         let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
         let mut params = Params::parse(&window.location().search().unwrap_or_default());
+        params.token = address::token(&window);
         let page = Page::new()?;
         if let Some(name) = &mut params.name {
             page.set_name(name);
@@ -260,6 +261,7 @@ impl App {
             stakes: self.params.stakes,
             survival: self.params.survival,
             paths,
+            token: self.params.token.clone(),
         }
     }
 

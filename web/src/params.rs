@@ -96,6 +96,8 @@ pub struct Params {
     pub stats: bool,
     /// Ignored parameters, in words for the console and `status().errors`; printable, at most one line per parameter.
     pub warnings: Vec<String>,
+    /// The token of the game's own server, which stands behind `#token=`: no server and no other page gets that part.
+    pub token: Option<String>,
     /// The first value that cannot be understood; show it instead of starting.
     pub problem: Option<Problem>,
 }

@@ -53,6 +53,8 @@ pub struct Wish {
     pub survival: Survival,
     /// The paths to use.
     pub paths: PathPolicy,
+    /// The token of the game's own server, for a relay that asks for one.
+    pub token: Option<String>,
 }
 
 /// An event that the page must show or act on.
@@ -185,6 +187,10 @@ impl Play {
             Some(code) if !wish.create => samovar::join(relay_url, code.as_str(), &wish.name),
             Some(code) => samovar::create(relay_url, &wish.name).code(code.as_str()),
             None => samovar::create(relay_url, &wish.name),
+        };
+        let entry = match &wish.token {
+            Some(token) => entry.token(token.as_str()),
+            None => entry,
         };
         let mut raw = game::agreed(&wish);
         raw.attributes = attributes(Glaze::new(usize::from(wish.colour)), false);

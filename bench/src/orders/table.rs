@@ -34,6 +34,7 @@ impl Table {
         let mut session = |me| {
             let config = SessionConfig {
                 me,
+                voucher: None,
                 key: signatory.key(),
                 warrant,
                 params: 1,

@@ -16,20 +16,22 @@
 //! ```
 
 mod event;
+mod identity;
 mod outbox;
 mod spare;
 
 use std::collections::VecDeque;
 
 use samovar_roster::RelayKey;
-use samovar_wire::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, MEMBERS_MAX, PACKET_MAX};
+use samovar_wire::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, MEMBERS_MAX, PACKET_MAX, TOKEN_MAX};
 use samovar_wire::relay::{
     Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
 };
-use samovar_wire::{Duration, Entropy, Mode, PeerId, PeerPass, SortedSet, Term, Time, Warrant};
+use samovar_wire::{Duration, Entropy, JoinToken, Mode, PeerId, PeerPass, SortedSet, Term, Time, Warrant};
 
 use crate::limits::{ANSWER_WITHIN, OPEN_WITHIN, RETRY_FIRST, RETRY_MAX, SILENCE_MAX};
 pub use event::{ClientEvent, ClientRequest, Fault, SocketId};
+use identity::Identity;
 use outbox::Outbox;
 use spare::{Former, Spare};
 
@@ -42,6 +44,8 @@ pub struct ClientConfig {
     pub params: u64,
     /// The peer's purpose: to create or to join. The client itself uses [`Purpose::Resume`] later.
     pub purpose: Purpose,
+    /// The token of the game's own server that lets this peer in, if it has one.
+    pub token: Option<JoinToken>,
     /// Seeds the jitter of reconnection.
     pub entropy: [u8; 32],
 }
@@ -53,13 +57,6 @@ enum Phase {
     Entered,
     Waiting,
     Over,
-}
-
-/// The relay's statements at the first entry. The relay must repeat them at every later entry.
-#[derive(Clone, Debug)]
-struct Identity {
-    key: RelayKey,
-    entered: Entered,
 }
 
 /// The state machine; see the picture in the module's documentation.
@@ -125,6 +122,11 @@ impl Client {
         // A returning peer gets its answer at once; a newcomer may have to wait for a member.
         self.deadline = now + if self.identity.is_some() { SILENCE_MAX } else { ANSWER_WITHIN };
         let enter = self.enter();
+        // A longer token would be misbehaviour. Without it, the relay's refusal names the fault.
+        let token = self.config.token.as_ref().filter(|token| token.0.len() <= TOKEN_MAX);
+        if let (Some(token), false) = (token, matches!(enter.purpose, Purpose::Resume(..))) {
+            self.outbox.push(&ToRelay::Token(token.clone()));
+        }
         self.outbox.push(&ToRelay::Enter(enter));
     }
 
@@ -269,12 +271,14 @@ impl Client {
     }
 
     /// Sets the members, at most [`MEMBERS_MAX`] and the host included, in the order of succession: only they count
-    /// when the relay decides claims. To be called with each view. The client sends the list like the listing, but at
-    /// once.
-    pub fn set_members(&mut self, now: Time, members: impl IntoIterator<Item = PeerId>) {
-        let mut known = SortedSet::new();
-        let members = members.into_iter().filter(|&member| known.insert(member)).take(MEMBERS_MAX).collect();
-        self.outbox.set_members(ToRelay::Members(members));
+    /// when the relay decides claims. The last `joining` of them may not have the session's state yet: the relay
+    /// reserves no term for them. To be called with each view. The client sends the list like the listing, but at once.
+    pub fn set_members(&mut self, now: Time, mut members: Vec<PeerId>, joining: usize) {
+        let (mut known, all) = (SortedSet::new(), members.len());
+        members.retain(|&member| known.insert(member));
+        members.truncate(MEMBERS_MAX);
+        let joining = joining.saturating_sub(all - members.len()) as u8;
+        self.outbox.set_members(ToRelay::Members(members, joining));
         self.flush(now);
     }
 
@@ -425,6 +429,7 @@ impl Client {
     fn on_control(&mut self, now: Time, message: FromRelay) -> Result<(), Fault> {
         match (self.phase, message) {
             (Phase::Entering, FromRelay::Entered(entered)) => self.on_entered(now, entered)?,
+            (_, FromRelay::Told(text)) => self.events.push_back(ClientEvent::Told(text)),
             (_, FromRelay::Refused(refusal)) => self.on_refused(now, refusal),
             (_, FromRelay::Pulse) => {}
             (Phase::Entered, FromRelay::Issued(warrant)) => self.on_issued(now, warrant)?,
@@ -445,6 +450,7 @@ impl Client {
                 self.events.push_back(ClientEvent::Draining(within));
             }
             (Phase::Entered, FromRelay::Reachable) => self.events.push_back(ClientEvent::Reachable),
+            (Phase::Entered, FromRelay::PutOut(peer)) => self.events.push_back(ClientEvent::PutOut(peer)),
             (Phase::Entered, FromRelay::Gone(peer)) => self.events.push_back(ClientEvent::Gone(peer)),
             // The relay only wants to know whether this peer's loop runs, so the client never delays the answer.
             (Phase::Entered, FromRelay::Probe(nonce)) => self.outbox.push(&ToRelay::Alive(nonce)),
@@ -453,28 +459,8 @@ impl Client {
         Ok(())
     }
 
-    /// Checks that the relay signed its answer with its key, and that it agrees with earlier answers.
-    fn verify(&self, entered: &Entered) -> Result<RelayKey, Fault> {
-        let key = RelayKey::from_bytes(&entered.key).ok_or(Fault::KeyChanged)?;
-        if let Some(Identity { key: known, entered: before }) = &self.identity {
-            if *known != key {
-                return Err(Fault::KeyChanged);
-            }
-            if before.pass != entered.pass || before.session != entered.session || before.code != entered.code
-            {
-                return Err(Fault::IdentityChanged);
-            }
-        }
-        let of_session =
-            entered.pass.session == entered.session && entered.warrant.session == entered.session;
-        if !of_session || !key.verifies_pass(&entered.pass) || !key.verifies_warrant(&entered.warrant) {
-            return Err(Fault::BadSignature);
-        }
-        Ok(key)
-    }
-
     fn on_entered(&mut self, now: Time, entered: Entered) -> Result<(), Fault> {
-        let key = self.verify(&entered)?;
+        let key = identity::verify(self.identity.as_ref(), &entered)?;
         self.phase = Phase::Entered;
         self.deadline = now + SILENCE_MAX;
         self.pause = RETRY_FIRST;
@@ -483,6 +469,9 @@ impl Client {
         let warrant = entered.warrant;
         if self.identity.is_some() {
             self.events.push_back(if was_lost { ClientEvent::Restored } else { ClientEvent::Moved });
+            if let Some(voucher) = entered.voucher {
+                self.events.push_back(ClientEvent::Vouched(voucher));
+            }
             if self.adopt(warrant) {
                 self.events.push_back(ClientEvent::Issued(warrant));
             }

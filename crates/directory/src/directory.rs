@@ -21,13 +21,16 @@ mod connection;
 mod drain;
 mod entry;
 mod game;
+mod games;
 mod incoming;
 mod members;
 mod note;
+mod operator;
 mod reserve;
 mod strangers;
 mod succession;
 mod timers;
+mod vouching;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -35,19 +38,23 @@ use samovar_roster::RelayKey;
 use samovar_roster::authority::Signatory;
 use samovar_wire::limits::DESCRIPTION_MAX;
 use samovar_wire::relay::{FromRelay, Listing, Refusal, RelayFrame, Signal, ToRelay};
-use samovar_wire::{Entropy, GameCode, PeerId, SessionId, Term, Time};
+use samovar_wire::{Entropy, GameCode, PeerId, SessionId, Term, Time, Vouched};
 
-use crate::limits::{CODE_RESERVED_FOR, CONNECTIONS_MAX, ENTER_WITHIN, PULSE_EVERY, Quota};
+use crate::limits::{CODE_RESERVED_FOR, CONNECTIONS_MAX, DORMANT_FOR, ENTER_WITHIN, PULSE_EVERY, Quota};
 use archive::Archive;
 pub use bars::Barred;
 use connection::{Caller, Connection, Phase};
 use game::Game;
+use games::Games;
 pub use incoming::Incoming;
 use incoming::Read;
 use note::Loss;
 pub use note::{HostChange, Note};
+pub use operator::{GameReport, MemberReport, OperatorError};
 pub use strangers::Origin;
 use timers::{Timer, Timers};
+use vouching::Tokens;
+pub use vouching::{Clearance, Intent, Preview, TokenId};
 
 /// One WebSocket at the relay. The driver numbers them and never uses a number twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,6 +98,8 @@ pub struct TermRecord {
     pub former: Vec<PeerId>,
     /// The peers and addresses that its hosts have barred.
     pub barred: Barred,
+    /// The words of the game's own server about members, present and former.
+    pub vouched: Vec<(PeerId, Vouched)>,
     /// Grows with each listed game: of two records with the same code, the higher serial belongs to the later game.
     pub serial: u64,
 }
@@ -199,13 +208,24 @@ pub struct GameInfo {
     pub host: Option<ConnId>,
 }
 
+/// A peer that is connected to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connected {
+    /// The peer.
+    pub peer: PeerId,
+    /// Its connection.
+    pub conn: ConnId,
+    /// Whether it is no member of the session, as far as the relay knows.
+    pub is_stranger: bool,
+}
+
 /// The state machine; see the picture in the module's documentation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Directory {
     signatory: Signatory,
     entropy: Entropy,
     connections: BTreeMap<ConnId, Connection>,
-    games: BTreeMap<SessionId, Game>,
+    games: Games,
     /// Codes of games and, for a while, of dormant sessions.
     codes: BTreeMap<GameCode, SessionId>,
     archive: Archive,
@@ -217,6 +237,9 @@ pub struct Directory {
     next_serial: u64,
     quota: Quota,
     own_code: Option<GameCode>,
+    /// Whether peers need a voucher.
+    is_gated: bool,
+    tokens: Tokens,
     /// Whether the driver answers offers of data channels.
     is_reachable: bool,
     /// Whether the driver reports when a probe has left.
@@ -236,7 +259,7 @@ impl Directory {
             signatory: Signatory::new(&config.secret),
             entropy: Entropy::new(config.entropy),
             connections: BTreeMap::new(),
-            games: BTreeMap::new(),
+            games: Games::default(),
             codes: BTreeMap::new(),
             archive: Archive::default(),
             vacated: BTreeSet::new(),
@@ -245,6 +268,8 @@ impl Directory {
             next_serial: 1,
             quota: Quota::default(),
             own_code: None,
+            is_gated: false,
+            tokens: Tokens::default(),
             is_reachable: false,
             reports_probes: false,
             offers: VecDeque::new(),
@@ -259,8 +284,10 @@ impl Directory {
     pub fn restore(&mut self, now: Time, records: impl IntoIterator<Item = TermRecord>) {
         for record in records {
             self.next_serial = self.next_serial.max(record.serial.saturating_add(1));
-            self.reserve_code(now, &record, CODE_RESERVED_FOR);
-            self.archive(now, record, CODE_RESERVED_FOR);
+            // The code of a game that the operator has ended leads nowhere for a day.
+            let time = if record.barred.is_ended { DORMANT_FOR } else { CODE_RESERVED_FOR };
+            self.reserve_code(now, &record, time);
+            self.archive(now, record, time);
         }
     }
 
@@ -333,6 +360,8 @@ impl Directory {
             Read::Control(..) | Read::Garbage => return self.refuse(now, conn, Refusal::Misbehaved),
         };
         match (connection.phase, message) {
+            // Only a driver that asks for tokens reads them.
+            (Phase::New, ToRelay::Token(_)) => {}
             (Phase::New, ToRelay::Enter(enter)) => {
                 self.timers.stop(Timer::Connection(conn));
                 if let Err(refusal) = self.enter(now, conn, enter, is_genuine) {
@@ -434,6 +463,25 @@ impl Directory {
         }
     }
 
+    /// The peers that are connected to a session, by peer; none if the session is not live.
+    pub fn connected(&self, session: SessionId) -> impl Iterator<Item = Connected> + Clone + '_ {
+        self.games.get(&session).into_iter().flat_map(|game| {
+            let connected = |(&peer, &conn)| Connected { peer, conn, is_stranger: !game.counts(peer) };
+            game.members.iter().map(connected)
+        })
+    }
+
+    /// Sets whether the driver keeps a copy of [`Directory::connected`]. If it does, it calls
+    /// [`Directory::poll_changed`] after every other call until that returns `None`.
+    pub const fn set_reports_changes(&mut self, reports_changes: bool) {
+        self.games.set_marks(reports_changes);
+    }
+
+    /// A session whose [`Directory::connected`] may be another than when the driver last asked for it.
+    pub fn poll_changed(&mut self) -> Option<SessionId> {
+        self.games.take_changed()
+    }
+
     /// Counts for the log, and for tests of the bounds.
     #[must_use]
     pub fn usage(&self) -> Usage {
@@ -481,7 +529,8 @@ impl Directory {
     }
 
     fn note_host_change(&mut self, now: Time, session: SessionId, loss: Loss) {
-        let is_missed = !matches!(loss.cause, HostChange::HandedOver | HostChange::Shown);
+        let is_missed =
+            !matches!(loss.cause, HostChange::HandedOver | HostChange::PutOut | HostChange::Shown);
         let recovery = loss.since.filter(|_| is_missed).map(|since| now.since(since));
         self.outputs.push_back(Output::Note(Note::HostChanged { session, cause: loss.cause, recovery }));
     }

@@ -13,6 +13,7 @@ pub mod limits;
 
 pub use client::{Client, ClientConfig, ClientEvent, ClientRequest, Fault, SocketId};
 pub use directory::{
-    Barred, Class, CloseReason, ConnId, Directory, DirectoryConfig, GameInfo, HostChange, Incoming, Note,
-    Origin, Output, RelayOffer, Request, TermRecord, Usage,
+    Barred, Class, Clearance, CloseReason, ConnId, Connected, Directory, DirectoryConfig, GameInfo,
+    GameReport, HostChange, Incoming, Intent, MemberReport, Note, OperatorError, Origin, Output, Preview,
+    RelayOffer, Request, TermRecord, TokenId, Usage,
 };

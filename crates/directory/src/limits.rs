@@ -92,11 +92,20 @@ pub const CODE_KEPT_FOR: Duration = Duration::from_millis(15_000);
 /// The time for which a session's code is kept after all members said that they go, if some of them may come back. In
 /// this time a former member founds the game anew at once. Afterwards any peer may found it.
 pub const RETURNS_WITHIN: Duration = Duration::from_millis(2_000);
-/// The longest time that a former member waits for others that may play on: longer than a client's longest pause
-/// between two attempts, and shorter than [`ANSWER_WITHIN`].
-pub const REJOIN_WAIT: Duration = Duration::from_millis(12_000);
+/// The time for which a newcomer waits in a game whose members have all said that they go, if one of them may come back.
+/// A page that is loaded anew is back within it. If none may come back, the newcomer begins the game anew at once.
+pub const AWAY_WAIT: Duration = Duration::from_millis(5_000);
+/// The longest time that a former member waits for others that may play on. It is longer than a client needs to come
+/// back: one attempt that finds no relay, and the longest pause after it. It is shorter than [`ANSWER_WITHIN`].
+pub const REJOIN_WAIT: Duration = Duration::from_millis(13_000);
+const _: () = assert!(
+    OPEN_WITHIN.as_micros() + RETRY_MAX.as_micros() * 3 / 2 + 1_000_000 < REJOIN_WAIT.as_micros(),
+    "a member comes back within the time that a former member waits"
+);
 /// The time for which a newcomer to a game without connections waits until a member comes back.
 pub const RESTORED_WAIT: Duration = Duration::from_millis(10_000);
+/// The most tokens of the game's own server that are remembered until they end.
+pub const TOKENS_MAX: usize = 100_000;
 /// The time for which the term of a session without a connection is remembered.
 pub const DORMANT_FOR: Duration = Duration::from_millis(24 * 60 * 60 * 1_000);
 /// The longest time between two messages of the relay on a connection.
@@ -120,8 +129,8 @@ pub const CONTROL_BURST: u64 = 150;
 pub const RETRY_FIRST: Duration = Duration::from_millis(250);
 /// The longest mean pause.
 pub const RETRY_MAX: Duration = Duration::from_millis(4_000);
-/// The longest time that a client waits for the socket to open.
-pub const OPEN_WITHIN: Duration = Duration::from_millis(10_000);
+/// The longest time that a client waits for the socket to open. A driver gives up a little sooner, and says why.
+pub const OPEN_WITHIN: Duration = Duration::from_millis(5_500);
 /// The longest time that a client waits for the answer to its `Enter`: longer than [`RESTORED_WAIT`] and
 /// [`REJOIN_WAIT`].
 pub const ANSWER_WITHIN: Duration = Duration::from_millis(15_000);

@@ -134,8 +134,9 @@ impl Objects {
         }
     }
 
-    /// Queues all present grants for all peers, because this peer became the host: a peer that missed the former
-    /// host's report waits for this host's.
+    /// Queues all present owners for all peers, because this peer hosts a new term: a peer that missed the former
+    /// host's report waits for this one's. A grant of the former term that nobody took up counts no more, so a peer that
+    /// heard of it hears of the present owner.
     pub(crate) fn vouch_for_all(&mut self) {
         for peer in self.replicas.keys().copied().collect::<Vec<_>>() {
             let granted = self.grants_for(peer);

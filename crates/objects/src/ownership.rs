@@ -92,10 +92,12 @@ impl Objects {
             replica.grants.clear();
             replica.deaths_due = is_host;
         });
-        if is_host && !was_host {
-            self.release_all();
+        if is_host {
+            if !was_host {
+                self.release_all();
+            }
             self.vouch_for_all();
-        } else if !is_host {
+        } else {
             self.replicas.values_mut().for_each(|replica| replica.granted.clear());
             self.release_from(host);
         }

@@ -18,7 +18,7 @@ pub struct NativeConfig {
     /// STUN and TURN servers besides the relay, whose own port is a STUN server (PROTOCOL §5.7). Default: none, so that
     /// no third party hears of a game.
     #[cfg(feature = "direct")]
-    pub ice_servers: Vec<IceServer>,
+    pub ice_servers: Vec<samovar_peer::IceServer>,
     /// Time within which an attempt must open, or it is closed. Default: 10 s.
     #[cfg(feature = "direct")]
     pub open_within: Duration,
@@ -37,16 +37,4 @@ impl Default for NativeConfig {
             trust: Trust::default(),
         }
     }
-}
-
-/// A server that helps to find or carry a connection.
-#[cfg(feature = "direct")]
-#[derive(Clone, Debug)]
-pub struct IceServer {
-    /// `stun:host:port` or `turn:host:port`.
-    pub url: String,
-    /// User name for TURN; empty otherwise.
-    pub username: String,
-    /// Password for TURN; empty otherwise.
-    pub credential: String,
 }

@@ -19,37 +19,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-pub use samovar_peer::ConnectionKey;
+pub use samovar_peer::{ConnectionKey, Side};
 use samovar_wire::Mode;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use webrtc::data_channel::DataChannelEvent;
 
-pub use crate::config::{IceServer, NativeConfig};
+pub use crate::config::NativeConfig;
 pub use crate::relay_socket::Overflow;
+pub use samovar_peer::IceServer;
 use stack::{Stack, contain};
 
-/// The side of the negotiation that this end plays.
-#[derive(Clone, Debug)]
-pub enum Role {
-    /// Makes the offer and waits for [`Connection::accept`].
-    Offer,
-    /// Answers this offer.
-    Answer(String),
-}
-
-/// An event of a connection, in this order: described, opened, packets, closed. A connection may close at any point.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ConnectionEvent {
-    /// The offer or answer, complete with candidates.
-    Described(String),
-    /// Both channels can carry messages.
-    Opened,
-    /// A message arrived, at most 64 KiB; never empty on the reliable channel.
-    Packet(Mode, Bytes),
-    /// The connection ended. Nothing follows.
-    Closed,
-}
+/// An event of a connection.
+pub type ConnectionEvent = samovar_peer::ConnectionEvent<Bytes>;
 
 /// The handle of a connection. Dropping it closes the connection; the queued messages have a quarter of a second to
 /// go out first. The owner ignores the events that the connection reports after that.
@@ -77,7 +59,7 @@ impl Connection {
     #[must_use]
     pub fn start(
         key: ConnectionKey,
-        role: Role,
+        side: Side,
         config: &NativeConfig,
         events: Sender<(ConnectionKey, ConnectionEvent)>,
     ) -> Self {
@@ -85,7 +67,7 @@ impl Connection {
         let waiting = Arc::new(Waiting::default());
         let outlet = Outlet { key, events };
         tokio::spawn(run(
-            role,
+            side,
             config.clone(),
             Inbox { commands: inbox, waiting: Arc::clone(&waiting) },
             outlet,
@@ -195,20 +177,20 @@ impl From<webrtc::error::Error> for Ended {
     }
 }
 
-async fn run(role: Role, config: NativeConfig, inbox: Inbox, outlet: Outlet) {
+async fn run(side: Side, config: NativeConfig, inbox: Inbox, outlet: Outlet) {
     let deadline = Instant::now() + config.open_within;
     let stack = contain(Stack::build(&config)).await;
     match stack {
         Some(Ok(stack)) => {
             let attempt = Attempt {
-                greets: matches!(role, Role::Offer),
+                greets: matches!(side, Side::Offer),
                 open: (false, false),
                 is_open: false,
                 deadline,
                 stack: &stack,
                 outlet: &outlet,
             };
-            match contain(attempt.run(role, inbox)).await {
+            match contain(attempt.run(side, inbox)).await {
                 Some(Ok(())) => _ = contain(timeout(LINGER, stack.drained())).await,
                 Some(Err(Ended(reason))) => {
                     let ConnectionKey { peer, attempt } = outlet.key;
@@ -247,8 +229,8 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    async fn run(mut self, role: Role, mut inbox: Inbox) -> Result<(), Ended> {
-        timeout_at(self.deadline, self.describe(role))
+    async fn run(mut self, side: Side, mut inbox: Inbox) -> Result<(), Ended> {
+        timeout_at(self.deadline, self.describe(side))
             .await
             .map_err(|_| Ended("no description in time"))??;
         let stack = self.stack;
@@ -275,11 +257,11 @@ impl Attempt<'_> {
         }
     }
 
-    async fn describe(&self, role: Role) -> Result<(), Ended> {
+    async fn describe(&self, side: Side) -> Result<(), Ended> {
         self.stack
-            .describe(match role {
-                Role::Offer => None,
-                Role::Answer(offer) => Some(offer),
+            .describe(match side {
+                Side::Offer => None,
+                Side::Answer(offer) => Some(offer),
             })
             .await?;
         // Leaves out candidates that come later: those of the other side may be enough.

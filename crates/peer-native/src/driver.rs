@@ -11,10 +11,10 @@ use std::time::Duration;
 
 #[cfg(feature = "direct")]
 use samovar_peer::stun_servers;
-use samovar_peer::{Buffer, PathPolicy, Peer, PeerConfig, PeerEvent, Request, SocketId, Transmit};
+use samovar_peer::{Buffer, Drive, PathPolicy, Peer, PeerConfig, PeerEvent, Side, SocketId};
 #[cfg(feature = "direct")]
 use samovar_wire::PeerId;
-use samovar_wire::Time;
+use samovar_wire::{Mode, Time};
 use tokio::sync::mpsc::{
     Receiver, Sender, UnboundedReceiver, UnboundedSender, WeakUnboundedSender, channel, unbounded_channel,
 };
@@ -24,7 +24,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, 
 
 use crate::config::NativeConfig;
 #[cfg(feature = "direct")]
-use crate::connection::{Connection, ConnectionEvent, ConnectionKey, IceServer, Role};
+use crate::connection::{Connection, ConnectionEvent, ConnectionKey, IceServer};
 #[cfg(not(feature = "direct"))]
 use crate::left_out::{Connection, ConnectionEvent, ConnectionKey};
 use crate::name::fit_name;
@@ -338,7 +338,7 @@ impl<G: Game> Driver<G> {
                     if let Some(error) = why {
                         self.game.on_unreachable(now, &mut self.peer, error);
                     }
-                    self.lose_relay(socket);
+                    self.lose(Buffer::Relay(socket));
                 }
             },
             Input::Connection(key, event) if self.connections.contains_key(&key) => {
@@ -349,32 +349,79 @@ impl<G: Game> Driver<G> {
         }
     }
 
-    fn on_connection(&mut self, key: ConnectionKey, event: ConnectionEvent) {
+    /// Carries out the peer's requests and hands its events to the game, until there are none.
+    fn drain(&mut self) {
+        self.tell_backlogs();
+        loop {
+            self.carry_out();
+            let Some(event) = self.peer.poll_event() else { return };
+            self.game.on_event(self.now(), &mut self.peer, event);
+        }
+    }
+}
+
+impl<G> Drive for Driver<G> {
+    fn tell<R>(&mut self, say: impl FnOnce(&mut Peer, Time) -> R) -> R {
         let now = self.now();
-        let ConnectionKey { peer, attempt } = key;
-        match event {
-            ConnectionEvent::Described(sdp) => self.peer.handle_local_description(now, peer, attempt, sdp),
-            ConnectionEvent::Opened => self.peer.handle_direct_opened(now, peer, attempt),
-            ConnectionEvent::Packet(mode, bytes) => {
-                self.peer.handle_direct_packet(now, peer, attempt, mode, &bytes);
+        say(&mut self.peer, now)
+    }
+
+    fn open_relay(&mut self, socket: SocketId) {
+        let (url, events) = (self.relay_url.clone(), self.to_relay_events.clone());
+        let relay = RelaySocket::open(url, self.config.trust.clone(), socket.0, events);
+        self.relays.insert(socket, relay);
+    }
+
+    #[cfg(feature = "direct")]
+    fn connect(&mut self, key: ConnectionKey, side: Side) {
+        let mut config = self.config.clone();
+        if key.peer != PeerId::RELAY {
+            config.ice_servers.extend(self.mirrors.iter().cloned());
+        }
+        let connection = Connection::start(key, side, &config, self.to_connection_events.clone());
+        self.connections.insert(key, connection);
+    }
+
+    /// This build has no direct paths, so the attempt ends at once.
+    #[cfg(not(feature = "direct"))]
+    fn connect(&mut self, key: ConnectionKey, _: Side) {
+        self.peer.handle_direct_closed(self.now(), key.peer, key.attempt);
+    }
+
+    fn accept(&mut self, key: ConnectionKey, answer: String) {
+        if let Some(connection) = self.connections.get(&key) {
+            connection.accept(answer);
+        }
+    }
+
+    /// The servers tell this peer the address at which other members see it. A peer that only this machine reaches
+    /// needs none.
+    #[cfg(feature = "direct")]
+    fn learn_mirrors(&mut self, answer: &str) {
+        if self.config.bind.iter().any(|address| !address.is_loopback()) {
+            self.mirrors = stun_servers(answer).map(IceServer::stun).collect();
+        }
+    }
+
+    #[cfg(not(feature = "direct"))]
+    fn learn_mirrors(&mut self, _: &str) {}
+
+    fn send(&mut self, by: Buffer, mode: Mode, bytes: Vec<u8>) -> bool {
+        match by {
+            Buffer::Relay(socket) => self.relays.get(&socket).is_none_or(|relay| relay.send(bytes).is_ok()),
+            Buffer::Direct(key) => {
+                self.connections.get(&key).is_none_or(|connection| connection.send(mode, bytes).is_ok())
             }
-            ConnectionEvent::Closed => self.lose_connection(key),
         }
     }
 
-    fn lose_relay(&mut self, socket: SocketId) {
-        if self.relays.remove(&socket).is_some() {
-            self.peer.handle_relay_closed(self.now(), socket);
+    fn close(&mut self, what: Buffer) -> bool {
+        match what {
+            Buffer::Relay(socket) => self.relays.remove(&socket).is_some(),
+            Buffer::Direct(key) => self.connections.remove(&key).is_some(),
         }
     }
 
-    fn lose_connection(&mut self, key: ConnectionKey) {
-        if self.connections.remove(&key).is_some() {
-            self.peer.handle_direct_closed(self.now(), key.peer, key.attempt);
-        }
-    }
-
-    /// Tells the peer how many of its sent bytes still wait.
     fn tell_backlogs(&mut self) {
         let now = self.now();
         for (&socket, relay) in &self.relays {
@@ -382,102 +429,6 @@ impl<G: Game> Driver<G> {
         }
         for (&key, connection) in &self.connections {
             self.peer.handle_backlog(now, Buffer::Direct(key), connection.backlog());
-        }
-    }
-
-    /// Carries out the peer's requests until there are none.
-    fn drain(&mut self) {
-        self.tell_backlogs();
-        loop {
-            let mut idle = true;
-            // Transmissions go before requests: a farewell must go out before its connection closes.
-            while let Some(transmit) = self.peer.poll_transmit(self.now()) {
-                idle = false;
-                self.transmit(transmit);
-            }
-            while let Some(request) = self.peer.poll_request() {
-                idle = false;
-                self.obey(request);
-            }
-            while let Some(event) = self.peer.poll_event() {
-                idle = false;
-                self.game.on_event(self.now(), &mut self.peer, event);
-            }
-            if idle {
-                return;
-            }
-        }
-    }
-
-    fn transmit(&mut self, transmit: Transmit) {
-        match transmit {
-            Transmit::Relay { socket, bytes } => {
-                if self.relays.get(&socket).is_some_and(|relay| relay.send(bytes).is_err()) {
-                    self.lose_relay(socket);
-                }
-            }
-            Transmit::Direct { peer, attempt, mode, bytes } => {
-                let key = ConnectionKey { peer, attempt };
-                if self.connections.get(&key).is_some_and(|connection| connection.send(mode, bytes).is_err())
-                {
-                    self.lose_connection(key);
-                }
-            }
-        }
-    }
-
-    fn obey(&mut self, request: Request) {
-        match request {
-            Request::OpenRelay(socket) => {
-                let (url, events) = (self.relay_url.clone(), self.to_relay_events.clone());
-                let trust = self.config.trust.clone();
-                self.relays.insert(socket, RelaySocket::open(url, trust, socket.0, events));
-            }
-            Request::CloseRelay(socket) => _ = self.relays.remove(&socket),
-            Request::Offer { peer, attempt } => self.connect(ConnectionKey { peer, attempt }, None),
-            Request::Answer { peer, attempt, offer } => {
-                self.connect(ConnectionKey { peer, attempt }, Some(offer));
-            }
-            Request::Accept { peer, attempt, answer } => {
-                #[cfg(feature = "direct")]
-                if peer == PeerId::RELAY {
-                    self.learn_mirrors(&answer);
-                }
-                if let Some(connection) = self.connections.get(&ConnectionKey { peer, attempt }) {
-                    connection.accept(answer);
-                }
-            }
-            Request::CloseDirect { peer, attempt } => {
-                self.connections.remove(&ConnectionKey { peer, attempt });
-            }
-        }
-    }
-
-    /// Begins an attempt: with an offer of this peer's, or with the answer to another's.
-    #[cfg(feature = "direct")]
-    fn connect(&mut self, key: ConnectionKey, offer: Option<String>) {
-        let mut config = self.config.clone();
-        if key.peer != PeerId::RELAY {
-            config.ice_servers.extend(self.mirrors.iter().cloned());
-        }
-        let role = offer.map_or(Role::Offer, Role::Answer);
-        let connection = Connection::start(key, role, &config, self.to_connection_events.clone());
-        self.connections.insert(key, connection);
-    }
-
-    /// This build has no direct paths, so the attempt ends at once.
-    #[cfg(not(feature = "direct"))]
-    fn connect(&mut self, key: ConnectionKey, _: Option<String>) {
-        self.peer.handle_direct_closed(self.now(), key.peer, key.attempt);
-    }
-
-    /// Takes the relay's UDP ports as STUN servers. They tell this peer the address at which other members see it. A
-    /// peer that only this machine reaches needs none.
-    #[cfg(feature = "direct")]
-    fn learn_mirrors(&mut self, answer: &str) {
-        if self.config.bind.iter().any(|address| !address.is_loopback()) {
-            let server = |url| IceServer { url, username: String::new(), credential: String::new() };
-            self.mirrors = stun_servers(answer).map(server).collect();
         }
     }
 }

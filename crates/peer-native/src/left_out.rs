@@ -10,13 +10,7 @@ use samovar_wire::Mode;
 use crate::relay_socket::Overflow;
 
 /// An event of a connection.
-#[expect(dead_code, reason = "there is no connection that could report one")]
-pub(crate) enum ConnectionEvent {
-    Described(String),
-    Opened,
-    Packet(Mode, Bytes),
-    Closed,
-}
+pub(crate) type ConnectionEvent = samovar_peer::ConnectionEvent<Bytes>;
 
 /// A connection that cannot exist.
 pub(crate) struct Connection(Infallible);

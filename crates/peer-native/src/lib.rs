@@ -38,6 +38,7 @@
 //! let config = PeerConfig {
 //!     entropy: entropy(),
 //!     purpose: Purpose::Create(None),
+//!     token: None,
 //!     ticket: None,
 //!     kept: None,
 //!     name: "Greeter".to_owned(),
@@ -66,12 +67,12 @@ mod name;
 pub mod relay_socket;
 mod trust;
 
-#[cfg(feature = "direct")]
-pub use config::IceServer;
 pub use config::NativeConfig;
 pub use driver::{Game, Lender, Loan, NativePeer};
 pub use name::fit_name;
 pub use relay_socket::OpenError;
+#[cfg(feature = "direct")]
+pub use samovar_peer::IceServer;
 pub use trust::{Trust, TrustError};
 
 /// Unpredictable bytes from the operating system, for `PeerConfig::entropy`.

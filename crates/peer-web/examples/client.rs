@@ -20,6 +20,7 @@ pub fn join(relay_url: &str, code: &str, name: &str) {
     let config = PeerConfig {
         entropy: entropy(),
         purpose,
+        token: None,
         ticket: None,
         kept: None,
         name: name.to_owned(),

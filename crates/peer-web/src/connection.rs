@@ -13,7 +13,7 @@ use std::rc::{Rc, Weak};
 
 use futures_util::future::{AbortHandle, Abortable};
 use js_sys::{Array, ArrayBuffer, Uint8Array};
-pub use samovar_peer::ConnectionKey;
+pub use samovar_peer::{ConnectionEvent, ConnectionKey, IceServer, Side};
 use samovar_wire::Mode;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -26,28 +26,6 @@ use web_sys::{
 
 use crate::listener::{Listener, Timeout};
 use crate::scope::scope;
-
-/// The side of the negotiation that this end plays.
-#[derive(Clone, Debug)]
-pub enum Role {
-    /// Makes the offer and waits for [`Connection::accept`].
-    Offer,
-    /// Answers this offer.
-    Answer(String),
-}
-
-/// An event of a connection, in this order: described, opened, packets, closed. A connection may close at any point.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ConnectionEvent {
-    /// The offer or answer, complete with candidates.
-    Described(String),
-    /// Both channels can carry messages.
-    Opened,
-    /// A message arrived, at most 64 KiB; never empty on the reliable channel.
-    Packet(Mode, Vec<u8>),
-    /// The connection ended. Nothing follows.
-    Closed,
-}
 
 /// The function that takes a connection's events. The browser's callbacks call it, and so do the connection's own
 /// methods.
@@ -67,17 +45,6 @@ impl Default for WebConfig {
     fn default() -> Self {
         Self { ice_servers: Vec::new(), open_within_millis: 10_000 }
     }
-}
-
-/// A server that helps to find or carry a connection.
-#[derive(Clone, Debug)]
-pub struct IceServer {
-    /// `stun:host:port` or `turn:host:port`.
-    pub url: String,
-    /// User name for TURN; empty otherwise.
-    pub username: String,
-    /// Password for TURN; empty otherwise.
-    pub credential: String,
 }
 
 /// The error of a reliable message that found more than 1 MiB queued before it, or could not be sent at all. The
@@ -114,7 +81,7 @@ impl Connection {
     ///
     /// # Errors
     /// The error that the browser threw: it has no WebRTC, or refuses an ICE server.
-    pub fn start(key: ConnectionKey, role: Role, config: &WebConfig, sink: Sink) -> Result<Self, JsValue> {
+    pub fn start(key: ConnectionKey, side: Side, config: &WebConfig, sink: Sink) -> Result<Self, JsValue> {
         let connection = RtcPeerConnection::new_with_configuration(&configuration(config))?;
         let channels = channel(&connection, Mode::Unreliable)
             .and_then(|unreliable| Ok((unreliable, channel(&connection, Mode::Reliable)?)));
@@ -125,7 +92,7 @@ impl Connection {
             reliable,
             connection,
             sink,
-            greets: matches!(role, Role::Offer),
+            greets: matches!(side, Side::Offer),
             stage: Cell::new(Stage::Negotiating),
             gathering: RefCell::new(None),
             early: RefCell::new(Vec::new()),
@@ -139,7 +106,7 @@ impl Connection {
             _listeners: listeners,
             _deadline: deadline,
         };
-        started.spawn(negotiate(Rc::downgrade(&started.shared), started.shared.connection.clone(), role));
+        started.spawn(negotiate(Rc::downgrade(&started.shared), started.shared.connection.clone(), side));
         Ok(started)
     }
 
@@ -361,8 +328,8 @@ fn message(data: &JsValue) -> Result<Vec<u8>, TooLarge> {
     if bytes.len() > MESSAGE_MAX as usize { Err(TooLarge) } else { Ok(bytes) }
 }
 
-async fn negotiate(shared: Weak<Shared>, connection: RtcPeerConnection, role: Role) {
-    let result = describe(&connection, role).await;
+async fn negotiate(shared: Weak<Shared>, connection: RtcPeerConnection, side: Side) {
+    let result = describe(&connection, side).await;
     let Some(shared) = shared.upgrade() else { return };
     match result {
         Ok(()) if shared.stage.get() == Stage::Negotiating => shared.become_gathering(),
@@ -372,10 +339,10 @@ async fn negotiate(shared: Weak<Shared>, connection: RtcPeerConnection, role: Ro
     }
 }
 
-async fn describe(connection: &RtcPeerConnection, role: Role) -> Result<(), JsValue> {
-    let own = match role {
-        Role::Offer => connection.create_offer().await?,
-        Role::Answer(offer) => {
+async fn describe(connection: &RtcPeerConnection, side: Side) -> Result<(), JsValue> {
+    let own = match side {
+        Side::Offer => connection.create_offer().await?,
+        Side::Answer(offer) => {
             connection.set_remote_description(&description(RtcSdpType::Offer, &offer)).await?;
             connection.create_answer().await?
         }

@@ -8,13 +8,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
-use samovar_peer::{Buffer, Peer, PeerConfig, Request, SocketId, Transmit, stun_servers};
+use samovar_peer::{Buffer, Drive, Peer, PeerConfig, SocketId, stun_servers};
 use samovar_wire::relay::{RelayFrame, ToRelay};
-use samovar_wire::{PeerId, SortedMap, Time};
+use samovar_wire::{Mode, PeerId, SortedMap, Time};
 
 use crate::alarm::{Alarm, Ring};
 use crate::clock::now;
-use crate::connection::{Connection, ConnectionEvent, ConnectionKey, IceServer, Role, Sink, WebConfig};
+use crate::connection::{Connection, ConnectionEvent, ConnectionKey, IceServer, Side, Sink, WebConfig};
 use crate::inquiry::{Inquiry, Obstacle};
 use crate::network::Network;
 use crate::relay_socket::{RelayEvent, RelaySocket};
@@ -165,10 +165,10 @@ impl Driver {
                 RelayEvent::Message(bytes) => {
                     self.tell(|peer, now| peer.handle_relay_message(now, socket, &bytes));
                 }
-                RelayEvent::Closed => self.lose_relay(socket),
+                RelayEvent::Closed => { self }.lose(Buffer::Relay(socket)),
             },
             Input::Connection(key, event) if self.connections.get(key).is_some() => {
-                self.on_connection(key, event)
+                { self }.on_connection(key, event);
             }
             // The event comes from a socket or an attempt that was replaced or closed.
             Input::Relay(..) | Input::Connection(..) => {}
@@ -182,36 +182,68 @@ impl Driver {
         }
     }
 
-    fn on_connection(&self, key: ConnectionKey, event: ConnectionEvent) {
-        let ConnectionKey { peer: other, attempt } = key;
-        match event {
-            ConnectionEvent::Described(sdp) => {
-                self.tell(|peer, now| peer.handle_local_description(now, other, attempt, sdp));
+    /// Carries out the peer's requests until there are none. The peer's events wait for the page.
+    fn drain(&self) {
+        let mut driver = self;
+        driver.tell_backlogs();
+        driver.carry_out();
+    }
+}
+
+impl Drive for &Driver {
+    fn tell<R>(&mut self, say: impl FnOnce(&mut Peer, Time) -> R) -> R {
+        Driver::tell(self, say)
+    }
+
+    fn open_relay(&mut self, socket: SocketId) {
+        let myself = Weak::clone(&self.myself);
+        let sink = Rc::new(move |event| push(&myself, Input::Relay(socket, event)));
+        match RelaySocket::open(&self.relay_url, sink) {
+            Ok(relay) => self.relays.add(socket, relay),
+            Err(_) => self.tell(|peer, now| peer.handle_relay_closed(now, socket)),
+        }
+    }
+
+    fn connect(&mut self, key: ConnectionKey, side: Side) {
+        let myself = Weak::clone(&self.myself);
+        let sink: Sink = Rc::new(move |key, event| push(&myself, Input::Connection(key, event)));
+        let mut config = self.config.clone();
+        if key.peer != PeerId::RELAY {
+            config.ice_servers.extend(self.mirrors.borrow().iter().cloned());
+        }
+        match Connection::start(key, side, &config, sink) {
+            Ok(connection) => self.connections.add(key, connection),
+            Err(_) => self.tell(|peer, now| peer.handle_direct_closed(now, key.peer, key.attempt)),
+        }
+    }
+
+    fn accept(&mut self, key: ConnectionKey, answer: String) {
+        if let Some(connection) = self.connections.get(key) {
+            connection.accept(&answer);
+        }
+    }
+
+    fn learn_mirrors(&mut self, answer: &str) {
+        self.mirrors.replace(stun_servers(answer).map(IceServer::stun).collect());
+    }
+
+    fn send(&mut self, by: Buffer, mode: Mode, bytes: Vec<u8>) -> bool {
+        match by {
+            Buffer::Relay(socket) => self.relays.get(socket).is_none_or(|relay| relay.send(&bytes).is_ok()),
+            Buffer::Direct(key) => {
+                self.connections.get(key).is_none_or(|connection| connection.send(mode, &bytes).is_ok())
             }
-            ConnectionEvent::Opened => self.tell(|peer, now| peer.handle_direct_opened(now, other, attempt)),
-            ConnectionEvent::Packet(mode, bytes) => {
-                self.tell(|peer, now| peer.handle_direct_packet(now, other, attempt, mode, &bytes));
-            }
-            ConnectionEvent::Closed => self.lose_connection(key),
         }
     }
 
-    fn lose_relay(&self, socket: SocketId) {
-        if self.relays.take(socket).is_some() {
-            self.is_open.set(false);
-            self.inquiry.on_closed(&self.relay_url);
-            self.tell(|peer, now| peer.handle_relay_closed(now, socket));
+    fn close(&mut self, what: Buffer) -> bool {
+        match what {
+            Buffer::Relay(socket) => self.relays.take(socket).is_some(),
+            Buffer::Direct(key) => self.connections.take(key).is_some(),
         }
     }
 
-    fn lose_connection(&self, key: ConnectionKey) {
-        if self.connections.take(key).is_some() {
-            self.tell(|peer, now| peer.handle_direct_closed(now, key.peer, key.attempt));
-        }
-    }
-
-    /// Tells the peer how many of its sent bytes still wait.
-    fn tell_backlogs(&self) {
+    fn tell_backlogs(&mut self) {
         for (socket, relay) in self.relays.all() {
             let backlog = relay.backlog();
             self.tell(|peer, now| peer.handle_backlog(now, Buffer::Relay(socket), backlog));
@@ -222,86 +254,9 @@ impl Driver {
         }
     }
 
-    /// Carries out the peer's requests until there are none. The peer's events wait for the page.
-    fn drain(&self) {
-        self.tell_backlogs();
-        loop {
-            let mut idle = true;
-            // Transmissions go before requests: a farewell must go out before its connection closes.
-            while let Some(transmit) = self.tell(|peer, now| peer.poll_transmit(now)) {
-                idle = false;
-                self.transmit(transmit);
-            }
-            while let Some(request) = self.tell(|peer, _| peer.poll_request()) {
-                idle = false;
-                self.obey(request);
-            }
-            if idle {
-                return;
-            }
-        }
-    }
-
-    fn transmit(&self, transmit: Transmit) {
-        match transmit {
-            Transmit::Relay { socket, bytes } => {
-                if self.relays.get(socket).is_some_and(|relay| relay.send(&bytes).is_err()) {
-                    self.lose_relay(socket);
-                }
-            }
-            Transmit::Direct { peer, attempt, mode, bytes } => {
-                let key = ConnectionKey { peer, attempt };
-                if self.connections.get(key).is_some_and(|connection| connection.send(mode, &bytes).is_err())
-                {
-                    self.lose_connection(key);
-                }
-            }
-        }
-    }
-
-    fn obey(&self, request: Request) {
-        match request {
-            Request::OpenRelay(socket) => self.open_relay(socket),
-            Request::CloseRelay(socket) => _ = self.relays.take(socket),
-            Request::Offer { peer, attempt } => self.connect(ConnectionKey { peer, attempt }, Role::Offer),
-            Request::Answer { peer, attempt, offer } => {
-                self.connect(ConnectionKey { peer, attempt }, Role::Answer(offer));
-            }
-            Request::Accept { peer, attempt, answer } => {
-                if peer == PeerId::RELAY {
-                    let server = |url| IceServer { url, username: String::new(), credential: String::new() };
-                    self.mirrors.replace(stun_servers(&answer).map(server).collect());
-                }
-                if let Some(connection) = self.connections.get(ConnectionKey { peer, attempt }) {
-                    connection.accept(&answer);
-                }
-            }
-            Request::CloseDirect { peer, attempt } => {
-                _ = self.connections.take(ConnectionKey { peer, attempt });
-            }
-        }
-    }
-
-    fn open_relay(&self, socket: SocketId) {
-        let myself = Weak::clone(&self.myself);
-        let sink = Rc::new(move |event| push(&myself, Input::Relay(socket, event)));
-        match RelaySocket::open(&self.relay_url, sink) {
-            Ok(relay) => self.relays.add(socket, relay),
-            Err(_) => self.tell(|peer, now| peer.handle_relay_closed(now, socket)),
-        }
-    }
-
-    fn connect(&self, key: ConnectionKey, role: Role) {
-        let myself = Weak::clone(&self.myself);
-        let sink: Sink = Rc::new(move |key, event| push(&myself, Input::Connection(key, event)));
-        let mut config = self.config.clone();
-        if key.peer != PeerId::RELAY {
-            config.ice_servers.extend(self.mirrors.borrow().iter().cloned());
-        }
-        match Connection::start(key, role, &config, sink) {
-            Ok(connection) => self.connections.add(key, connection),
-            Err(_) => self.tell(|peer, now| peer.handle_direct_closed(now, key.peer, key.attempt)),
-        }
+    fn on_relay_lost(&mut self) {
+        self.is_open.set(false);
+        self.inquiry.on_closed(&self.relay_url);
     }
 }
 

@@ -15,6 +15,7 @@
 //! let config = PeerConfig {
 //!     entropy: entropy(),
 //!     purpose: Purpose::Create(None),
+//!     token: None,
 //!     ticket: None,
 //!     kept: None,
 //!     name: "Ann".to_owned(),

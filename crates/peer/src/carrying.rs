@@ -88,8 +88,9 @@ impl Peer {
         let own = if leg == Leg::Up { Some(to) } else { self.me() };
         let ways = self.table(now).own_ways(now, self.routes.paths.get(&to));
         // A single packet from this peer to the receiver itself goes without the bundle's framing.
-        match entries(Mode::Unreliable, &bundle).as_deref() {
-            Ok(&[Entry { peer, payload }]) if Some(peer) == own => {
+        let mut inside = entries(Mode::Unreliable, &bundle).into_iter().flatten();
+        match (inside.next(), inside.next()) {
+            (Some(Entry { peer, payload }), None) if Some(peer) == own => {
                 self.send(ways, to, Mode::Unreliable, payload);
             }
             _ => self.send(ways, to, Mode::Unreliable, &bundle),

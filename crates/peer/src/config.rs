@@ -3,7 +3,7 @@
 use samovar_directory::ClientConfig;
 use samovar_session::{Kept, Rules, Schemas};
 use samovar_wire::relay::Purpose;
-use samovar_wire::{Entropy, PROTOCOL_VERSION, Ticket};
+use samovar_wire::{Entropy, JoinToken, PROTOCOL_VERSION, Ticket};
 
 /// Which paths a peer may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct PeerConfig {
     pub entropy: [u8; 32],
     /// Whether to create a game or to join one.
     pub purpose: Purpose,
+    /// The token of the game's own server that lets this peer in, for relays that ask for one.
+    pub token: Option<JoinToken>,
     /// The ticket that takes a seat back, if there is one.
     pub ticket: Option<Ticket>,
     /// State of the previous session, which this peer restores if it founds the next one.
@@ -79,6 +81,7 @@ impl PeerConfig {
             version: PROTOCOL_VERSION,
             params: self.params,
             purpose: self.purpose.clone(),
+            token: self.token.clone(),
             entropy: entropy.bytes(),
         }
     }

@@ -113,6 +113,9 @@ pub enum PeerEvent {
     /// The relay does not let this peer in; final if [`Peer::is_over`](crate::Peer::is_over) says so. A session may go
     /// on by direct paths.
     Refused(Refusal),
+    /// The game's own server does not let this peer in, and says why in words for the player.
+    /// [`PeerEvent::Refused`] follows.
+    Told(String),
     /// The relay breaks the protocol; final in the same cases as a refusal.
     Failed(Fault),
     /// The configuration allows no session; final.

@@ -84,6 +84,17 @@ impl Peer {
                     session.witness(now).handle_denial(term, denial);
                 }
             }
+            ClientEvent::Vouched(voucher) => {
+                if let Some(session) = &mut self.session {
+                    session.witness(now).handle_voucher(voucher);
+                }
+            }
+            ClientEvent::Told(text) => self.out.tell(PeerEvent::Told(text)),
+            ClientEvent::PutOut(peer) => {
+                if let Some(session) = &mut self.session {
+                    session.put_out(now, peer);
+                }
+            }
             ClientEvent::Gone(peer) => {
                 if let Some(session) = &mut self.session {
                     session.witness(now).handle_gone(peer);
@@ -101,7 +112,8 @@ impl Peer {
         if let (Refusal::BadPass, Some(session)) = (refusal, &mut self.session) {
             session.witness(now).handle_lost();
         }
-        if let (Refusal::Barred, Some(session)) = (refusal, &mut self.session) {
+        let is_out = matches!(refusal, Refusal::Barred | Refusal::Banned | Refusal::Ended);
+        if let (true, Some(session)) = (is_out, &mut self.session) {
             session.witness(now).handle_barred();
         }
         self.out.tell(PeerEvent::Refused(refusal));
@@ -158,6 +170,7 @@ impl Peer {
         let config = SessionConfig {
             schemas: self.config.schemas.clone(),
             me: entered.pass.peer,
+            voucher: entered.voucher,
             key,
             warrant: entered.warrant,
             params: self.config.params,

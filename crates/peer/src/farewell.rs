@@ -25,7 +25,8 @@ impl Peer {
             let member = view.members().find(|member| member.peer == peer);
             member.map_or(0, |member| member.record.standing.reach)
         };
-        if view.succession(me).first().is_some_and(|&heir| reach(heir) > reach(me)) {
+        let heir = view.succession(me).into_iter().find(|&peer| !session.is_joining(peer));
+        if heir.is_some_and(|heir| reach(heir) > reach(me)) {
             session.hand_over_to_player(now);
         }
     }

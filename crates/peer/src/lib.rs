@@ -8,6 +8,8 @@
 mod carried;
 mod carrying;
 mod config;
+mod direct;
+mod drive;
 mod driver;
 mod exchange;
 mod farewell;
@@ -29,6 +31,8 @@ mod signals;
 mod ways;
 
 pub use config::{PathPolicy, PeerConfig};
+pub use direct::{ConnectionEvent, IceServer, Side};
+pub use drive::Drive;
 pub use driver::{Buffer, ConnectionKey, PeerEvent, Request, Traffic, Transmit};
 pub use path::{AttemptEnd, Path};
 pub use peer::Peer;

@@ -4,6 +4,7 @@ use samovar_directory::{Client, ClientConfig};
 use samovar_session::Session;
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::relay::Listing;
+use samovar_wire::sorted::sort_by_key;
 use samovar_wire::{GameCode, Term, Time, Warrant};
 
 /// The description of the game that this peer, while it hosts, shows to people who look for one.
@@ -23,7 +24,7 @@ pub(crate) struct Relay {
     about: About,
     shown_warrant: Option<Warrant>,
     /// The term and number of the view that the relay was told.
-    shown_view: Option<(Term, u64)>,
+    shown_view: Option<(Term, u64, usize)>,
     /// The session's [`Session::stirs`] when the client was last told of the session.
     told_client: Option<u64>,
     /// Whether the client was settled at the last call of [`Relay::takes_settlement`].
@@ -86,9 +87,13 @@ impl Relay {
             self.shown_warrant = Some(warrant);
             self.client.set_warrant(now, warrant);
         }
-        let view = (session.term(), session.view().number());
-        if session.is_host() && self.shown_view.replace(view) != Some(view) {
-            let view = session.view();
+        if !session.is_host() {
+            return;
+        }
+        let view = session.view();
+        let joining = view.members().filter(|member| session.is_joining(member.peer)).count();
+        let shown = (session.term(), view.number(), joining);
+        if self.shown_view.replace(shown) != Some(shown) {
             let spectators = view.spectators();
             let players = (view.members().count() - spectators).min(255) as u8;
             // Spectators that came while there was room may leave less of it.
@@ -97,8 +102,10 @@ impl Relay {
             let (public, open, title) = (*public, *open, title.clone());
             let host_name = session.seat_of(session.me()).map(|seat| seat.name.clone()).unwrap_or_default();
             self.client.set_listing(now, Listing { players, capacity, open, public, title, host_name });
-            let line = view.succession(session.me());
-            self.client.set_members(now, core::iter::once(session.me()).chain(line));
+            let mut line = view.succession(session.me());
+            line.insert(0, session.me());
+            sort_by_key(&mut line, |&peer| session.is_joining(peer));
+            self.client.set_members(now, line, joining);
         }
     }
 }

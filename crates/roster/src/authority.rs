@@ -4,7 +4,7 @@
 mod memory;
 
 use ed25519_dalek::{Signature as Ed25519Signature, Signer as _, SigningKey, VerifyingKey};
-use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Term, Warrant};
+use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Term, Vouched, Voucher, Warrant};
 
 /// The key that verifies the relay's signatures. A peer gets it from the relay through which it enters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +34,13 @@ impl RelayKey {
     #[must_use]
     pub fn verifies_pass(&self, pass: &PeerPass) -> bool {
         self.verifies(&PeerPass::signed_bytes(pass.session, pass.peer), &pass.signature)
+    }
+
+    /// Whether the relay issued this voucher.
+    #[must_use]
+    pub fn verifies_voucher(&self, voucher: &Voucher) -> bool {
+        let Voucher { session, peer, vouched, signature } = voucher;
+        self.verifies(&Voucher::signed_bytes(*session, *peer, vouched), signature)
     }
 
     fn verifies(&self, bytes: &[u8], signature: &Signature) -> bool {
@@ -86,6 +93,13 @@ impl Signatory {
     #[must_use]
     pub fn pass(&self, session: SessionId, peer: PeerId) -> PeerPass {
         PeerPass { session, peer, signature: self.sign(&PeerPass::signed_bytes(session, peer)) }
+    }
+
+    /// Vouches for what the game's own server says about a peer.
+    #[must_use]
+    pub fn voucher(&self, session: SessionId, peer: PeerId, vouched: Vouched) -> Voucher {
+        let signature = self.sign(&Voucher::signed_bytes(session, peer, &vouched));
+        Voucher { session, peer, vouched, signature }
     }
 
     fn sign(&self, bytes: &[u8]) -> Signature {

@@ -50,8 +50,8 @@ pub enum Act {
 pub struct Lives<'a> {
     /// Peers that are missed: gone, or silent for longer than a living peer is.
     pub missed: &'a SortedSet<PeerId>,
-    /// Peers that have been silent for so long that they are not the first choice as a successor. All missed peers
-    /// are among them.
+    /// Peers that are no successors now: they have been silent for long, or may not have the session's state yet. All
+    /// missed peers are among them.
     pub doubted: &'a SortedSet<PeerId>,
 }
 
@@ -193,15 +193,10 @@ impl Roster {
         self.acts.pop_front()
     }
 
-    /// The opinion that a peer must hear, after the warrant, before any message under the present term; `None` when
-    /// there is none.
+    /// This peer's opinion of its host. On each link that a member opens, the other end must hear it, after the warrant,
+    /// before any message under the present term.
     #[must_use]
-    pub fn greeting(&self) -> Option<Opinion> {
-        Some(self.opinion()).filter(|opinion| !opinion.is_implied())
-    }
-
-    /// This peer's opinion of its host.
-    pub(crate) fn opinion(&self) -> Opinion {
+    pub fn opinion(&self) -> Opinion {
         let missed = self.migrates && self.phase.missed_since().is_some();
         Opinion {
             term: self.term,

@@ -260,6 +260,13 @@ impl View {
             unmask(record);
             record.standing.presence = Presence::Visible;
             record.attributes &= !(LEFT | PUT_OUT);
+            if let Some(voucher) = &hello.voucher {
+                // The ticket gives the seat, and the relay's word the name and the role.
+                hello.name.clone_into(&mut record.name);
+                if voucher.vouched.watches.is_some() {
+                    record.attributes = record.attributes & !SPECTATOR | hello.attributes & SPECTATOR;
+                }
+            }
             record.since = now.as_micros().max(record.since);
             let seat = record.seat;
             self.note_roll();

@@ -2,7 +2,7 @@
 
 use samovar_wire::control::Vote;
 use samovar_wire::view::Electorate;
-use samovar_wire::{PeerId, SortedSet, Term, Time};
+use samovar_wire::{PeerId, Term, Time};
 
 use crate::phase::{Ballot, FORKS_AFTER, VOTE_AGAIN};
 use crate::{Lives, Roster, View};
@@ -36,16 +36,14 @@ impl Roster {
         Some((term, host))
     }
 
-    /// This peer's candidate: the host's heir, or the first in line that this peer hears (PROTOCOL §4.10 rule 1).
+    /// This peer's candidate: the host's heir, or the first in line that this peer does not doubt (PROTOCOL §4.10 rule
+    /// 1). A peer that doubts all others is its own candidate.
     pub(crate) fn candidate(&self, view: &View, lives: Lives<'_>) -> PeerId {
         if let Some(heir) = self.told_heir().filter(|heir| view.has(*heir) && !lives.missed.contains(heir)) {
             return heir;
         }
-        let line = view.succession(self.host);
-        let first = |silent: &SortedSet<PeerId>| {
-            line.iter().copied().find(|&peer| peer == self.me || !silent.contains(&peer))
-        };
-        first(lives.doubted).or_else(|| first(lives.missed)).unwrap_or(self.me)
+        let mut line = view.succession(self.host).into_iter();
+        line.find(|&peer| peer == self.me || !lives.doubted.contains(&peer)).unwrap_or(self.me)
     }
 
     /// Votes when most of the electorate misses the host and no member can ask the relay.

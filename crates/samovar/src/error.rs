@@ -41,7 +41,7 @@ pub enum Error {
     Full,
     /// The host admits nobody any more.
     Closed,
-    /// The host has put this player out.
+    /// The host, or the relay's operator, has put this player out.
     PutOut,
     /// The relay or the host speaks another version of the protocol.
     OtherVersion,
@@ -51,6 +51,14 @@ pub enum Error {
     Busy,
     /// The code is kept for the relay's own games.
     Reserved,
+    /// The relay's operator lets nobody in from this address.
+    Banned,
+    /// The relay's operator has ended the game.
+    Ended,
+    /// The token of the game's own server does not serve. The text says why, and follows "the token".
+    BadToken(&'static str),
+    /// The game's own server does not let this player in. The text is the server's, for the player; it may be empty.
+    NotAllowed(String),
     /// Another program, or another tab, took the seat.
     SeatTaken,
     /// The host is lost, and the rules of this game allow no other.
@@ -90,6 +98,10 @@ impl Error {
             Self::OtherGame => "OtherGame",
             Self::Busy => "Busy",
             Self::Reserved => "Reserved",
+            Self::Banned => "Banned",
+            Self::Ended => "Ended",
+            Self::BadToken(..) => "BadToken",
+            Self::NotAllowed(..) => "NotAllowed",
             Self::SeatTaken => "SeatTaken",
             Self::HostLost => "HostLost",
             Self::Removed => "Removed",
@@ -130,7 +142,7 @@ impl fmt::Display for Error {
             Self::CodeTaken(code) => write!(f, "another game has the code {code}"),
             Self::Full => f.write_str("the game has no free place, or none for those who watch"),
             Self::Closed => f.write_str("the host admits nobody any more"),
-            Self::PutOut => f.write_str("the host has put you out"),
+            Self::PutOut => f.write_str("the host, or the relay's operator, has put you out"),
             Self::OtherVersion => {
                 f.write_str("the relay or the host has another version of Samovar; update the older one")
             }
@@ -140,6 +152,11 @@ impl fmt::Display for Error {
             ),
             Self::Busy => f.write_str("the relay takes no more games or players now; try again later"),
             Self::Reserved => f.write_str("the code is kept for the relay's own games"),
+            Self::Banned => f.write_str("the relay's operator lets nobody in from this address"),
+            Self::Ended => f.write_str("the relay's operator has ended the game"),
+            Self::BadToken(fault) => write!(f, "the token {fault}"),
+            Self::NotAllowed(why) if why.is_empty() => f.write_str("the game's server does not let you in"),
+            Self::NotAllowed(why) => write!(f, "the game's server does not let you in: {why}"),
             Self::SeatTaken => f.write_str("another program or tab of yours took the seat"),
             Self::HostLost => f.write_str("the host is lost, and this game allows no other"),
             Self::Removed => f.write_str("the others went on without you"),

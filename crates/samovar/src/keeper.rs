@@ -71,6 +71,8 @@ pub(crate) enum End {
     Left,
     /// The relay did not let the peer in.
     Refused(Refusal),
+    /// The game's own server did not let this program in, for this reason.
+    NotAllowed(String),
     /// The session ended.
     Session(EndReason),
     /// The host did not answer, and this program takes any game.
@@ -123,6 +125,8 @@ pub(crate) struct Keeper<G: Game> {
     /// Whether the relay has let this program in.
     was_in: bool,
     end: Option<End>,
+    /// The words of the game's own server about the refusal that follows.
+    told: String,
     has_left: bool,
     on_status: OnStatus,
     begin: Begin<G>,
@@ -161,6 +165,7 @@ impl<G: Game> Keeper<G> {
             remembered: Time::ZERO,
             was_in: false,
             end: None,
+            told: String::new(),
             has_left: false,
             on_status,
             begin,
@@ -235,6 +240,14 @@ impl<G: Game> Keeper<G> {
                 self.tell(&Status::Entered(self.inner.invitation.clone()));
             }
             // A refusal ends the run only if the peer is over, because the game of a member goes on without the relay.
+            PeerEvent::Told(why) => self.told = why,
+            PeerEvent::Refused(Refusal::NotAllowed) if peer.is_over() => {
+                self.end = Some(End::NotAllowed(core::mem::take(&mut self.told)));
+            }
+            // These end the session, too, which says less about the reason.
+            PeerEvent::Refused(refusal @ (Refusal::Banned | Refusal::Ended)) => {
+                self.end = Some(End::Refused(refusal));
+            }
             PeerEvent::Refused(refusal) if peer.is_over() => self.end = Some(End::Refused(refusal)),
             PeerEvent::Refused(refusal) => {
                 let code = self.code.clone();
@@ -326,8 +339,15 @@ impl<G: Game> Keeper<G> {
                 self.asks.push_back((seat, number, bytes));
                 self.decide(now, session);
             }
-            Event::Ended(reason) => self.end = Some(End::Session(reason)),
+            Event::Ended(reason) => self.note_ended(reason),
             _ => {}
+        }
+    }
+
+    /// Notes that the session ended, unless the relay has said why.
+    fn note_ended(&mut self, reason: EndReason) {
+        if !matches!(self.end, Some(End::Refused(Refusal::Banned | Refusal::Ended))) {
+            self.end = Some(End::Session(reason));
         }
     }
 
@@ -343,7 +363,7 @@ impl<G: Game> Keeper<G> {
             Event::HostChanged(migration) if migration.from != migration.to => {
                 self.tell(&Status::HostIs(Member::of_peer(session, migration.to).name));
             }
-            Event::Ended(reason) => self.end = Some(End::Session(*reason)),
+            Event::Ended(reason) => self.note_ended(*reason),
             _ => {}
         }
         self.play(now, session, |game, room| game.event(room, event));

@@ -11,7 +11,7 @@ use samovar_wire::{GameCode, Kind, PeerId, PeerPass, SessionId, Signature, Ticke
 use crate::hosted::Hosted;
 
 /// The version of the layout of the kept bytes.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 /// The most bytes that a player's own objects take in a memory; those beyond are left out.
 const OWN_MAX: usize = 24 * 1024;
 /// The most bytes of a memory. An honest memory is never larger.

@@ -38,6 +38,8 @@ impl Session {
             }
         }
         let (me, hello) = (core.me(), core.hello());
+        // The relay's word about this peer was verified with the relay's answer.
+        let hello = core.vouched(me, hello.clone()).unwrap_or(hello);
         let admission = core.members.view.admit(Time::ZERO, me, &hello);
         admission.expect("the first seat of a new session is free");
         core.members.view.begin_electorate(|_| true);
@@ -76,19 +78,16 @@ impl Session {
         if hello.params != self.core.config.params {
             return Err(CloseCode::ParameterMismatch);
         }
+        let hello = self.core.vouched(from, hello.clone())?;
         let requests = &mut self.desk.join_requests;
         match requests.iter_mut().find(|(peer, _)| *peer == from) {
-            Some((_, former)) => former.clone_from(hello),
-            None => requests.push_back((from, hello.clone())),
+            Some((_, former)) => *former = hello,
+            None => requests.push_back((from, hello)),
         }
-        if self.core.is_host() && self.is_settled(now) {
+        if self.core.is_host() && self.desk.is_settled(&self.core, &self.objects, now) {
             self.next_view(now);
         }
         Ok(())
-    }
-
-    fn is_settled(&self, now: Time) -> bool {
-        self.desk.is_settled(&self.core, &self.objects, now)
     }
 
     pub(crate) fn admit(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
@@ -115,7 +114,9 @@ impl Session {
     /// Notes a member's own report of how fit it is to host. Changes that come while a view settles are published
     /// together in the next view.
     pub(crate) fn note_standing(&mut self, now: Time, peer: PeerId, standing: Standing) {
-        if self.core.members.view.set_standing(peer, standing) && self.is_settled(now) {
+        if self.core.members.view.set_standing(peer, standing)
+            && self.desk.is_settled(&self.core, &self.objects, now)
+        {
             self.next_view(now);
         }
     }
@@ -124,7 +125,7 @@ impl Session {
     pub(crate) fn remove_member(&mut self, now: Time, peer: PeerId) {
         let time = self.core.known_time(now);
         // While a view settles, the member stays. The next view removes the member, since it has no link.
-        if self.is_settled(now) && self.core.members.view.vacate(time, peer) {
+        if self.desk.is_settled(&self.core, &self.objects, now) && self.core.members.view.vacate(time, peer) {
             self.publish_view(now);
         }
     }
@@ -157,7 +158,7 @@ impl Session {
         if !self.core.clock.is_known() && self.desk.published + TIME_WITHIN <= now {
             self.core.clock.resume(now, self.core.members.heard);
         }
-        if self.is_settled(now) {
+        if self.desk.is_settled(&self.core, &self.objects, now) {
             self.next_view(now);
         }
         self.desk.welcome(&mut self.core, &self.objects);
@@ -191,7 +192,8 @@ impl Session {
             self.core.members.view.vacate(time, peer);
         }
         self.core.members.view.expire(time, self.core.config.rules.grace);
-        if self.desk.tend_own_seat(&mut self.core, now) && self.core.roster.heir().is_none() {
+        let steps_aside = self.desk.tend_own_seat(&mut self.core, now);
+        if (steps_aside || self.desk.hands_over) && self.core.roster.heir().is_none() {
             // A host that stepped aside hands over as soon as it can. Where the rules allow no successor, it keeps
             // hosting from a spectator's seat.
             self.hand_over(now);

@@ -2,7 +2,7 @@
 
 use samovar_objects::Schemas;
 use samovar_roster::RelayKey;
-use samovar_wire::{Duration, PeerId, Ticket, Warrant};
+use samovar_wire::{Duration, PeerId, Ticket, Voucher, Warrant};
 
 use crate::Orders;
 
@@ -18,6 +18,8 @@ const GRACE: Duration = Duration::from_millis(10 * 60 * 1_000);
 pub struct SessionConfig {
     /// This peer's id, which the relay has given.
     pub me: PeerId,
+    /// The relay's word about this peer, if it asks the game's own server about peers. Name and role are then those of it.
+    pub voucher: Option<Box<Voucher>>,
     /// The relay's key, which verifies warrants.
     pub key: RelayKey,
     /// The highest warrant known. If it names this peer as the host, this peer founds the session; otherwise it joins.

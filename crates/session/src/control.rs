@@ -34,6 +34,13 @@ impl Session {
                 }
                 Ok(())
             }
+            // The sender is a member of a view that this peer has not read yet.
+            PeerControl::Opinion(opinion)
+                if opinion.is_implied() && from != self.host() && !self.core.takes_part(from) =>
+            {
+                self.core.note_joined(from);
+                Ok(())
+            }
             // Only a member's opinion counts.
             _ if !self.core.takes_part(from) => self.refuse(from),
             PeerControl::Opinion(opinion) => {
@@ -44,6 +51,7 @@ impl Session {
     }
 
     fn on_opinion(&mut self, now: Time, from: PeerId, opinion: Opinion) {
+        self.core.note_joined(from);
         if self.core.roster.handle_opinion(from, opinion) {
             self.watch(now);
         } else {

@@ -176,9 +176,7 @@ impl Core {
     /// (PROTOCOL §4.3).
     pub(crate) fn greet(&mut self, peer: PeerId) {
         self.send_control(peer, &PeerControl::Warrant(*self.roster.warrant()));
-        if let Some(opinion) = self.roster.greeting() {
-            self.send_control(peer, &PeerControl::Opinion(opinion));
-        }
+        self.send_control(peer, &PeerControl::Opinion(self.roster.opinion()));
     }
 
     /// The HELLO by which this peer asks a host for a seat, or for another ticket.
@@ -190,6 +188,7 @@ impl Core {
             attributes: self.config.attributes,
             ticket: self.members.tickets.hash(),
             resume: self.members.tickets.shown(),
+            voucher: self.config.voucher.clone(),
         }
     }
 

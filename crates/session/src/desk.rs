@@ -27,6 +27,8 @@ pub(crate) struct Desk {
     pub(crate) entropy: Entropy,
     /// Join requests, which wait for the view to settle.
     pub(crate) join_requests: VecDeque<(PeerId, Hello)>,
+    /// Whether this host hands over as soon as another member can host.
+    pub(crate) hands_over: bool,
     /// This host's own seat, while it is free for the newcomer that showed its ticket.
     pub(crate) aside: Option<SeatId>,
     /// Members whose tickets are confirmed once all backups know of these tickets.
@@ -48,6 +50,7 @@ impl Desk {
             last_backup: None,
             entropy,
             join_requests: VecDeque::new(),
+            hands_over: false,
             aside: None,
             welcomes: Vec::new(),
             put_out: Vec::new(),
@@ -63,6 +66,7 @@ impl Desk {
         self.join_requests.clear();
         self.welcomes.clear();
         self.put_out.clear();
+        self.hands_over = false;
         core.net.links_mut().for_each(|(_, link)| link.welcomed = false);
     }
 
@@ -73,9 +77,8 @@ impl Desk {
         if self.published + within <= now {
             return true;
         }
-        let (_, doubted) = core.lives(now);
-        let mut answering = core.view().members().map(|m| m.peer).filter(|peer| !doubted.contains(peer));
-        answering.all(|peer| core.holds_view(objects, peer))
+        let mut answering = core.net.links().filter(|(_, link)| link.is_answering(now));
+        answering.all(|(peer, _)| core.holds_view(objects, peer))
     }
 
     /// Confirms the tickets that all backups know of. So the same tickets open the seats under the next host (PROTOCOL
@@ -100,7 +103,7 @@ impl Desk {
         }
     }
 
-    /// Names as many backups as the rules want, from members that answer.
+    /// Names as many backups as the rules want, from members that answer and have joined.
     pub(crate) fn name_backups(&mut self, core: &mut Core, now: Time) {
         let (missed, doubted) = core.lives(now);
         let me = core.me();

@@ -14,9 +14,16 @@ pub(crate) const HURRY: Duration = Duration::from_millis(120);
 impl Session {
     /// Hands over, for a host that will soon be closed, hidden, or without power. The first backup takes over, or
     /// else the next in line. This peer hosts until then, and is a member afterwards. Returns `false` when this peer
-    /// is not the host, the rules allow no successor, or no member can take over.
+    /// is not the host, the rules allow no successor, or no member can take over. If all others join yet and have no
+    /// state, this peer hands over as soon as one of them has it.
     pub fn hand_over(&mut self, now: Time) -> bool {
-        self.hand_over_to(now, |_, _| true)
+        if self.hand_over_to(now, |_, _| true) {
+            return true;
+        }
+        let has_newcomer = self.core.net.links().any(|(_, link)| link.is_answering(now) && !link.joined);
+        let will_have_heir = has_newcomer && self.is_host() && self.core.config.rules.migrates;
+        self.desk.hands_over |= will_have_heir;
+        will_have_heir
     }
 
     /// Hands over as [`Session::hand_over`] does, but only to a member whose game makes steps. A host that need not
@@ -30,6 +37,9 @@ impl Session {
         if !self.is_host() || !self.core.config.rules.migrates {
             return false;
         }
+        if self.core.roster.heir().is_some() {
+            return true;
+        }
         let (core, view) = (&self.core, self.core.view());
         let (_, doubted) = core.lives(now);
         let line = view.succession(core.me());
@@ -40,6 +50,7 @@ impl Session {
         self.core.stir();
         self.core.net.hurries_until = now + HURRY.times(2);
         self.core.roster.resign(now, heir);
+        self.desk.hands_over = false;
         // Acts at once, since the page may be closed in the next moment.
         self.look(now);
         true

@@ -79,7 +79,15 @@ mod tests {
 
     fn hello(name: &str, next: u8, resume: Option<ShownTicket>) -> Hello {
         let (name, ticket) = (name.to_owned(), ticket(next).hash());
-        Hello { version: 3, params: 0, name, attributes: 5, ticket, resume: [resume, None, None, None] }
+        Hello {
+            version: 3,
+            params: 0,
+            name,
+            attributes: 5,
+            ticket,
+            resume: [resume, None, None, None],
+            voucher: None,
+        }
     }
 
     fn kept() -> Kept {

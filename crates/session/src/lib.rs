@@ -86,6 +86,7 @@ mod term;
 mod time;
 mod transmit;
 mod view;
+mod vouching;
 
 pub use ages::{DataAges, ShownAges};
 #[cfg(feature = "extras")]

@@ -53,6 +53,9 @@ impl Session {
         if former.admitted {
             self.objects.restart_peer(peer);
             self.link_member(now, peer);
+            if former.joined {
+                self.core.note_joined(peer);
+            }
             let view = self.core.view();
             self.objects.report_orphans(|peer| !view.has(peer));
         } else if self.core.phase == Phase::Joining && peer == self.host() {

@@ -155,9 +155,10 @@ impl Session {
         self.core.members.tickets.good()
     }
 
-    /// The tickets to give to this program's next session; one of them takes this peer's seat back. If there is a
-    /// [`Session::ticket`], it is the only one. Otherwise they are the ticket of the previous session, and the
-    /// tickets drawn since then, none of which a host has confirmed.
+    /// The tickets to give to this program's next session; the one that is a seat's takes that seat back. The first is
+    /// [`Session::ticket`], if there is one. Those before it follow, in case the host that confirmed it had been
+    /// replaced. Otherwise they are the tickets of the previous session, and those drawn since then, none of which a
+    /// host has confirmed.
     #[must_use]
     pub fn tickets(&self) -> Vec<Ticket> {
         self.core.members.tickets.candidates()
@@ -180,6 +181,13 @@ impl Session {
     #[must_use]
     pub fn seat_of(&self, peer: PeerId) -> Option<&SeatRecord> {
         self.core.seat_of(peer)
+    }
+
+    /// Whether a member may not have the session's state yet, as far as this peer knows: since it was seated, nothing
+    /// has shown that it read the view. Such a member takes over from nobody.
+    #[must_use]
+    pub fn is_joining(&self, peer: PeerId) -> bool {
+        self.core.is_joining(peer)
     }
 
     /// This peer's role.

@@ -227,6 +227,7 @@ impl<G: Game> World<G> {
         PeerConfig {
             entropy: self.chance.entropy.bytes(),
             purpose,
+            token: None,
             ticket,
             kept: kept.map(|(_, kept)| kept),
             name: format!("P{player}"),

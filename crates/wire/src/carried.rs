@@ -69,30 +69,50 @@ impl Entry<'_> {
     }
 }
 
-/// The entries of a bundle.
+/// The entries of a bundle, all of which have been checked.
 ///
 /// # Errors
 /// `TooLarge` when the bundle is larger than a link may write in this mode, `Truncated`, `Invalid` without a tag,
 /// without an entry, or with an empty one.
-pub fn entries(mode: Mode, bytes: &[u8]) -> Result<Vec<Entry<'_>>, DecodeError> {
+pub fn entries(mode: Mode, bytes: &[u8]) -> Result<Entries<'_>, DecodeError> {
     let max = if mode == Mode::Unreliable { PACKET_MAX } else { BULK_CHUNK_MAX };
     if bytes.len() > max {
         return Err(DecodeError::TooLarge);
     }
     let mut reader = Reader::new(bytes);
     reader.u8()?;
-    if Leg::of(bytes).is_none() {
+    if Leg::of(bytes).is_none() || reader.is_empty() {
         return Err(DecodeError::Invalid);
     }
-    let mut entries = Vec::new();
-    while !reader.is_empty() {
-        let entry = Entry { peer: PeerId(reader.u32()?), payload: reader.prefixed(max)? };
-        if entry.payload.is_empty() {
-            return Err(DecodeError::Invalid);
-        }
-        entries.push(entry);
+    let entries = Entries { max, reader };
+    let mut checked = entries.clone();
+    while !checked.reader.is_empty() {
+        checked.read()?;
     }
-    if entries.is_empty() { Err(DecodeError::Invalid) } else { Ok(entries) }
+    Ok(entries)
+}
+
+/// The entries of a bundle. They are read again instead of kept, because small ones take several times their bytes of
+/// memory.
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    max: usize,
+    reader: Reader<'a>,
+}
+
+impl<'a> Entries<'a> {
+    fn read(&mut self) -> Result<Entry<'a>, DecodeError> {
+        let entry = Entry { peer: PeerId(self.reader.u32()?), payload: self.reader.prefixed(self.max)? };
+        if entry.payload.is_empty() { Err(DecodeError::Invalid) } else { Ok(entry) }
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        self.read().ok()
+    }
 }
 
 #[cfg(test)]
@@ -112,8 +132,8 @@ mod tests {
                 assert!(bytes.len() <= before + Entry::room(payload));
             }
             assert_eq!(Leg::of(&bytes), Some(leg));
-            let read: Vec<_> = entries(Mode::Unreliable, &bytes).unwrap();
-            assert!(read.iter().map(|entry| (entry.peer.0, entry.payload)).eq(all));
+            let read = entries(Mode::Unreliable, &bytes).unwrap();
+            assert!(read.map(|entry| (entry.peer.0, entry.payload)).eq(all));
         }
     }
 
@@ -122,9 +142,9 @@ mod tests {
         for (mode, max) in [(Mode::Unreliable, PACKET_MAX), (Mode::Reliable, BULK_CHUNK_MAX)] {
             let mut bytes = Vec::new();
             Entry { peer: PeerId(1), payload: &vec![5; max - CARRIED_HEAD] }.encode(Leg::Up, &mut bytes);
-            assert_eq!(entries(mode, &bytes).map(|entries| entries.len()), Ok(1));
+            assert_eq!(entries(mode, &bytes).map(Iterator::count), Ok(1));
             bytes.resize(max + 1, 0);
-            assert_eq!(entries(mode, &bytes), Err(DecodeError::TooLarge));
+            assert_eq!(entries(mode, &bytes).err(), Some(DecodeError::TooLarge));
         }
         let mut bytes = Vec::new();
         Entry { peer: PeerId(1), payload: b"abc" }.encode(Leg::Down, &mut bytes);

@@ -63,6 +63,8 @@ close_codes! {
     BadTicket = 3004,
     /// The host has put the peer out.
     PutOut = 3005,
+    /// The relay does not vouch for the peer, and vouches for the host.
+    NotVouched = 3006,
     /// A packet or message does not parse.
     Malformed = 4000,
     /// A packet, message or state is larger than the limit.

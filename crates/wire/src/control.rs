@@ -2,8 +2,8 @@
 
 use bincode::{Decode, Encode};
 
-use crate::limits::{CONTROL_MAX, MEMBERS_MAX, RESUME_MAX};
-use crate::{DecodeError, PeerId, ShownTicket, Term, TicketHash, Warrant};
+use crate::limits::{CONTROL_MAX, MEMBERS_MAX, RELAY_MESSAGE_MAX, RESUME_MAX};
+use crate::{DecodeError, PeerId, ShownTicket, Term, TicketHash, Voucher, Warrant};
 
 /// The types that bincode may encode: message types of this crate, never another crate's struct.
 ///
@@ -17,15 +17,18 @@ pub trait Message: Encode + Decode<()> {
     fn check(&self) -> Result<(), DecodeError>;
 }
 
-/// Decodes one message of at most `LIMIT` bytes, both on the wire and in memory. Every byte must be used.
+/// Decodes one message of at most `LIMIT` bytes. Every byte must be used.
 ///
 /// # Errors
 /// `TooLarge` beyond the limit, `Trailing` when bytes are left, otherwise `Invalid`.
 pub fn decode<T: Message, const LIMIT: usize>(bytes: &[u8]) -> Result<T, DecodeError> {
+    const { assert!(LIMIT <= RELAY_MESSAGE_MAX) };
     if bytes.len() > LIMIT {
         return Err(DecodeError::TooLarge);
     }
-    let config = bincode::config::standard().with_limit::<LIMIT>();
+    // The limit in memory is the same for all messages: with one of their own, a page would have the decoder of each
+    // type several times.
+    let config = bincode::config::standard().with_limit::<RELAY_MESSAGE_MAX>();
     let (message, used) = bincode::decode_from_slice::<T, _>(bytes, config).map_err(|e| match e {
         bincode::error::DecodeError::LimitExceeded => DecodeError::TooLarge,
         bincode::error::DecodeError::UnexpectedEnd { .. } => DecodeError::Truncated,
@@ -78,6 +81,8 @@ pub struct Hello {
     pub ticket: TicketHash,
     /// Tickets, one of which may open the sender's previous seat.
     pub resume: [Option<ShownTicket>; RESUME_MAX],
+    /// The relay's word about the sender, if there is one.
+    pub voucher: Option<Box<Voucher>>,
 }
 
 /// A member's fitness to host. The host publishes it, and all members rank candidates by it (PROTOCOL §4.1).
@@ -146,6 +151,7 @@ impl Message for PeerControl {
     fn check(&self) -> Result<(), DecodeError> {
         match self {
             Self::Hello(hello) if !crate::name::is_valid(&hello.name) => Err(DecodeError::Invalid),
+            Self::Hello(Hello { voucher: Some(voucher), .. }) => voucher.check(),
             Self::Standing(standing) if standing.reach >= MEMBERS_MAX as u8 => Err(DecodeError::Invalid),
             Self::Opinion(Opinion { term, vote: Some(vote), .. })
                 if vote.term <= *term || vote.term.base() != term.base() =>
@@ -181,6 +187,7 @@ mod tests {
             attributes: 3,
             ticket: TicketHash([3; 16]),
             resume: [None; RESUME_MAX],
+            voucher: None,
         })
     }
 

@@ -34,6 +34,7 @@ pub mod time;
 pub mod timed;
 pub mod traits;
 pub mod view;
+pub mod voucher;
 pub mod warrant;
 
 pub use close::{Blame, CloseCode};
@@ -46,10 +47,11 @@ pub use rng::Rng;
 pub use sorted::{SortedMap, SortedSet};
 pub use stamp::Stamp;
 pub use time::{Duration, Time};
+pub use voucher::{JoinToken, Vouched, Voucher};
 pub use warrant::{PeerPass, Signature, Warrant};
 
 /// Version of everything in the wire document. Peers and relays of different versions refuse each other (PROTOCOL §1).
-pub const PROTOCOL_VERSION: u16 = 8;
+pub const PROTOCOL_VERSION: u16 = 9;
 
 /// How a path treats the bytes that it carries (PROTOCOL §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -70,6 +70,10 @@ pub const NAME_CLUSTERS_MAX: usize = 20;
 pub const CONTROL_MAX: usize = 1_024;
 /// Largest message between a peer and the relay in bytes, forwarded bulk chunks and session descriptions included.
 pub const RELAY_MESSAGE_MAX: usize = BULK_CHUNK_MAX + 64;
+/// Longest token that a peer shows to the relay, in bytes.
+pub const TOKEN_MAX: usize = 4_096;
+/// Longest text of the game's own server for a player, in bytes of UTF-8.
+pub const TOLD_MAX: usize = 200;
 /// Largest session description (SDP) in bytes.
 pub const DESCRIPTION_MAX: usize = 8 * 1_024;
 /// Largest input of a player in one lockstep frame, in bytes; all inputs of a game have the size that it agrees on.

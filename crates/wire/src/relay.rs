@@ -1,14 +1,18 @@
 //! The messages between a peer and the relay on the WebSocket (PROTOCOL §5).
 
 mod addressed;
+mod refusal;
 
 use bincode::{Decode, Encode};
 
 pub use addressed::{ADDRESS_HEADER, Addressed};
+pub use refusal::{Refusal, TokenFault};
 
 use crate::control::{Message, decode, encode};
-use crate::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, MEMBERS_MAX, PACKET_MAX, RELAY_MESSAGE_MAX};
-use crate::{DecodeError, GameCode, Mode, PeerId, PeerPass, SessionId, Term, Warrant};
+use crate::limits::{
+    BULK_CHUNK_MAX, DESCRIPTION_MAX, MEMBERS_MAX, PACKET_MAX, RELAY_MESSAGE_MAX, TOKEN_MAX, TOLD_MAX,
+};
+use crate::{DecodeError, GameCode, JoinToken, Mode, PeerId, PeerPass, SessionId, Term, Voucher, Warrant};
 
 /// Bytes in front of a forwarded payload: kind, peer, mode.
 pub const FORWARD_HEADER: usize = 6;
@@ -103,8 +107,9 @@ pub enum ToRelay {
     /// The sender leaves for good.
     Leave,
     /// From the host: the members, itself first and the others in the order of succession. Only they count when the
-    /// relay decides claims.
-    Members(Vec<PeerId>),
+    /// relay decides claims. The number says how many of them, the last ones, may not have the session's state yet: the
+    /// relay reserves no term for these.
+    Members(Vec<PeerId>, u8),
     /// Asks the relay to probe the host now, because the host is silent for longer than usual. It also withdraws an
     /// earlier claim of the sender: a member that claimed and now only doubts the host has heard it again.
     Doubt,
@@ -113,6 +118,9 @@ pub enum ToRelay {
     Away,
     /// From the host: this peer shall not come back to the game, and no newcomer from its address shall enter.
     Bar(PeerId),
+    /// Before [`ToRelay::Enter`]: a token of the game's own server, which says that the sender may enter (PROTOCOL
+    /// §5.8).
+    Token(JoinToken),
 }
 
 /// The first message on a WebSocket.
@@ -195,6 +203,10 @@ pub enum FromRelay {
     /// The relay answers offers to [`PeerId::RELAY`]: packets can take data channels to it. Sent once, after
     /// [`FromRelay::Entered`].
     Reachable,
+    /// To the host: this member is barred, by a former host or by the relay's operator, and the host puts it out.
+    PutOut(PeerId),
+    /// Before [`FromRelay::Refused`]: why the game's own server does not let the peer in, in words for the player.
+    Told(String),
 }
 
 /// The relay has let the peer into the game; the host still has to admit it.
@@ -210,35 +222,8 @@ pub struct Entered {
     pub warrant: Warrant,
     /// The session's id, also in the pass.
     pub session: SessionId,
-}
-
-/// The reason why the relay does not let a peer in, or closes its connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
-pub enum Refusal {
-    /// No game has this code.
-    UnknownGame,
-    /// The code to create is in use.
-    CodeTaken,
-    /// The host reports that no seat is free.
-    Full,
-    /// The host admits no newcomers.
-    Closed,
-    /// Another protocol version; the relay speaks this one.
-    Version(u16),
-    /// Another game, or other parameters.
-    Parameters,
-    /// The relay did not sign the pass or warrant, or not for this game.
-    BadPass,
-    /// The relay has reached its limit of games or connections, or the game has reached its limit of connections.
-    Busy,
-    /// A message that breaks the protocol.
-    Misbehaved,
-    /// The relay is about to stop: it founds no more games.
-    Draining,
-    /// The game's host has barred the peer, or newcomers from its address.
-    Barred,
-    /// The code is kept for the relay's own connections.
-    Reserved,
+    /// The relay's word about the peer, if it asks the game's own server about peers. The peer shows it to the host.
+    pub voucher: Option<Box<Voucher>>,
 }
 
 /// The reason why a claim was not granted.
@@ -266,6 +251,7 @@ impl Message for ToRelay {
                 ..
             }) => check_code(code),
             Self::Signal(_, signal) => signal.check(),
+            Self::Token(token) if token.0.len() > TOKEN_MAX => Err(DecodeError::TooLarge),
             Self::Listing(Listing { title, host_name, .. })
                 if !crate::name::is_valid(host_name) || !crate::name::is_valid(title) =>
             {
@@ -274,8 +260,12 @@ impl Message for ToRelay {
             Self::Listing(listing) if usize::from(listing.capacity) > MEMBERS_MAX => {
                 Err(DecodeError::TooLarge)
             }
-            Self::Members(members) if members.len() > MEMBERS_MAX => Err(DecodeError::TooLarge),
-            Self::Members(members) if has_twice(members) => Err(DecodeError::Invalid),
+            Self::Members(members, _) if members.len() > MEMBERS_MAX => Err(DecodeError::TooLarge),
+            Self::Members(members, joining)
+                if usize::from(*joining) > members.len() || has_twice(members) =>
+            {
+                Err(DecodeError::Invalid)
+            }
             _ => Ok(()),
         }
     }
@@ -284,7 +274,9 @@ impl Message for ToRelay {
 impl Message for FromRelay {
     fn check(&self) -> Result<(), DecodeError> {
         match self {
-            Self::Entered(entered) => check_code(&entered.code),
+            Self::Entered(entered) => check_code(&entered.code)
+                .and_then(|()| entered.voucher.as_ref().map_or(Ok(()), |voucher| voucher.check())),
+            Self::Told(text) if !is_readable(text) => Err(DecodeError::Invalid),
             Self::Signal(_, signal) => signal.check(),
             _ => Ok(()),
         }
@@ -296,6 +288,11 @@ impl Signal {
         let (Self::Offer(_, text) | Self::Answer(_, text)) = self;
         if text.len() > DESCRIPTION_MAX { Err(DecodeError::TooLarge) } else { Ok(()) }
     }
+}
+
+/// Whether a text for the player is short and has no control characters.
+fn is_readable(text: &str) -> bool {
+    text.len() <= TOLD_MAX && !text.chars().any(char::is_control)
 }
 
 fn check_code(code: &GameCode) -> Result<(), DecodeError> {

@@ -20,7 +20,17 @@ pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<()> {
         && first == RELAY
     {
         let mut command = repo.cargo("bench");
-        command.args(["--quiet", "--package", "samovar-relay", "--bench", "load", "--"]);
+        // The relay as it is built for servers.
+        command.args([
+            "--quiet",
+            "--profile",
+            "server",
+            "--package",
+            "samovar-relay",
+            "--bench",
+            "load",
+            "--",
+        ]);
         return process::run(command.args(rest));
     }
     let manifest = manifest(repo);

@@ -20,6 +20,7 @@ mod prove;
 mod rooms;
 mod sandbox;
 mod sections;
+mod servers;
 mod test;
 mod times;
 mod wasm_pack;

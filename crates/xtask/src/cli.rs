@@ -2,6 +2,7 @@
 
 use clap::Parser;
 
+use crate::dist::Server;
 use crate::{fuzz, mutants};
 
 /// The developer's commands
@@ -90,8 +91,19 @@ pub(crate) enum Task {
     Js,
     /// Packs the packages for npm into `target/npm`, with a relay for this machine.
     Npm,
+    /// Build the relay's program for servers, static and with the page inside, in target/dist, with checksums and a list
+    /// of its parts
+    Dist {
+        /// The kind of server; may be given again; all unless told
+        #[arg(long, value_name = "KIND", value_parser = server)]
+        server: Vec<Server>,
+    },
     /// Fetch the build tools, and print the line that puts them on PATH
     Tools,
+}
+
+fn server(text: &str) -> Result<Server, &'static str> {
+    Server::parse(text).ok_or("the kinds are amd64 and arm64")
 }
 
 fn minutes(text: &str) -> Result<f64, &'static str> {
@@ -129,6 +141,7 @@ mod tests {
             ("fuzz --seconds", "--seconds"),
             ("fuzz link relay", "relay"),
             ("mutants --check a", "--check"),
+            ("dist --server vax", "vax"),
             ("dance", "dance"),
         ] {
             let message = parsed(line).unwrap_err();

@@ -1,5 +1,5 @@
 //! The developer's commands: `cargo xtask play | test | prove | person | picture | fuzz | bench | mutants | size | book |
-//! tools`.
+//! js | npm | dist | tools`.
 //!
 //! Every command first fetches the tools that it needs, and starts no step before the previous one has succeeded. This
 //! crate never changes anything outside the build directories and its own cache of tools, and never installs system
@@ -12,6 +12,7 @@ mod cli;
 mod client;
 mod clock;
 mod compress;
+mod dist;
 mod files;
 mod fuzz;
 mod js;
@@ -94,6 +95,11 @@ fn perform(task: Task) -> Result<()> {
             let repo = Repo::locate()?;
             println!("{}", js::build(&repo, &Toolbox::new(&repo)?)?.display());
             Ok(())
+        }
+        Task::Dist { server } => {
+            let repo = Repo::locate()?;
+            let servers = if server.is_empty() { dist::Server::ALL.to_vec() } else { server };
+            dist::build(&repo, &Toolbox::new(&repo)?, &servers)
         }
         Task::Size => size::size(&Repo::locate()?),
         Task::Tools => Toolbox::new(&Repo::locate()?)?.print_path(),

@@ -46,6 +46,8 @@ pub(crate) struct Repo {
 pub(crate) struct Package {
     /// The package's name, as in `samovar-wire`.
     pub(crate) name: String,
+    /// Its directory.
+    pub(crate) directory: PathBuf,
     /// Names of its dependencies, for any target; dev-dependencies are left out.
     pub(crate) dependencies: Vec<String>,
     /// Names of its `[[test]]` targets.
@@ -118,6 +120,10 @@ impl Package {
         let is_test = |target: &&Value| items(&target["kind"]).any(|kind| kind == "test");
         Self {
             name: text(&package["name"]),
+            directory: Path::new(&text(&package["manifest_path"]))
+                .parent()
+                .map(Path::to_owned)
+                .unwrap_or_default(),
             dependencies: items(&package["dependencies"])
                 .filter(|dependency| dependency["kind"] != "dev")
                 .map(|dependency| text(&dependency["name"]))

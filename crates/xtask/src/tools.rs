@@ -12,6 +12,8 @@ pub(crate) mod network;
 mod registry;
 mod rust;
 
+pub(crate) use rust::ensure_server;
+
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -36,6 +38,8 @@ pub(crate) enum Tool {
     WasmPack,
     /// Makes the guide a book.
     Mdbook,
+    /// Lists what a program is made of.
+    Cyclonedx,
 }
 
 /// The tools of every release build of the page.
@@ -47,6 +51,7 @@ const TRUNK: &str = "0.21.14";
 const DENY: &str = "0.18.9";
 const WASM_PACK: &str = "0.15.1";
 const MDBOOK: &str = "0.5.4";
+const CYCLONEDX: &str = "0.5.7";
 /// The version of Binaryen, which has wasm-opt. The same number is in `Trunk.toml`. Version 108, which Debian has,
 /// corrupts the module silently.
 const BINARYEN: &str = "132";
@@ -55,9 +60,11 @@ const BINARYEN: &str = "132";
 struct Recipe {
     package: &'static str,
     version: String,
-    /// A word that the first program prints for `--version`.
+    /// A word that the first program prints when it is asked for its version.
     printed: String,
     programs: &'static [&'static str],
+    /// The words by which the first program prints its version.
+    asked: &'static [&'static str],
 }
 
 impl Tool {
@@ -72,6 +79,7 @@ impl Tool {
             Self::Deny => ("cargo-deny", DENY.to_owned(), &["cargo-deny"]),
             Self::WasmPack => ("wasm-pack", WASM_PACK.to_owned(), &["wasm-pack"]),
             Self::Mdbook => ("mdbook", MDBOOK.to_owned(), &["mdbook"]),
+            Self::Cyclonedx => ("cargo-cyclonedx", CYCLONEDX.to_owned(), &["cargo-cyclonedx"]),
             Self::WasmOpt => ("binaryen", format!("{BINARYEN}.0.0"), &["wasm-opt"]),
         };
         let printed = match self {
@@ -79,7 +87,9 @@ impl Tool {
             Self::Mdbook => format!("v{version}"),
             _ => version.clone(),
         };
-        Ok(Recipe { package, version, printed, programs })
+        let asked: &[&str] =
+            if self == Self::Cyclonedx { &["cyclonedx", "--version"] } else { &["--version"] };
+        Ok(Recipe { package, version, printed, programs, asked })
     }
 }
 
@@ -94,7 +104,7 @@ impl Recipe {
     }
 
     fn runs_from(&self, directory: &Path) -> bool {
-        let version = Command::new(directory.join(self.programs[0])).arg("--version").output();
+        let version = Command::new(directory.join(self.programs[0])).args(self.asked).output();
         version.is_ok_and(|output| {
             String::from_utf8_lossy(&output.stdout).split_whitespace().any(|word| word == self.printed)
         })
@@ -263,6 +273,7 @@ mod tests {
             version: "132.0.0".to_owned(),
             printed: "132".to_owned(),
             programs: &["wasm-opt"],
+            asked: &["--version"],
         };
         assert!(!recipe.is_complete_in(&bin), "a file that may not be executed is no program");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();

@@ -33,6 +33,7 @@ pub(super) fn run(bytes: &[u8]) {
     let config = SessionConfig {
         schemas: super::typed::schemas(),
         me: ME,
+        voucher: None,
         key: relay.key(),
         warrant: relay.warrant(SessionId(7), Term::FIRST, host),
         params: 1,
@@ -55,6 +56,7 @@ pub(super) fn run(bytes: &[u8]) {
             attributes: 0,
             ticket: TicketHash([9; 16]),
             resume: [None; RESUME_MAX],
+            voucher: None,
         };
         siege.control(&PeerControl::Hello(hello));
         siege.advance(50);

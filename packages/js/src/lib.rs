@@ -81,7 +81,7 @@ impl Core {
     /// Enters a room. `way` is `join`, `create`, `createPrivate`, `joinOrCreate` or `quickMatch`. `plan` is a list: the
     /// game's name, its version, its types, its orders, the most spectators, the most players, whether to watch, its types in
     /// words, the bytes of an input and the steps a second of its world, zero without one, whether the room ends with its
-    /// host, whether it forks, and whether packets take the relay. `wake` is called when something has arrived.
+    /// host, whether it forks, whether packets take the relay, and the token of the game's own server or nothing. `wake` is called when something has arrived.
     ///
     /// # Errors
     /// An `Error` with a `code` when the settings cannot work.
@@ -127,6 +127,9 @@ impl Core {
             if is_wanted {
                 entry = set(entry);
             }
+        }
+        if let Some(token) = plan.token {
+            entry = entry.token(token);
         }
         let running = entry.start(move |_| {
             hooks.joined();

@@ -15,6 +15,7 @@ pub(crate) struct Plan {
     pub(crate) ends_with_host: bool,
     pub(crate) forks: bool,
     pub(crate) is_relayed: bool,
+    pub(crate) token: Option<String>,
 }
 
 impl Plan {
@@ -39,7 +40,8 @@ impl Plan {
         }
         let (capacity, watches) = (number(&plan.get(5)) as usize, plan.get(6).is_truthy());
         let [ends_with_host, forks, is_relayed] = [10, 11, 12].map(|at| plan.get(at).is_truthy());
-        Ok(Self { agreement, capacity, watches, has_world, ends_with_host, forks, is_relayed })
+        let token = plan.get(13).as_string();
+        Ok(Self { agreement, capacity, watches, has_world, ends_with_host, forks, is_relayed, token })
     }
 }
 

@@ -67,6 +67,11 @@ export interface Way {
   watch?: boolean | undefined;
   /** Whether packets take the relay alone, so that other members do not learn this player's network address. */
   relayed?: boolean | undefined;
+  /**
+   * The token of the game's own server that lets this player in, for a relay that asks for one: a JSON Web Token. The
+   * name and the role in it count before those given here. It makes one member.
+   */
+  token?: string | undefined;
   /** Hears how the connection stands, from the first moment on. The console hears it unless this is set. */
   status?: ((text: string) => void) | undefined;
   /** Ends the attempt to enter. Once this program is a member, `leave` does. */
@@ -262,7 +267,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   }
 
   async #enter(way: string, code: string, options: Making): Promise<void> {
-    const { name, relay, watch = false, relayed = false, signal } = options;
+    const { name, relay, watch = false, relayed = false, token, signal } = options;
     const { capacity = 8, endsWithHost = false, forks = false } = options;
     const { game, version, objects = [], orders = [], spectators = 0, world } = this.game;
     const core = await load(orders.length > 0 || world !== undefined);
@@ -284,6 +289,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
       endsWithHost,
       forks,
       relayed,
+      token,
     ];
     let wasIn = false;
     const hooks = {

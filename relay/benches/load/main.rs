@@ -1,8 +1,9 @@
 //! Measures the relay under load, as a process: the costs of a forwarded packet, a join and a member, and the time
-//! that packets take.
+//! that packets take. It finds the highest load that the relay carries on this machine, and measures there and at half
+//! of it.
 //!
 //! `cargo xtask bench relay [--json] [--games N] [--members N] [--rate HZ] [--burst N] [--bytes N] [--seconds N]
-//! [--path websocket|webrtc] [--alone]`. The clients run on the same machine. A figure of CPU is the relay's own,
+//! [--threads N] [--path websocket|webrtc] [--alone]`. The clients run on the same machine. A figure of CPU is the relay's own,
 //! from `/proc`. A figure of latency is the time that the relay adds to a packet between two clients that have
 //! nothing else to do.
 
@@ -31,7 +32,7 @@ use clap::Parser as _;
 use crowd::{Crowd, Orders};
 use futures_util::StreamExt as _;
 use futures_util::stream::iter;
-use load::{Load, SETTLE, Snapshot, load_of};
+use load::{Load, SETTLE, Snapshot, full_and_half};
 use member::Member;
 use options::{Options, PathWord};
 use probe::{Pair, Probe};
@@ -48,9 +49,13 @@ const HANDSHAKES: usize = 8;
 /// The figures of one path.
 struct Figures {
     path: PathWord,
+    /// Threads of the relay for data channels.
+    threads: usize,
     joins: usize,
     join_seconds: f64,
     join_cpu: Duration,
+    /// Ticks a second of each member at the full load.
+    rate: u32,
     idle_bytes: usize,
     active_bytes: usize,
     full: Load,
@@ -60,18 +65,32 @@ struct Figures {
 fn main() {
     let options = Options::parse();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let mut measured = Vec::new();
+    let tell = |path, options: &Options| {
+        let figures = runtime.block_on(measure(path, options));
+        print!("{}", if options.json { figures.json(options) } else { figures.text(options) });
+        figures
+    };
     for path in options.paths() {
-        let figures = runtime.block_on(measure(path, &options));
-        print!("{}", if options.json { figures.json(&options) } else { figures.text(&options) });
+        measured.push(tell(path, &options));
+    }
+    if options.threads.is_none()
+        && let Some(one) = measured.iter().find(|figures| figures.path == PathWord::WebRtc)
+    {
+        // The same load by two threads shows the cost of sharing it.
+        let same = options.with_threads(2, one.rate);
+        measured.push(tell(PathWord::WebRtc, &same));
     }
     if !options.alone {
-        print!("{}", runtime.block_on(others::compare(&options)));
+        print!("{}", runtime.block_on(others::compare(&options, &measured)));
     }
 }
 
 async fn measure(path: PathWord, options: &Options) -> Figures {
     let data = Scratch::new();
-    let relay = Arc::new(RelayProcess::start_with(data.path(), &["--udp", "127.0.0.1:0", "--log", "warn"]));
+    let threads = options.threads.unwrap_or(1);
+    let flags = ["--udp", "127.0.0.1:0", "--udp-threads", &threads.to_string(), "--log", "warn"];
+    let relay = Arc::new(RelayProcess::start_with(data.path(), &flags));
     let before = Usage::of(relay.id());
     let start = Instant::now();
     let games = options.games(path);
@@ -96,10 +115,10 @@ async fn measure(path: PathWord, options: &Options) -> Figures {
     let probed = Arc::clone(&relay);
     let probe = Probe::start(move || async move { Pair::at(&probed, path, "PROBE").await });
     let snapshot = async || Snapshot::of(&relay).await;
-    let full = load_of(&snapshot, &orders, &probe, options.rate, options.seconds).await;
+    let (rate, [full, half]) =
+        full_and_half(&snapshot, &orders, &probe, (options.rate, options.seconds)).await;
     let active_bytes = per_member();
-    let half = load_of(&snapshot, &orders, &probe, options.rate / 2, options.seconds).await;
-    Figures { path, joins: all, join_seconds, join_cpu, idle_bytes, active_bytes, full, half }
+    Figures { path, threads, rate, joins: all, join_seconds, join_cpu, idle_bytes, active_bytes, full, half }
 }
 
 impl Figures {
@@ -109,12 +128,13 @@ impl Figures {
 
     fn json(&self, options: &Options) -> String {
         format!(
-            "{{\"bench\":\"relay\",\"path\":\"{}\",\"games\":{},\"members\":{},\"hz\":{},\"burst\":{},\"bytes\":{},\"joins_per_second\":{:.0},\
+            "{{\"bench\":\"relay\",\"path\":\"{}\",\"threads\":{},\"games\":{},\"members\":{},\"hz\":{},\"burst\":{},\"bytes\":{},\"joins_per_second\":{:.0},\
              \"cpu_us_per_join\":{:.0},\"idle_bytes_per_member\":{},\"active_bytes_per_member\":{},\"full\":{},\"half\":{}}}\n",
             self.path.name(),
+            self.threads,
             options.games(self.path),
             options.members,
-            options.rate,
+            self.rate,
             options.burst(),
             options.bytes,
             self.joins as f64 / self.join_seconds,
@@ -128,12 +148,13 @@ impl Figures {
 
     fn text(&self, options: &Options) -> String {
         format!(
-            "relay over {}: {} games of {}, {} Hz, {} packets of {} bytes in each tick\n  join  {:8.0} joins/s    {:6.0} us CPU each\n  memory {} bytes idle, {} \
+            "relay over {}, {} thread(s) for data channels: {} games of {}, {} Hz, {} packets of {} bytes in each tick\n  join  {:8.0} joins/s    {:6.0} us CPU each\n  memory {} bytes idle, {} \
              active, of each member\n{}{}",
             self.path.name(),
+            self.threads,
             options.games(self.path),
             options.members,
-            options.rate,
+            self.rate,
             options.burst(),
             options.bytes,
             self.joins as f64 / self.join_seconds,

@@ -44,7 +44,7 @@ impl Member {
         let Self { mut peer, id, others, hosts } = self;
         if hosts {
             let all = [id].into_iter().chain(others.iter().copied());
-            peer.tell(&ToRelay::Members(all.take(MEMBERS_MAX).collect())).await;
+            peer.tell(&ToRelay::Members(all.take(MEMBERS_MAX).collect(), 0)).await;
         }
         let client = match path {
             PathWord::WebSocket => Client::WebSocket(Plain::new(peer)),

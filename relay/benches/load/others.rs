@@ -8,7 +8,8 @@ use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::options::Options;
+use crate::Figures;
+use crate::options::{Options, PathWord};
 
 /// The longest time until a program answers.
 pub(crate) const STARTS_WITHIN: Duration = Duration::from_secs(10);
@@ -46,8 +47,8 @@ fn free_port() -> u16 {
         .expect("a port")
 }
 
-/// Measures the installed programs: one line of text for each.
-pub(crate) async fn compare(options: &Options) -> String {
+/// Measures the installed programs: one line of text for each, and one that sets the relay beside them.
+pub(crate) async fn compare(options: &Options, measured: &[Figures]) -> String {
     let matchbox = matchbox::measure(options).await;
     let coturn = coturn::measure(options).await;
     let line = |name: &str, json: Option<String>, text: Option<String>| {
@@ -69,5 +70,38 @@ pub(crate) async fn compare(options: &Options) -> String {
         "coturn",
         coturn.as_ref().map(coturn::Forwarded::json),
         coturn.as_ref().map(coturn::Forwarded::text),
-    )
+    ) + &ratios(options, measured, coturn.as_ref(), matchbox.as_ref())
+}
+
+/// The relay's costs in terms of the others': CPU for a packet in terms of coturn's, each at its own full load and at half
+/// of it; CPU for a join and memory of an idle member by WebSocket in terms of matchbox's.
+fn ratios(
+    options: &Options,
+    measured: &[Figures],
+    coturn: Option<&coturn::Forwarded>,
+    matchbox: Option<&matchbox::Joined>,
+) -> String {
+    let mut all = Vec::new();
+    let one = |figures: &&Figures| figures.path == PathWord::WebRtc && figures.threads == 1;
+    let two = |figures: &&Figures| figures.path == PathWord::WebRtc && figures.threads == 2;
+    if let (Some(one), Some(two)) = (measured.iter().find(one), measured.iter().find(two)) {
+        all.push(("webrtc_cpu_of_two_threads_to_one".to_owned(), two.full.cost() / one.full.cost()));
+    }
+    for figures in measured.iter().filter(|figures| figures.threads == options.threads.unwrap_or(1)) {
+        let path = figures.path.name();
+        if let Some(coturn) = coturn {
+            all.push((format!("{path}_cpu_to_coturn"), figures.full.cost() / coturn.full.cost()));
+            all.push((format!("{path}_cpu_to_coturn_at_half"), figures.half.cost() / coturn.half.cost()));
+        }
+        if let (Some(matchbox), PathWord::WebSocket) = (matchbox, figures.path) {
+            all.push(("join_cpu_to_matchbox".to_owned(), figures.micros_per_join() / matchbox.micros));
+            let idle = figures.idle_bytes as f64 / matchbox.idle_bytes.max(1) as f64;
+            all.push(("idle_memory_to_matchbox".to_owned(), idle));
+        }
+    }
+    if options.json {
+        let fields: String = all.iter().map(|(name, ratio)| format!(",\"{name}\":{ratio:.2}")).collect();
+        return format!("{{\"bench\":\"relay\",\"compared\":\"ratios\"{fields}}}\n");
+    }
+    all.iter().map(|(name, ratio)| format!("  {}: {ratio:.2}\n", name.replace('_', " "))).collect()
 }

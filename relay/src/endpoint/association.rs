@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use samovar_directory::description::{Local, Offer};
+use samovar_directory::description::Offer;
 use samovar_wire::Mode;
 use str0m::channel::{ChannelConfig, ChannelId, Reliability};
 use str0m::crypto::dtls::DtlsCert;
@@ -13,14 +13,16 @@ use str0m::crypto::{CryptoProvider, Fingerprint};
 use str0m::net::{Protocol, Receive};
 use str0m::{Candidate, Event, IceConnectionState, IceCreds, Input, Output, Rtc, RtcError};
 
+use super::answered::Answered;
 use super::path::Paths;
 use super::stun;
 use super::wire::{Batch, Datagram, Wire};
 use crate::line::Line;
 use crate::outbox::{Next, Waiting};
+use crate::processors::ThreadId;
 
 /// The longest time until a connection is open.
-const OPEN_WITHIN: Duration = Duration::from_secs(10);
+pub(super) const OPEN_WITHIN: Duration = Duration::from_secs(10);
 /// The longest silence of an open connection.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// The most addresses from which a connection takes checks in its whole life, because str0m forgets none. A browser
@@ -96,6 +98,8 @@ pub(super) struct Association {
     came: Instant,
     /// Whether a message has come on a channel.
     pub(super) is_heard: bool,
+    /// The addresses of the member whose datagrams come to the sockets of other threads.
+    pub(super) passed: Vec<(SocketAddr, ThreadId)>,
     pub(super) timeout: Instant,
     /// Datagrams since the last poll.
     unpolled: usize,
@@ -107,19 +111,13 @@ pub(super) struct Association {
 pub(super) type Message = (Mode, Vec<u8>);
 
 impl Association {
-    /// Answers an offer.
+    /// Makes the connection of an answered offer.
     ///
     /// # Errors
     /// The state machine refuses the offer.
-    pub(super) fn answer(
-        now: Instant,
-        identity: &Identity,
-        line: Arc<Line>,
-        offer: Offer,
-        secrets: [u8; 32],
-    ) -> Result<(Self, String), End> {
-        let (ufrag, password) = credentials(&secrets);
-        let creds = IceCreds { ufrag: ufrag.clone(), pass: password.clone() };
+    pub(super) fn open(now: Instant, identity: &Identity, answered: Answered) -> Result<Self, End> {
+        let Answered { line, offer, ufrag, password, born } = answered;
+        let creds = IceCreds { ufrag: ufrag.clone(), pass: password };
         let mut rtc = Rtc::builder()
             .set_crypto_provider(Arc::clone(&identity.provider))
             .set_dtls_cert(identity.certificate.clone())
@@ -142,16 +140,7 @@ impl Association {
         let channels = CHANNELS.map(|channel| (api.create_data_channel(channel()), false));
         api.start_dtls(false)?;
         api.start_sctp(false);
-        let fingerprint = api.local_dtls_fingerprint().bytes.clone();
-        let local = Local {
-            session: u64::from_le_bytes(*secrets.first_chunk().expect("there are thirty-two")) >> 1,
-            ufrag: &ufrag,
-            password: &password,
-            fingerprint: &fingerprint,
-            addresses: &identity.addresses,
-        };
-        let answer = offer.answer(local);
-        let association = Self {
+        Ok(Self {
             line,
             ufrag,
             rtc,
@@ -159,14 +148,21 @@ impl Association {
             channels,
             paths: Paths::default(),
             sources: Vec::new(),
-            born: now,
+            born,
             came: now,
             is_heard: false,
+            passed: Vec::new(),
             timeout: now,
             unpolled: 0,
             armed: now + OPEN_WITHIN,
-        };
-        Ok((association, answer))
+        })
+    }
+
+    /// Notes that datagrams from an address come to another thread.
+    pub(super) fn comes_by(&mut self, from: SocketAddr, by: ThreadId) {
+        if !self.passed.contains(&(from, by)) {
+            self.passed.push((from, by));
+        }
     }
 
     /// Whether to take checks from this address. A new address is remembered.
@@ -210,11 +206,6 @@ impl Association {
         self.came = now;
         self.unpolled += 1;
         Ok(self.rtc.handle_input(Input::Receive(now, receive))?)
-    }
-
-    /// Whether any datagram has come from the member.
-    pub(super) fn is_reached(&self) -> bool {
-        self.came > self.born
     }
 
     /// Whether the connection must be polled before the next datagram. This bounds the data that DTLS has not handed
@@ -359,10 +350,3 @@ const CHANNELS: [fn() -> ChannelConfig; 2] = [
     },
     || ChannelConfig { label: "reliable".to_owned(), negotiated: Some(1), ..ChannelConfig::default() },
 ];
-
-/// A user name fragment and a password of ICE, of 48 and of 144 bits.
-fn credentials(secrets: &[u8; 32]) -> (String, String) {
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD;
-    (STANDARD.encode(&secrets[8..14]), STANDARD.encode(&secrets[14..]))
-}

@@ -1,4 +1,5 @@
-//! The one socket of all connections.
+//! The sockets of the port: one for each thread, all with the same address. The system gives all datagrams of one sender
+//! to the same socket.
 //!
 //! A machine has several addresses, and a client that asked one of them takes no answer from another. So each
 //! datagram arrives with its destination address, and leaves from a given one. `quinn-udp` moves both between the
@@ -13,6 +14,7 @@ use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
 use crate::metrics::{Metrics, Undelivered};
+use crate::processors::ThreadId;
 
 /// Bytes of unread datagrams that the system shall keep.
 const RECEIVE_BUFFER: usize = 4 * 1_024 * 1_024;
@@ -57,6 +59,7 @@ pub(super) struct Datagram<'a> {
 
 /// Sends datagrams.
 pub(super) struct Wire<'a> {
+    pub(super) thread: ThreadId,
     pub(super) socket: &'a Socket,
     pub(super) addresses: &'a [SocketAddr],
     pub(super) provider: &'a CryptoProvider,
@@ -73,10 +76,34 @@ pub(super) struct Batch {
 }
 
 impl Bound {
-    /// Binds a socket at this address, with large buffers if the system allows.
-    pub(super) fn bind(address: SocketAddr) -> io::Result<Self> {
+    /// Binds as many sockets at this address as there shall be threads, with large buffers if the system allows. There
+    /// are fewer if the system does not share an address.
+    pub(super) fn bind(address: SocketAddr, threads: usize) -> io::Result<Vec<Self>> {
+        let first = Self::bind_one(address, false)?;
+        let address = first.address()?;
+        let mut all = vec![first];
+        if threads > 1 {
+            // The first socket is bound before it shares its address, so that a second relay finds the address taken.
+            let shared = share(&all[0].socket.try_clone()?.into());
+            let others = shared.and_then(|()| (1..threads).map(|_| Self::bind_one(address, true)).collect());
+            let others: io::Result<Vec<Self>> = others;
+            match others {
+                Ok(others) => all.extend(others),
+                Err(error) if shares_none(&error) => {
+                    tracing::warn!(%error, "the system shares no UDP port, so one thread serves it");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(all)
+    }
+
+    fn bind_one(address: SocketAddr, is_shared: bool) -> io::Result<Self> {
         use socket2::{Domain, Protocol, Socket, Type};
         let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+        if is_shared {
+            share(&socket)?;
+        }
         if address.is_ipv6() && address.ip().is_unspecified() {
             socket.set_only_v6(false)?;
         }
@@ -98,6 +125,26 @@ impl Bound {
         let is_v6 = self.address()?.is_ipv6();
         Ok(Socket { socket: UdpSocket::from_std(self.socket)?, state: self.state, is_v6 })
     }
+}
+
+/// Lets further sockets of this process have the same address. Linux then spreads the senders over them; other systems
+/// give all datagrams to one.
+#[cfg(target_os = "linux")]
+fn share(socket: &socket2::Socket) -> io::Result<()> {
+    socket.set_reuse_port(true)
+}
+
+/// Whether a system tells by this error that it shares no address: some only look like Linux.
+fn shares_none(error: &io::Error) -> bool {
+    use io::ErrorKind::{AddrInUse, InvalidInput, Unsupported};
+    const NO_SUCH_OPTION: i32 = 92;
+    matches!(error.kind(), Unsupported | InvalidInput | AddrInUse)
+        || error.raw_os_error() == Some(NO_SUCH_OPTION)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn share(_: &socket2::Socket) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 impl Socket {
@@ -172,7 +219,7 @@ impl Wire<'_> {
         let is_sent = self.socket.send(to, from, (bytes, size)).is_ok();
         for datagram in bytes.chunks(size.max(1)) {
             if is_sent {
-                self.metrics.datagram_out(datagram.len());
+                self.metrics.datagram_out(self.thread, datagram.len());
             } else {
                 self.metrics.undelivered(Undelivered::System);
             }
@@ -205,5 +252,27 @@ impl Batch {
         }
         self.bytes.clear();
         self.count = 0;
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thread_gets_its_share_of_the_senders() {
+        let sockets = Bound::bind("127.0.0.1:0".parse().expect("an address"), 4).expect("binds");
+        let address = sockets[0].address().expect("bound");
+        for _ in 0..200 {
+            let sender = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+            sender.send_to(b"check", address).expect("sends");
+        }
+        let shares = sockets.iter().map(|bound| {
+            let arrived = || bound.socket.recv(&mut [0; 8]).is_ok();
+            std::iter::repeat_with(arrived).take_while(|arrived| *arrived).count()
+        });
+        let shares: Vec<_> = shares.collect();
+        assert!(shares.iter().all(|share| *share >= 20), "{shares:?}");
+        assert_eq!(shares.iter().sum::<usize>(), 200, "{shares:?}");
     }
 }

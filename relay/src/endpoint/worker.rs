@@ -1,4 +1,4 @@
-//! The endpoint's thread. In a loop, it handles datagrams, timers and tasks.
+//! A thread of the endpoint. In a loop, it handles datagrams, timers and tasks.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -12,15 +12,19 @@ use samovar_directory::ConnId;
 use samovar_directory::description::Offer;
 use samovar_wire::relay::Addressed;
 
-use super::association::{Association, End, Identity, Message};
+use super::answered::Answered;
+use super::association::{Association, End, Identity, Message, OPEN_WITHIN};
+use super::failures::Failures;
+use super::holder::Holder;
 use super::ledger::Ledger;
+use super::registry::{Claim, Former, Registry};
 use super::stun;
 use super::wire::{Datagram, Inbox, Socket, Wire};
 use crate::hub::Hub;
 use crate::line::Line;
 use crate::metrics::{Ended, Kind, Offered, Undelivered, Way};
-use crate::reach::{Reach, Task};
-use crate::seldom::Seldom;
+use crate::processors::ThreadId;
+use crate::reach::{Passed, Reach, Route, Task};
 
 /// The most reads of the socket in a row before their results are sent.
 const READS: usize = 8;
@@ -29,64 +33,61 @@ const DATAGRAM_MAX: usize = 2_048;
 /// The time between two searches for abandoned connections.
 const REVIEW_EVERY: Duration = Duration::from_secs(1);
 
-/// A connection that ends without a message counts as a failure only from this age on. A younger one may have had no
-/// time.
-const TRIED_FOR: Duration = Duration::from_secs(2);
-
 /// If the thread wakes up within this time of its last run, it sleeps this long, so that datagrams gather and it
 /// takes them together. One wake-up costs as much as several datagrams.
 const GATHER: Duration = Duration::from_micros(200);
 
+/// The state that all threads of the endpoint share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) identity: Identity,
+    pub(super) reach: Arc<Reach>,
+    pub(super) hub: Arc<Hub>,
+    pub(super) registry: Registry,
+    pub(super) failures: Failures,
+}
+
 /// The thread's state.
 pub(super) struct Worker {
+    thread: ThreadId,
     socket: Socket,
-    identity: Identity,
-    reach: Arc<Reach>,
-    hub: Arc<Hub>,
+    shared: Arc<Shared>,
     associations: HashMap<u64, Association>,
-    /// Each member's current connection, and a newer one that has not been heard yet.
-    members: HashMap<ConnId, Pair>,
+    /// The current connections of members, if this thread serves them.
+    members: HashMap<ConnId, u64>,
     by_ufrag: HashMap<String, u64>,
-    by_address: HashMap<SocketAddr, u64>,
+    /// For each address from which datagrams come to this thread, the connection that gets them.
+    by_address: HashMap<SocketAddr, Holder>,
     timers: BinaryHeap<Reverse<(Instant, u64)>>,
     ledger: Ledger,
-    opened: u64,
+    /// Tasks that were taken and not carried out yet.
+    later: Vec<Task>,
     /// Connections to poll in this run of the loop.
     busy: Vec<u64>,
     reviewed: Instant,
-    /// For each reason, the offers that led to no channels and are not logged yet.
-    failed: [Seldom; 3],
     is_stopping: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Pair {
-    current: Option<u64>,
-    next: Option<u64>,
-}
-
 impl Worker {
-    pub(super) fn new(socket: Socket, identity: Identity, reach: Arc<Reach>, hub: Arc<Hub>) -> Self {
+    pub(super) fn new(thread: ThreadId, socket: Socket, shared: Arc<Shared>) -> Self {
         Self {
+            thread,
             socket,
-            identity,
-            reach,
-            hub,
+            shared,
             associations: HashMap::new(),
             members: HashMap::new(),
             by_ufrag: HashMap::new(),
             by_address: HashMap::new(),
+            later: Vec::new(),
             timers: BinaryHeap::new(),
             ledger: Ledger::default(),
-            opened: 0,
             busy: Vec::new(),
             reviewed: Instant::now(),
-            failed: Default::default(),
             is_stopping: false,
         }
     }
 
-    /// Runs the endpoint until it is told to stop.
+    /// Runs until told to stop.
     pub(super) async fn run(mut self) {
         let mut inbox = Inbox::new();
         let mut rested = Instant::now();
@@ -96,7 +97,7 @@ impl Worker {
             tokio::select! {
                 biased;
                 () = self.socket.readable() => {}
-                () = self.reach.changed() => {}
+                () = self.shared.reach.changed(self.thread) => {}
                 () = tokio::time::sleep_until(next.into()) => {}
             }
             if rested.elapsed() < GATHER {
@@ -108,6 +109,10 @@ impl Worker {
             self.fire(now);
             self.settle();
             self.obey(now);
+            while !self.busy.is_empty() {
+                self.settle();
+                self.obey(now);
+            }
             self.review(now);
             // Yields to the runtime, so that the tasks of other threads do not wait for a socket that is always
             // readable.
@@ -115,7 +120,7 @@ impl Worker {
             rested = Instant::now();
         }
         for mut association in mem::take(&mut self.associations).into_values() {
-            let wire = wire(&self.socket, &self.identity, &self.hub);
+            let wire = wire(self.thread, &self.socket, &self.shared);
             drop(catch_unwind(AssertUnwindSafe(|| association.close(&wire))));
         }
     }
@@ -124,10 +129,9 @@ impl Worker {
         for _ in 0..READS {
             let may_be_more = self.socket.receive(inbox);
             for datagram in inbox.datagrams() {
-                self.hub.metrics.datagram_in(datagram.bytes.len());
-                match self.receiver(datagram) {
-                    Some(id) => self.hand_over(id, datagram),
-                    None => self.on_stranger(datagram),
+                self.shared.hub.metrics.datagram_in(self.thread, datagram.bytes.len());
+                if !self.deliver(datagram, None) {
+                    self.on_stranger(datagram);
                 }
             }
             if !may_be_more {
@@ -136,20 +140,114 @@ impl Worker {
         }
     }
 
-    /// The connection that a datagram is for. A STUN request names it by its user name; of all other datagrams the
-    /// sender's address tells it. STUN requests come from any address, so str0m gets one only when the relay knows
-    /// its connection.
-    fn receiver(&self, Datagram { from, bytes, .. }: Datagram<'_>) -> Option<u64> {
+    /// Delivers a datagram to its connection: one of this thread, or one of another, unless it was passed on by that.
+    /// Returns `false` if there is none. A STUN request names its connection by its user name; of all other datagrams
+    /// the sender's address tells it. STUN requests come from any address, so str0m gets one only when the relay
+    /// knows its connection.
+    fn deliver(&mut self, datagram: Datagram<'_>, by: Option<ThreadId>) -> bool {
+        let Datagram { from, bytes, .. } = datagram;
         if bytes.len() > DATAGRAM_MAX {
+            return false;
+        }
+        let is_success = stun::success(bytes).is_some();
+        if !is_success && let Some(username) = stun::username(bytes) {
+            let ufrag = username.split(':').next().unwrap_or_default();
+            let own = self.by_ufrag.get(ufrag).map(|id| Holder::Own(*id));
+            let Some(holder) = own.or_else(|| self.claim(ufrag, by)) else { return false };
+            self.deliver_to(&holder, datagram, by);
+            return true;
+        }
+        if stun::is_stun(bytes) && !is_success {
+            return false;
+        }
+        if !self.by_address.contains_key(&from) {
+            // Another thread may have answered a check from there just now.
+            self.take_routes();
+        }
+        let Some(holder) = self.by_address.get(&from).cloned() else { return false };
+        self.deliver_to(&holder, datagram, by);
+        true
+    }
+
+    fn deliver_to(&mut self, holder: &Holder, datagram: Datagram<'_>, by: Option<ThreadId>) {
+        match holder {
+            Holder::Own(id) => self.hand_over(*id, datagram, by),
+            // A datagram is passed on once. The two threads will agree in a moment.
+            Holder::Other { .. } if by.is_some() => {
+                self.shared.hub.metrics.undelivered(Undelivered::Unknown);
+            }
+            Holder::Other { thread, line, .. } => self.pass_on(*thread, line, datagram),
+        }
+    }
+
+    /// The connection that a check names, if it is none that this thread knows.
+    fn claim(&mut self, ufrag: &str, by: Option<ThreadId>) -> Option<Holder> {
+        if by.is_some() {
+            // The connection has ended while the check was on its way between the threads.
             return None;
         }
-        if stun::success(bytes).is_none()
-            && let Some(username) = stun::username(bytes)
-        {
-            return self.by_ufrag.get(username.split(':').next()?).copied();
+        match self.shared.registry.claim(ufrag, self.thread) {
+            Claim::Begins(id, answered) => self.open(id, *answered).map(Holder::Own),
+            Claim::Elsewhere(thread, line) => Some(Holder::Other { thread, line, is_proven: false }),
+            Claim::Unknown => None,
         }
-        let known = self.by_address.get(&from).copied();
-        known.filter(|_| !stun::is_stun(bytes) || stun::success(bytes).is_some())
+    }
+
+    /// Makes a connection whose first check has come.
+    fn open(&mut self, id: u64, answered: Answered) -> Option<u64> {
+        let line = Arc::clone(&answered.line);
+        let opened = isolated(|| Association::open(Instant::now(), &self.shared.identity, answered));
+        match opened {
+            Ok(association) => {
+                self.by_ufrag.insert(association.ufrag.clone(), id);
+                self.associations.insert(id, association);
+                Some(id)
+            }
+            Err(end) => {
+                tracing::debug!(conn = line.conn.0, %end, "data channels cannot begin");
+                self.shared.failures.unusable();
+                self.shared.registry.close(id, &line);
+                None
+            }
+        }
+    }
+
+    fn pass_on(&self, thread: ThreadId, line: &Line, Datagram { from, to, bytes }: Datagram<'_>) {
+        let hub = &self.shared.hub;
+        if !line.takes_datagram(hub.nanos(), hub.limits.datagrams()) {
+            return hub.metrics.undelivered(Undelivered::Rate);
+        }
+        let passed = || Passed { from, to, bytes: bytes.into(), by: self.thread };
+        if self.shared.reach.pass(thread, passed) {
+            hub.metrics.datagram_passed(self.thread);
+        } else {
+            hub.metrics.undelivered(Undelivered::Busy);
+        }
+    }
+
+    /// Takes the waiting tasks, and carries out those that tell where an address belongs.
+    fn take_routes(&mut self) {
+        for task in self.shared.reach.take(self.thread) {
+            match task {
+                Task::Pass(route) => self.add_route(route),
+                Task::PassNoMore(from, ended) => {
+                    if let Some(Holder::Other { thread, .. }) = self.by_address.get(&from)
+                        && *thread == ended
+                    {
+                        self.by_address.remove(&from);
+                    }
+                }
+                task => self.later.push(task),
+            }
+        }
+    }
+
+    /// Notes that another thread wants the datagrams of an address, unless another member has proved that it is there:
+    /// the sender of a check may have forged its address.
+    fn add_route(&mut self, Route { from, thread, line, is_proven }: Route) {
+        if !self.belongs_to_another(from, line.conn) {
+            self.by_address.insert(from, Holder::Other { thread, line, is_proven });
+        }
     }
 
     /// Handles a datagram that is for no connection. Answers a plain binding request only if at least as many bytes
@@ -157,25 +255,26 @@ impl Worker {
     /// use the relay to amplify an attack.
     fn on_stranger(&mut self, Datagram { from, to, bytes }: Datagram<'_>) {
         let Some(transaction) = stun::request(bytes) else {
-            return self.hub.metrics.undelivered(Undelivered::Unknown);
+            return self.shared.hub.metrics.undelivered(Undelivered::Unknown);
         };
         let answer = stun::answer(transaction, from);
         if self.ledger.pays(from, bytes.len(), answer.len()) {
-            wire(&self.socket, &self.identity, &self.hub).send(from, to, &answer);
+            wire(self.thread, &self.socket, &self.shared).send(from, to, &answer);
         } else {
-            self.hub.metrics.undelivered(Undelivered::Unproven);
+            self.shared.hub.metrics.undelivered(Undelivered::Unproven);
         }
     }
 
-    fn hand_over(&mut self, id: u64, datagram: Datagram<'_>) {
+    fn hand_over(&mut self, id: u64, datagram: Datagram<'_>, by: Option<ThreadId>) {
         let Datagram { from, bytes, .. } = datagram;
         let Some(association) = self.associations.get_mut(&id) else { return };
-        let rate = self.hub.limits.datagrams();
-        let takes = association.line.takes_datagram(self.hub.nanos(), rate);
+        let hub = &self.shared.hub;
+        // A datagram that was passed on has been counted before.
+        let takes = by.is_some() || association.line.takes_datagram(hub.nanos(), hub.limits.datagrams());
         if !takes || stun::is_stun(bytes) && !association.takes_checks_from(from) {
-            return self.hub.metrics.undelivered(Undelivered::Rate);
+            return hub.metrics.undelivered(Undelivered::Rate);
         }
-        let wire = wire(&self.socket, &self.identity, &self.hub);
+        let wire = wire(self.thread, &self.socket, &self.shared);
         let now = Instant::now();
         let done = isolated(|| association.receive(now, datagram, &wire));
         let is_due = stun::is_stun(bytes) || association.is_due();
@@ -186,6 +285,16 @@ impl Worker {
             self.poll(id);
         } else {
             self.busy.push(id);
+        }
+        if let Some(by) = by
+            && stun::is_stun(bytes)
+            && matches!(self.by_address.get(&from), Some(Holder::Own(own)) if *own == id)
+            && let Some(association) = self.associations.get_mut(&id)
+        {
+            association.comes_by(from, by);
+            let (line, is_proven) = (Arc::clone(&association.line), association.is_at(from));
+            let route = Route { from, thread: self.thread, line, is_proven };
+            self.shared.reach.put(by, Task::Pass(route));
         }
     }
 
@@ -221,95 +330,68 @@ impl Worker {
 
     /// Carries out other threads' tasks, and sends the waiting messages.
     fn obey(&mut self, now: Instant) {
-        for task in self.reach.take() {
+        self.take_routes();
+        for task in mem::take(&mut self.later) {
             match task {
                 Task::Offer(line, attempt, description) => self.on_offer(now, &line, attempt, &description),
                 Task::Send(line) => self.send(&line),
                 Task::Forget(conn) => {
-                    let pair = self.members.remove(&conn).unwrap_or_default();
-                    [pair.current, pair.next].into_iter().flatten().for_each(|id| self.close(id));
+                    self.shared.registry.forget(conn).for_each(|former| self.end(former));
                 }
+                Task::Close(id) => self.close(id),
+                Task::Datagram(Passed { from, to, bytes, by }) => {
+                    self.shared.reach.handled(self.thread);
+                    if !self.deliver(Datagram { from, to, bytes: &bytes }, Some(by)) {
+                        self.shared.hub.metrics.undelivered(Undelivered::Unknown);
+                    }
+                }
+                Task::Pass(_) | Task::PassNoMore(..) => {}
                 Task::Stop => self.is_stopping = true,
             }
         }
     }
 
     fn on_offer(&mut self, now: Instant, line: &Arc<Line>, attempt: u32, description: &str) {
+        let refuse = |reason: &str| {
+            tracing::debug!(conn = line.conn.0, reason, "an offer of data channels is not answered");
+            self.shared.failures.refused();
+        };
         let offer = match Offer::parse(description) {
             Ok(offer) => offer,
-            Err(reason) => return self.refuse_offer(line, &format!("{reason:?}")),
+            Err(reason) => return refuse(&format!("{reason:?}")),
         };
         let mut secrets = [0; 32];
         if getrandom::fill(&mut secrets).is_err() {
-            return self.refuse_offer(line, "the system has no randomness");
+            return refuse("the system has no randomness");
         }
-        let answered =
-            isolated(|| Association::answer(now, &self.identity, Arc::clone(line), offer, secrets));
-        let (association, answer) = match answered {
-            Ok(answered) => answered,
-            Err(end) => return self.refuse_offer(line, &end.to_string()),
-        };
-        self.opened += 1;
-        let id = self.opened;
-        self.by_ufrag.insert(association.ufrag.clone(), id);
-        self.associations.insert(id, association);
-        if let Some(former) = self.members.entry(line.conn).or_default().next.replace(id) {
-            self.close(former);
+        let (answered, answer) = Answered::new(now, &self.shared.identity, Arc::clone(line), offer, &secrets);
+        if let Some(former) = self.shared.registry.add(answered) {
+            self.end(former);
         }
-        self.poll(id);
-        self.hub.answer(line.conn, attempt, answer);
+        self.shared.hub.answer(line.conn, attempt, answer);
     }
 
-    /// Leaves an offer without an answer, and notes the failure.
-    fn refuse_offer(&self, line: &Line, reason: &str) {
-        tracing::debug!(conn = line.conn.0, reason, "an offer of data channels is not answered");
-        self.note_failure(
-            Offered::Refused,
-            "a member's offer of data channels was none; it stays on its WebSocket",
-        );
-    }
-
-    /// Counts and logs that a member has no data channels, for a reason that the operator may be able to change.
-    fn note_failure(&self, outcome: Offered, what: &str) {
-        self.hub.metrics.offered(outcome);
-        let place = match outcome {
-            Offered::Refused => 0,
-            Offered::Unreached => 1,
-            Offered::Unopened | Offered::Opened => 2,
-        };
-        if let Some(times) = self.failed[place].happened(Instant::now()) {
-            let told = self.identity.addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            tracing::warn!(times, told, "{what}");
-        }
-    }
-
-    /// Notes that a connection has ended without a message on its channels. A connection that ended early is left
-    /// out, because it may have had no time.
-    fn on_unheard(&self, association: &Association) {
-        if association.born.elapsed() < TRIED_FOR {
-            return;
-        }
-        if association.is_reached() {
-            self.note_failure(
-                Offered::Unopened,
-                "a member reaches the UDP port and has no data channels: do answers reach it, from the address that it asked? \
-                 It stays on its WebSocket",
-            );
-        } else {
-            self.note_failure(
-                Offered::Unreached,
-                "a member was told of the UDP port and nothing came from it: is the port open, and is --public-address right? \
-                 It stays on its WebSocket",
-            );
+    /// Ends a connection whose member is gone or has a newer one.
+    fn end(&mut self, former: Former) {
+        match former {
+            Former::Unclaimed(answered) => self.shared.failures.unreached(answered.born),
+            Former::Served(thread, id) if thread == self.thread => self.close(id),
+            Former::Served(thread, id) => self.shared.reach.put(thread, Task::Close(id)),
         }
     }
 
     /// Sends the messages that wait for a member.
-    fn send(&mut self, line: &Line) {
+    fn send(&mut self, line: &Arc<Line>) {
         // Answers the call even if the channels have just ended. Otherwise no further call would report the messages
         // for the member's next channels.
         line.channels.answer_call();
-        let Some(id) = self.members.get(&line.conn).and_then(|pair| pair.current) else { return };
+        let Some(&id) = self.members.get(&line.conn) else {
+            // The member's channels may have begun at another thread since the call.
+            if line.channels.thread() != self.thread {
+                self.shared.reach.call(line);
+            }
+            return;
+        };
         // The connection may have been polled since the call, because of a message from its member. Then no message
         // waits any more.
         if line.channels.outbox.depth().messages > 0 {
@@ -320,10 +402,9 @@ impl Worker {
     /// Polls a connection: sends its datagrams, takes its messages, and passes them on.
     fn poll(&mut self, id: u64) {
         let Some(association) = self.associations.get_mut(&id) else { return };
-        let wire = wire(&self.socket, &self.identity, &self.hub);
-        let is_current =
-            self.members.get(&association.line.conn).is_some_and(|pair| pair.current == Some(id));
-        let hub = &self.hub;
+        let wire = wire(self.thread, &self.socket, &self.shared);
+        let is_current = association.line.channels.are_served_by(id);
+        let hub = &self.shared.hub;
         let shard = association.line.shard;
         let mut messages = Vec::new();
         let done = isolated(|| {
@@ -346,7 +427,7 @@ impl Worker {
             if let Some(address) = known
                 && !self.belongs_to_another(address, line.conn)
             {
-                self.by_address.insert(address, id);
+                self.by_address.insert(address, Holder::Own(id));
             }
             isolated(|| self.take(id, &line, messages))
         });
@@ -356,8 +437,14 @@ impl Worker {
 
     /// Whether another member has proved that it is at this address.
     fn belongs_to_another(&self, address: SocketAddr, conn: ConnId) -> bool {
-        let holder = self.by_address.get(&address).and_then(|id| self.associations.get(id));
-        holder.is_some_and(|holder| holder.line.conn != conn && holder.is_at(address))
+        match self.by_address.get(&address) {
+            Some(Holder::Own(id)) => {
+                let holder = self.associations.get(id);
+                holder.is_some_and(|holder| holder.line.conn != conn && holder.is_at(address))
+            }
+            Some(Holder::Other { line, is_proven, .. }) => *is_proven && line.conn != conn,
+            None => false,
+        }
     }
 
     /// Handles messages of a member.
@@ -365,29 +452,38 @@ impl Worker {
         if messages.is_empty() {
             return Ok(());
         }
-        let pair = self.members.entry(line.conn).or_default();
-        if pair.next == Some(id) {
-            pair.next = None;
-            self.hub.metrics.offered(Offered::Opened);
-            if let Some(former) = pair.current.replace(id) {
-                self.close(former);
-            }
+        let now = self.shared.hub.nanos();
+        if line.channels.are_served_by(id) {
+            line.channels.hear(now);
+        } else {
+            self.begin(id, line, now);
         }
-        let now = self.hub.nanos();
-        line.channels.hear(now);
+        let hub = &self.shared.hub;
         for (mode, bytes) in messages {
             if bytes.is_empty() {
                 continue;
             }
             let kind = Kind::of_mode(mode);
-            self.hub.metrics.came(line.shard, Way::Channels, kind, bytes.len());
+            hub.metrics.came(line.shard, Way::Channels, kind, bytes.len());
             let receiver = Addressed::decode(mode, &bytes).map_err(|_| End::Misbehaved)?.peer;
-            match self.hub.limits.pay(line.payers(), now, bytes.len(), false) {
-                Ok(()) => self.hub.channel_message(line, receiver, (kind, bytes), now),
-                Err(unpaid) => self.hub.metrics.dropped(line.shard, unpaid.reason, 1),
+            match hub.limits.pay(line.payers(), now, bytes.len(), false) {
+                Ok(()) => hub.channel_message(line, receiver, (kind, bytes), now),
+                Err(unpaid) => hub.metrics.dropped(line.shard, unpaid.reason, 1),
             }
         }
         Ok(())
+    }
+
+    /// Makes a connection that was heard for the first time its member's current one.
+    fn begin(&mut self, id: u64, line: &Line, now: u64) {
+        let former = self.shared.registry.hear((id, self.thread), (line, now));
+        if line.channels.are_served_by(id) {
+            self.members.insert(line.conn, id);
+            self.shared.hub.metrics.offered(Offered::Opened);
+            // Messages may wait that were queued for the former one.
+            self.busy.push(id);
+        }
+        former.into_iter().for_each(|former| self.end(former));
     }
 
     /// Makes sure that a connection's timer fires. Timers are never cancelled: one that fires too early is set again.
@@ -409,6 +505,11 @@ impl Worker {
         for (id, end) in over {
             self.finish(id, Err(end));
         }
+        if self.thread == 0 {
+            for answered in self.shared.registry.expire(now, OPEN_WITHIN) {
+                self.shared.failures.unreached(answered.born);
+            }
+        }
     }
 
     /// Closes a connection if its last step has ended it.
@@ -418,7 +519,7 @@ impl Worker {
             tracing::debug!(conn = association.line.conn.0, %end, "data channels ended");
         }
         if matches!(end, End::Panicked) {
-            self.hub.metrics.ended(Ended::Panicked);
+            self.shared.hub.metrics.ended(Ended::Panicked);
             tracing::error!("data channels panicked, and are closed; this is a bug");
         }
         self.close(id);
@@ -428,24 +529,34 @@ impl Worker {
     fn close(&mut self, id: u64) {
         let Some(mut association) = self.associations.remove(&id) else { return };
         if !association.is_heard {
-            self.on_unheard(&association);
+            self.shared.failures.unopened(association.born);
         }
         self.by_ufrag.remove(&association.ufrag);
-        self.by_address.retain(|_, other| *other != id);
-        if let Some(pair) = self.members.get_mut(&association.line.conn) {
-            if pair.current == Some(id) {
-                pair.current = None;
-                association.line.channels.lose();
+        let is_own = |holder: &Holder| matches!(holder, Holder::Own(own) if *own == id);
+        self.by_address.retain(|_, holder| !is_own(holder));
+        for (from, by) in association.passed.drain(..) {
+            if !self.by_address.contains_key(&from) {
+                self.shared.reach.put(by, Task::PassNoMore(from, self.thread));
             }
-            pair.next = pair.next.filter(|next| *next != id);
         }
-        let wire = wire(&self.socket, &self.identity, &self.hub);
+        if self.members.get(&association.line.conn) == Some(&id) {
+            self.members.remove(&association.line.conn);
+        }
+        self.shared.registry.close(id, &association.line);
+        let wire = wire(self.thread, &self.socket, &self.shared);
         drop(isolated(|| association.close(&wire)));
     }
 }
 
-fn wire<'a>(socket: &'a Socket, identity: &'a Identity, hub: &'a Hub) -> Wire<'a> {
-    Wire { socket, addresses: &identity.addresses, provider: &identity.provider, metrics: &hub.metrics }
+fn wire<'a>(thread: ThreadId, socket: &'a Socket, shared: &'a Shared) -> Wire<'a> {
+    let Shared { identity, hub, .. } = shared;
+    Wire {
+        thread,
+        socket,
+        addresses: &identity.addresses,
+        provider: &identity.provider,
+        metrics: &hub.metrics,
+    }
 }
 
 /// Steps a state machine. A state machine that panics has ended, and is never stepped again.
@@ -462,14 +573,17 @@ mod tests {
     /// call.
     #[tokio::test]
     async fn a_call_for_ended_channels_is_answered() {
-        let udp = UdpConfig { listen: "127.0.0.1:0".parse().expect("an address"), public: Vec::new() };
-        let endpoint = Endpoint::bind(&udp).expect("binds");
+        let listen = "127.0.0.1:0".parse().expect("an address");
+        let endpoint = Endpoint::bind(&UdpConfig { listen, public: Vec::new(), threads: 1 }).expect("binds");
         let reach = endpoint.reach();
         let hub = Arc::new(crate::hub::tests::hub(Some(Arc::clone(&reach))));
         let line = hub.open(crate::line::Visitor::default());
-        let Endpoint { socket, identity, .. } = endpoint;
-        let socket = socket.into_socket().expect("a socket");
-        let mut worker = Worker::new(socket, identity, Arc::clone(&reach), hub);
+        let Endpoint { sockets, identity, .. } = endpoint;
+        let socket = sockets.into_iter().next().and_then(|socket| socket.into_socket().ok());
+        let failures = Failures::new(Arc::default(), &[]);
+        let shared =
+            Shared { identity, reach: Arc::clone(&reach), hub, registry: Registry::default(), failures };
+        let mut worker = Worker::new(0, socket.expect("a socket"), Arc::new(shared));
         // Another thread has just queued a message, and the channels have ended at the same time.
         reach.call(&line);
         worker.obey(Instant::now());

@@ -40,6 +40,8 @@ samovar_wire::counted! {
         Rate,
         /// The system did not take the datagram.
         System,
+        /// Too many datagrams wait for the thread of the member.
+        Busy,
     }
 }
 
@@ -82,6 +84,7 @@ samovar_wire::counted! {
         NoUpgrade,
         /// The system gives the process no more descriptors.
         Descriptors,
+        Banned,
     }
 }
 
@@ -137,6 +140,10 @@ samovar_wire::counted! {
         Draining,
         Barred,
         Reserved,
+        Banned,
+        Ended,
+        Token,
+        NotAllowed,
     }
 }
 
@@ -148,6 +155,7 @@ samovar_wire::counted! {
         Disconnected,
         Missed,
         Silent,
+        PutOut,
         Shown,
     }
 }
@@ -185,6 +193,10 @@ impl From<Refusal> for Refused {
             Refusal::Draining => Self::Draining,
             Refusal::Barred => Self::Barred,
             Refusal::Reserved => Self::Reserved,
+            Refusal::Banned => Self::Banned,
+            Refusal::Ended => Self::Ended,
+            Refusal::Token(_) => Self::Token,
+            Refusal::NotAllowed => Self::NotAllowed,
         }
     }
 }
@@ -196,6 +208,7 @@ impl From<HostChange> for Changed {
             HostChange::Disconnected => Self::Disconnected,
             HostChange::Missed => Self::Missed,
             HostChange::Silent => Self::Silent,
+            HostChange::PutOut => Self::PutOut,
             HostChange::Shown => Self::Shown,
         }
     }
@@ -217,7 +230,7 @@ macro_rules! labels {
 labels! {
     Way { WebSocket = "websocket", Channels = "webrtc" }
     Kind { Packet = "packet", Bulk = "bulk", Control = "control" }
-    Undelivered { Unknown = "unknown", Unproven = "unproven", Rate = "rate", System = "system" }
+    Undelivered { Unknown = "unknown", Unproven = "unproven", Rate = "rate", System = "system", Busy = "busy" }
     Dropped {
         QueueFull = "queue_full",
         NoReceiver = "no_receiver",
@@ -235,6 +248,7 @@ labels! {
         RequestSize = "request_size",
         NoUpgrade = "no_upgrade",
         Descriptors = "descriptors",
+        Banned = "address_banned",
     }
     Offered { Refused = "refused", Opened = "opened", Unreached = "unreached", Unopened = "unopened" }
     Ended {
@@ -259,12 +273,17 @@ labels! {
         Draining = "draining",
         Barred = "barred",
         Reserved = "reserved",
+        Banned = "banned",
+        Ended = "ended",
+        Token = "token",
+        NotAllowed = "not_allowed",
     }
     Changed {
         HandedOver = "handed_over",
         Disconnected = "disconnected",
         Missed = "missed",
         Silent = "silent",
+        PutOut = "put_out",
         Shown = "shown",
     }
 }

@@ -4,16 +4,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use rustls::crypto::CryptoProvider;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 use rustls::server::ResolvesServerCert;
-use rustls::{ClientConfig, RootCertStore};
-use rustls_acme::{AcmeState, EventError};
+use rustls_acme::{AcmeState, EventError, EventOk};
 
 use super::kept::Kept;
+use super::roots;
 use crate::error::RelayError;
 
 /// The directory of Let's Encrypt.
@@ -32,49 +30,27 @@ pub struct AcmeNames {
     pub authority: Option<PathBuf>,
 }
 
-/// The exchange with the authority.
-pub(super) struct Acme(AcmeState<io::Error, io::Error>);
+/// The time without a certificate and without an event after which the operator hears of it: at first, and after it has
+/// doubled several times.
+const QUIET_AT_FIRST: Duration = Duration::from_secs(15);
+const QUIET_AT_LAST: Duration = Duration::from_secs(3_600);
+
+/// The exchange with the authority, and the address of its directory.
+pub(super) struct Acme(AcmeState<io::Error, io::Error>, String);
 
 impl Acme {
     /// Prepares the exchange. The account and the certificates are kept in the data directory.
     ///
     /// # Errors
     /// The file of the authority cannot be read.
-    pub(super) fn new(
-        names: AcmeNames,
-        data: &Path,
-        provider: &Arc<CryptoProvider>,
-    ) -> Result<Self, RelayError> {
+    pub(super) fn new(names: AcmeNames, data: &Path) -> Result<Self, RelayError> {
         let AcmeNames { domains, contact, directory, authority } = names;
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let has_authority = authority.is_some();
-        if let Some(path) = authority {
-            let failed =
-                |source| RelayError::Certificate { path: path.clone(), source: io::Error::other(source) };
-            let certificates = CertificateDer::pem_file_iter(&path)
-                .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-                .map_err(|error| failed(error.to_string()))?;
-            if roots.add_parsable_certificates(certificates).0 == 0 {
-                return Err(failed("it holds no certificate in PEM".to_owned()));
-            }
-        }
-        if roots.is_empty() && !has_authority {
-            let source = io::Error::other(
-                "this machine trusts nobody: install its `ca-certificates`, or set --acme-ca",
-            );
-            return Err(RelayError::System { what: "trust the authority of --domain", source });
-        }
-        let client = ClientConfig::builder_with_provider(Arc::clone(provider))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| RelayError::System { what: "begin TLS", source: io::Error::other(error) })?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let client = roots::client(authority.as_deref())?;
         let config = rustls_acme::AcmeConfig::new_with_client_config(domains, Arc::new(client))
             .contact(contact.map(url_of))
-            .directory(directory)
+            .directory(&directory)
             .cache(Kept::new(data)?);
-        Ok(Self(config.state()))
+        Ok(Self(config.state(), directory))
     }
 
     pub(super) fn resolver(&self) -> Arc<dyn ResolvesServerCert> {
@@ -83,9 +59,35 @@ impl Acme {
 
     /// Gets certificates, and renews them in time, for as long as the relay runs.
     pub(super) async fn run(mut self) {
-        while let Some(event) = self.0.next().await {
+        let mut has_certificate = false;
+        let mut patience = QUIET_AT_FIRST;
+        loop {
+            // The library waits for an authority for ever, so the operator hears of the silence.
+            let patient = async {
+                match has_certificate {
+                    true => std::future::pending().await,
+                    false => tokio::time::sleep(patience).await,
+                }
+            };
+            let event = tokio::select! {
+                event = self.0.next() => event,
+                () = patient => {
+                    tracing::error!(
+                        seconds = patience.as_secs(),
+                        authority = self.1,
+                        "there is still no certificate, and browsers cannot connect. If no line above tells another reason, the                          authority does not answer: let this machine open connections to it"
+                    );
+                    patience = (patience * 2).min(QUIET_AT_LAST);
+                    continue;
+                }
+            };
+            let Some(event) = event else { return };
             match event {
-                Ok(event) => tracing::info!(?event, "the certificate"),
+                Ok(event) => {
+                    has_certificate |=
+                        matches!(event, EventOk::DeployedCachedCert | EventOk::DeployedNewCert);
+                    tracing::info!(?event, "the certificate");
+                }
                 Err(error @ EventError::Order(_)) => tracing::error!(
                     %error,
                     "the authority gives no certificate: it must reach this relay by its name at port 443, and this relay \

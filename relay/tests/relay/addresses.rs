@@ -228,7 +228,8 @@ async fn a_game_outlives_an_attack_of_many_addresses() {
     let connections = relay.metric("samovar_tcp_connections").await;
     let strangers = relay.metric("samovar_members{path=\"websocket\"}").await;
     watch.abort();
-    let (most, bound) = (most.load(Ordering::Relaxed), bound(QUEUE_BYTES, addresses as usize * sockets, 0));
+    let (most, bound) =
+        (most.load(Ordering::Relaxed), bound(QUEUE_BYTES, addresses as usize * sockets, 0, 0));
     let p99 = |sorted: &[Duration]| sorted[sorted.len() * 99 / 100];
     println!(
         "{addresses} addresses, {sockets} sockets each: {connections} connections, {strangers} in games; p50 {:?} calm, {:?} under \

@@ -27,8 +27,8 @@ const QUEUE_BYTES: usize = 1_048_576;
 const MIB: usize = 1 << 20;
 
 /// The bound of docs/relay.md, in bytes.
-pub(crate) fn bound(queue_bytes: usize, connections: usize, channels: usize) -> usize {
-    32 * MIB + queue_bytes * 5 / 4 + connections * 64 * 1_024 + channels * 160 * 1_024
+pub(crate) fn bound(queue_bytes: usize, connections: usize, channels: usize, threads: usize) -> usize {
+    (32 + 2 * threads) * MIB + queue_bytes * 5 / 4 + connections * 64 * 1_024 + channels * 160 * 1_024
 }
 
 /// The memory that a process holds.
@@ -139,7 +139,7 @@ async fn hoard(relay: Arc<RelayProcess>) {
     for _ in 0..6 {
         let (mut peer, entered) = Peer::join(&relay, "HOARD").await;
         members.push(entered.pass.peer);
-        host.tell(&ToRelay::Members(members.clone())).await;
+        host.tell(&ToRelay::Members(members.clone(), 0)).await;
         let ids: Vec<_> = hoarders.iter().map(|(_, id)| *id).collect();
         senders.spawn(async move {
             for id in ids.into_iter().cycle() {
@@ -191,7 +191,7 @@ async fn under_all_attacks_memory_is_bounded_and_players_unharmed() {
     let (mut bob, b) = Peer::join(&relay, "TEA").await;
     let b = b.pass.peer;
     let (eve, e) = Peer::join(&relay, "TEA").await;
-    ann.tell(&ToRelay::Members(vec![a.pass.peer, b, e.pass.peer])).await;
+    ann.tell(&ToRelay::Members(vec![a.pass.peer, b, e.pass.peer], 0)).await;
     let _founder = Peer::create(&relay, "MILK").await;
     let (calm, before) = (latencies(&mut ann, &mut bob, b, samples(160)).await, memory(relay.id()));
     let mut attacks = JoinSet::new();
@@ -225,7 +225,7 @@ async fn under_all_attacks_memory_is_bounded_and_players_unharmed() {
     }
     let queued = relay.metric("samovar_queue_bytes").await;
     // The bound counts 400 connections (the slow handshakes and the members) and 16 data channels (the offers).
-    let (most, bound) = (most.load(Ordering::Relaxed), bound(QUEUE_BYTES, 400, 16));
+    let (most, bound) = (most.load(Ordering::Relaxed), bound(QUEUE_BYTES, 400, 16, 3));
     println!(
         "memory {} KiB before, {} at most, bound {}; {queued} bytes queued",
         before / 1_024,

@@ -64,6 +64,17 @@ impl Caller {
         caller
     }
 
+    /// Opens channels for a member that sends its first check from one network, and everything else from another.
+    pub(crate) async fn call_from_two_addresses(peer: &mut Peer) -> Self {
+        let mut caller = Self::dial(peer).await;
+        while caller.sent == 0 {
+            caller.step().await;
+        }
+        caller.socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
+        caller.open().await;
+        caller
+    }
+
     /// Makes an offer without sending it to the relay.
     pub(crate) async fn offer() -> (Self, String, str0m::change::SdpPendingOffer) {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
@@ -101,6 +112,7 @@ impl Caller {
         (caller, offer.to_sdp_string(), pending)
     }
 
+    /// Waits until both channels are open.
     async fn open(&mut self) {
         let deadline = Instant::now() + PATIENCE;
         while self.open < 2 {

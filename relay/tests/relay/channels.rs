@@ -11,9 +11,10 @@ use crate::caller::Caller;
 use crate::peer::{Heard, Peer};
 use crate::process::{RelayProcess, Scratch};
 
-/// A relay with a UDP port.
+/// A relay with a UDP port, which three threads serve unless told otherwise.
 pub(crate) fn start(data: &Scratch, more: &[&str]) -> RelayProcess {
-    RelayProcess::start_with(data.path(), &[&["--udp", "127.0.0.1:0"], more].concat())
+    let threads: &[_] = if more.contains(&"--udp-threads") { &[] } else { &["--udp-threads", "3"] };
+    RelayProcess::start_with(data.path(), &[&["--udp", "127.0.0.1:0"], threads, more].concat())
 }
 
 /// The address of the relay's UDP port, from its next line of output.
@@ -142,6 +143,54 @@ async fn newer_channels_take_over_and_end_with_the_websocket() {
     newer.ends().await;
     bob.send(RelayFrame::forward(b, Mode::Unreliable, b"still here")).await;
     while !matches!(bob.hear().await, Heard::Packet { payload, .. } if payload == b"still here") {}
+}
+
+/// Each thread has a socket of its own, and the system chooses the socket by the sender's address.
+#[tokio::test]
+async fn members_of_all_threads_reach_each_other() {
+    let data = Scratch::new();
+    let relay = start(&data, &["--udp-threads", "4"]);
+    let (mut host, h) = Peer::create(&relay, "TEA").await;
+    let mut members = vec![(Caller::call(&mut host).await, h.pass.peer)];
+    let mut sockets = vec![host];
+    for _ in 0..7 {
+        let (mut peer, entered) = Peer::join(&relay, "TEA").await;
+        members.push((Caller::call(&mut peer).await, entered.pass.peer));
+        sockets.push(peer);
+    }
+    for (caller, own) in &mut members {
+        caller.say(*own, Mode::Unreliable, b"echo");
+        caller.hear().await;
+    }
+    let peers: Vec<PeerId> = members.iter().map(|(_, peer)| *peer).collect();
+    for from in 0..members.len() {
+        for to in (0..members.len()).filter(|to| *to != from) {
+            let (sender, own) = &mut members[from];
+            sender.say(peers[to], Mode::Reliable, &[7; 100]);
+            let own = *own;
+            assert_eq!(members[to].0.hear().await, (own, Mode::Reliable, vec![7; 100]), "{from} to {to}");
+        }
+    }
+}
+
+/// A member with two networks checks the relay from both. The thread that the first check comes to serves it, and
+/// gets the datagrams that come to another thread.
+#[tokio::test]
+async fn members_open_from_a_second_address_at_any_thread() {
+    let data = Scratch::new();
+    let relay = start(&data, &["--udp-threads", "8"]);
+    let ((mut ann, a), _bob) = pair(&relay).await;
+    for n in 0..6_u8 {
+        let mut by_ann = Caller::call_from_two_addresses(&mut ann).await;
+        for _ in 0..3 {
+            by_ann.say(a, Mode::Unreliable, &[n; 30]);
+            assert_eq!(by_ann.hear().await, (a, Mode::Unreliable, vec![n; 30]));
+        }
+    }
+    // About one of six second addresses comes to the same thread as the first.
+    let passed = relay.metric("samovar_datagrams_passed_total").await;
+    assert!(passed >= 6.0, "{passed} were passed on");
+    assert_eq!(relay.metric("samovar_offers_total{outcome=\"opened\"}").await, 6.0);
 }
 
 #[tokio::test]

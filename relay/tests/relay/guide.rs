@@ -7,6 +7,8 @@ use std::process::Command;
 use crate::process::{RelayProcess, Scratch, run};
 
 const GUIDE: &str = include_str!("../../../docs/relay.md");
+/// The service that the guide speaks of.
+const UNIT: &str = include_str!("../../../deploy/systemd/samovar-relay.service");
 
 /// The code blocks of a language.
 fn blocks(language: &str) -> Vec<&'static str> {
@@ -107,7 +109,7 @@ fn the_guides_settings_and_unit_start_the_program() {
     let scratch = Scratch::new();
     let file = scratch.path().join("relay.toml");
     fs::write(&file, block("toml")).expect("writes");
-    let unit = block("ini");
+    let unit = UNIT;
     let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
     let file = file.to_str().expect("text");
     let command = start.replace("/etc/samovar/relay.toml", file);
@@ -138,7 +140,7 @@ fn systemd_and_nft_accept_the_guides_unit_and_rules() {
     let unit = scratch.path().join("samovar-relay.service");
     // The program has another path here.
     let program = env!("CARGO_BIN_EXE_samovar-relay");
-    fs::write(&unit, block("ini").replace("/usr/local/bin/samovar-relay", program)).expect("writes");
+    fs::write(&unit, UNIT.replace("/usr/local/bin/samovar-relay", program)).expect("writes");
     let said = complaint("systemd-analyze", &["verify", unit.to_str().expect("text")]);
     // Without a running systemd, systemd-analyze cannot check everything, and may fail. It names the unit only if it
     // does not understand the unit.

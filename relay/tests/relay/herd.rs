@@ -33,8 +33,10 @@ async fn live(url: String, index: usize, start: Instant, entries: Entries) {
     let now = || Time::from_micros(start.elapsed().as_micros() as u64);
     let mut entropy = [0; 32];
     entropy[..8].copy_from_slice(&(index as u64).to_le_bytes());
-    let mut client =
-        Client::new(now(), ClientConfig { version: PROTOCOL_VERSION, params: 1, purpose, entropy });
+    let mut client = Client::new(
+        now(),
+        ClientConfig { version: PROTOCOL_VERSION, params: 1, purpose, token: None, entropy },
+    );
     let mut socket: Option<Socket> = None;
     loop {
         while let Some(request) = client.poll_request() {

@@ -81,7 +81,7 @@ impl Peer {
 
     /// Names the members to the relay as their host, whose id comes first. Waits until the relay has read the list.
     pub(crate) async fn name(&mut self, members: &[PeerId]) {
-        self.tell(&ToRelay::Members(members.to_vec())).await;
+        self.tell(&ToRelay::Members(members.to_vec(), 0)).await;
         let (me, echo) = (members[0], Signal::Answer(0, String::new()));
         self.tell(&ToRelay::Signal(me, echo.clone())).await;
         assert_eq!(self.hear().await, Heard::Control(FromRelay::Signal(me, echo)));

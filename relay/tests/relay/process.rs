@@ -50,6 +50,12 @@ impl RelayProcess {
         Self::spawn(&mut command("127.0.0.1:0", data, more))
     }
 
+    /// Starts a relay with these variables in its environment.
+    #[cfg(feature = "otel")]
+    pub(crate) fn start_in(variables: &[(&str, &str)], data: &Path, more: &[&str]) -> Self {
+        Self::spawn(command("127.0.0.1:0", data, more).envs(variables.iter().copied()))
+    }
+
     /// Starts a relay at a given address.
     pub(crate) fn start_at(address: &str, data: &Path) -> Self {
         Self::spawn(&mut command(address, data, &[]))
@@ -234,7 +240,8 @@ pub(crate) fn run_in(variables: &[(&str, &str)], arguments: &[&str]) -> Output {
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_samovar-relay"));
     for (name, _) in std::env::vars_os() {
-        if name == "RUST_LOG" || name.to_string_lossy().starts_with("SAMOVAR_") {
+        let text = name.to_string_lossy();
+        if name == "RUST_LOG" || text.starts_with("SAMOVAR_") || text.starts_with("OTEL_") {
             command.env_remove(name);
         }
     }

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use samovar_wire::relay::Listing;
 use samovar_wire::relay::ToRelay;
 
+use crate::channels::udp_address;
 use crate::peer::{Heard, Peer};
 use crate::process::{RelayProcess, Scratch, refusal, run};
 
@@ -63,6 +64,18 @@ fn a_taken_port_is_reported_with_a_remedy() {
     let data = Scratch::new();
     let text = refusal(&address, data.path(), &[]);
     assert!(text.contains(&address) && text.contains("taken") && text.contains("--listen"), "{text}");
+}
+
+/// The threads of a relay share its UDP port with each other, and with no other relay.
+#[test]
+fn a_taken_udp_port_is_reported_with_a_remedy() {
+    let [data, other] = [Scratch::new(), Scratch::new()];
+    let threads = ["--udp-threads", "2"];
+    let mut relay =
+        RelayProcess::start_with(data.path(), &[&["--udp", "127.0.0.1:0"], &threads[..]].concat());
+    let address = udp_address(&mut relay).to_string();
+    let text = refusal("127.0.0.1:0", other.path(), &[&["--udp", &address], &threads[..]].concat());
+    assert!(text.contains(&address) && text.contains("taken") && text.contains("--udp"), "{text}");
 }
 
 #[test]

@@ -51,6 +51,24 @@ fn serve(data: &Path, files: &Path, more: &[&str]) -> RelayProcess {
     RelayProcess::start_with(data, &more)
 }
 
+/// The authority takes the connection and says nothing.
+#[tokio::test]
+async fn silent_authority_is_told_to_the_operator() {
+    let data = Scratch::new();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let directory = format!("https://{}/dir", silent.local_addr().expect("bound"));
+    let more = ["--domain", "tea.example", "--acme-directory", &directory];
+    let path = data.path().join("log");
+    let _relay = RelayProcess::start_logging_to(fs::File::create(&path).expect("a file"), data.path(), &more);
+    let told = async {
+        while !fs::read_to_string(&path).expect("text").contains("there is still no certificate") {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    assert!(timeout(2 * WITHIN, told).await.is_ok(), "the operator hears nothing");
+    assert!(fs::read_to_string(&path).expect("text").contains(&directory));
+}
+
 #[tokio::test]
 async fn relay_speaks_https_and_takes_new_certificates() {
     let (data, files) = (Scratch::new(), Scratch::new());

@@ -36,6 +36,11 @@ pub enum Problem {
     VersionMismatch,
     /// The relay cannot be reached, so no game can be found or opened.
     RelayLost,
+    /// The game's own server, or the relay's operator, does not let this player in.
+    NotLetIn {
+        /// The reason, in a sentence; it may be empty, and a stranger may have written it.
+        why: String,
+    },
     /// Another server answers in the relay's place, and does not let this page in.
     RelayRefuses {
         /// The HTTP status.
@@ -146,6 +151,7 @@ impl Problem {
             Self::Replaced { .. } | Self::PutOut { .. } | Self::Removed { .. } => self.words_about_a_seat(),
             Self::VersionMismatch
             | Self::RelayLost
+            | Self::NotLetIn { .. }
             | Self::RelayRefuses { .. }
             | Self::NoWebGl2
             | Self::GraphicsLost => self.words_about_this_browser(),
@@ -229,9 +235,9 @@ impl Problem {
                 remedies: vec![join("Play here", code), Remedy::Lobby],
             },
             Self::PutOut { .. } => Words {
-                title: "The host has put you out",
+                title: "You were put out",
                 explanation: format!(
-                    "The host of the game {code} keeps you, or newcomers from your network, out of it until it ends."
+                    "The host of the game {code}, or the operator of this page, keeps you or your network out of it."
                 ),
                 advice: "Set a table of your own, or pick another game from the list.",
                 remedies: vec![create("New game", None), Remedy::Lobby],
@@ -252,6 +258,12 @@ impl Problem {
                 explanation: "This page and the game you want to join are of different versions.".to_owned(),
                 advice: "Load the page again. If that does not help, the others have to load theirs again.",
                 remedies: vec![Remedy::Reload, Remedy::Lobby],
+            },
+            Self::NotLetIn { why } => Words {
+                title: "You are not let in",
+                explanation: Isolated(why).to_string(),
+                advice: "Ask the person who invited you for another link, or pick another game from the list.",
+                remedies: vec![Remedy::Lobby],
             },
             Self::RelayRefuses { status, text } => Words {
                 title: "The relay does not let this page in",
@@ -299,6 +311,7 @@ impl Problem {
             Self::AddressUnchosen { code } => code.as_deref(),
             Self::VersionMismatch
             | Self::RelayLost
+            | Self::NotLetIn { .. }
             | Self::RelayRefuses { .. }
             | Self::NoWebGl2
             | Self::GraphicsLost
@@ -364,6 +377,7 @@ mod tests {
             Problem::Removed { code: code() },
             Problem::NoWebGl2,
             Problem::GraphicsLost,
+            Problem::NotLetIn { why: "Not today.".to_owned() },
             Problem::BadParameter { name: "robots", value: "9".to_owned(), expected: "a number from 0 to 3" },
             Problem::Broken { detail: "x".to_owned() },
         ]

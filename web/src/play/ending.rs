@@ -27,6 +27,12 @@ pub(super) fn of(error: &Error, wish: &Wish, obstacle: Option<Obstacle>) -> Endi
         Error::Busy => {
             Problem::Broken { detail: "the relay takes no more games now; try again in a minute".to_owned() }
         }
+        Error::Banned => Problem::NotLetIn {
+            why: "The operator of this page lets nobody in from your network.".to_owned(),
+        },
+        Error::Ended => Problem::NotLetIn { why: "The operator of this page has ended the game.".to_owned() },
+        Error::BadToken(fault) => Problem::NotLetIn { why: ["The token in your link ", fault, "."].concat() },
+        Error::NotAllowed(why) => Problem::NotLetIn { why: why.clone() },
         Error::Misbehaved(what) => Problem::Broken { detail: what.clone() },
         _ => Problem::Broken { detail: String::new() },
     })

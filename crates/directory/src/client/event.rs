@@ -1,7 +1,7 @@
 //! A client's events for its peer, and its requests to its driver.
 
 use samovar_wire::relay::{Denial, Entered, Refusal, Signal};
-use samovar_wire::{Duration, Mode, PeerId, Term, Warrant};
+use samovar_wire::{Duration, Mode, PeerId, Term, Voucher, Warrant};
 
 /// Names one of a client's sockets. A client has two for a moment when it moves between networks; each new one has a
 /// higher number.
@@ -72,6 +72,13 @@ pub enum ClientEvent {
     Draining(Duration),
     /// The connection of this member to the relay closed. The member may live on over direct paths.
     Gone(PeerId),
+    /// This member is barred, and this peer puts it out if it hosts.
+    PutOut(PeerId),
+    /// The relay's voucher, at a later entry: this peer shows it to hosts from now on.
+    Vouched(Box<Voucher>),
+    /// The game's own server does not let this peer in, and says why in words for the player.
+    /// [`ClientEvent::Refused`] follows.
+    Told(String),
 }
 
 /// A relay's breach of the protocol.

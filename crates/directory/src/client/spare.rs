@@ -16,6 +16,7 @@
 use samovar_wire::relay::{Entered, FromRelay, RelayFrame, ToRelay};
 use samovar_wire::{Duration, Time};
 
+use super::identity::verify;
 use super::{Client, ClientEvent, ClientRequest, Fault, Phase, SocketId};
 use crate::limits::{OPEN_WITHIN, RETRY_FIRST, SILENCE_MAX};
 
@@ -78,7 +79,9 @@ impl Client {
         let Ok(RelayFrame::Control(body)) = RelayFrame::decode(bytes) else { return self.fail_spare(now) };
         match FromRelay::decode(body) {
             Ok(FromRelay::Pulse) => {}
-            Ok(FromRelay::Entered(entered)) if self.verify(&entered).is_ok() => self.move_over(now, &entered),
+            Ok(FromRelay::Entered(entered)) if verify(self.identity.as_ref(), &entered).is_ok() => {
+                self.move_over(now, &entered)
+            }
             _ => self.fail_spare(now),
         }
     }

@@ -139,6 +139,7 @@ mod tests {
             members: members.iter().copied().map(PeerId).collect(),
             former: Vec::new(),
             barred: Barred::default(),
+            vouched: Vec::new(),
             serial: n,
         };
         // The older a game here, the later its last connection closed.

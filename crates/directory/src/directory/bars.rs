@@ -1,10 +1,10 @@
-//! The peers that a host has barred, and the relay's own code (PROTOCOL §5.2).
+//! The peers that a host or the operator has barred, and the relay's own code (PROTOCOL §5.2).
 //!
 //! A bar makes a pass void and keeps newcomers of an address out. It does not apply to the relay's own connections, nor
 //! to other members of that address.
 
-use samovar_wire::relay::Refusal;
-use samovar_wire::{GameCode, PeerId, SessionId, Time};
+use samovar_wire::relay::{FromRelay, Refusal};
+use samovar_wire::{GameCode, PeerId, PeerPass, SessionId, Time};
 
 use super::connection::{Caller, Phase};
 use super::game::Game;
@@ -18,6 +18,8 @@ pub struct Barred {
     pub peers: Vec<PeerId>,
     /// The origins of which no newcomers are let in.
     pub origins: Vec<Origin>,
+    /// Whether the operator has ended the game: it lets nobody in.
+    pub is_ended: bool,
 }
 
 impl Barred {
@@ -41,7 +43,7 @@ impl Barred {
     /// The bars for the session that is founded anew after this one. All its peers are new, so only origins stay
     /// barred.
     pub(super) fn founded_anew(&self) -> Self {
-        Self { peers: Vec::new(), origins: self.origins.clone() }
+        Self { origins: self.origins.clone(), ..Self::default() }
     }
 
     pub(super) fn has(&self, peer: PeerId) -> bool {
@@ -62,6 +64,11 @@ fn keep<T: PartialEq>(known: &mut Vec<T>, new: T) {
 }
 
 impl Game {
+    /// Notes that the operator has put a peer out.
+    pub(super) fn note_kicked(&mut self, peer: PeerId) {
+        keep(&mut self.kicked, peer);
+    }
+
     /// Remembers the opener of a peer's connection, for as long as the peer is connected or is a present or former
     /// member.
     pub(super) fn note_caller(&mut self, peer: PeerId, caller: Caller) {
@@ -79,6 +86,11 @@ impl Game {
     /// and whether that changed anything.
     fn bar(&mut self, peer: PeerId) -> (Vec<ConnId>, bool) {
         let origin = self.callers.get(&peer).and_then(|caller| caller.origin);
+        self.bar_from(peer, origin)
+    }
+
+    /// Bars a peer, and newcomers of this origin, if any. Returns the same as [`Game::bar`].
+    pub(super) fn bar_from(&mut self, peer: PeerId, origin: Option<Origin>) -> (Vec<ConnId>, bool) {
         let is_new = self.barred.add(peer, origin);
         let by_pass: Vec<_> =
             self.returned.extract_if(.., |_, former| *former == peer).map(|(newcomer, _)| newcomer).collect();
@@ -107,16 +119,42 @@ impl Directory {
         if game.host() != Some(by) || peer == by || game.is_own(peer) {
             return;
         }
-        let (closed, is_new) = game.bar(peer);
+        // A host that bars whom the game has never had would only make it forget others.
+        if !game.callers.contains_key(&peer) && !game.has_named(peer) {
+            return;
+        }
+        let barred = game.bar(peer);
+        self.spend_token(session, peer);
+        self.carry_out_bar(now, session, barred, Refusal::Barred);
+    }
+
+    /// Closes the connections of barred peers, and writes the bars to disk if they are new.
+    pub(super) fn carry_out_bar(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        (closed, is_new): (Vec<ConnId>, bool),
+        refusal: Refusal,
+    ) {
         if is_new {
             self.keep_record(session);
         }
         for conn in closed {
-            self.refuse(now, conn, Refusal::Barred);
+            self.refuse(now, conn, refusal);
         }
         self.watch_members(now, session);
         self.consider_claims(now, session);
         self.let_awaiting_in(now, session);
+    }
+
+    /// Tells the host of each barred peer among the members that it names: it does not know of the bar, because a
+    /// former host or the operator made it.
+    pub(super) fn tell_barred(&mut self, session: SessionId, members: &[PeerId]) {
+        let Some(game) = self.games.get(&session) else { return };
+        let Some(host) = game.host_conn() else { return };
+        for peer in members.iter().copied().filter(|peer| game.barred.has(*peer)).collect::<Vec<_>>() {
+            self.send(host, &FromRelay::PutOut(peer));
+        }
     }
 
     /// Refuses a peer whose pass is barred, and a newcomer whose address is barred.
@@ -131,9 +169,17 @@ impl Directory {
         let Some(barred) = self.games.get(&session).map(|game| &game.barred).or_else(archived) else {
             return Ok(());
         };
+        if barred.is_ended {
+            return Err(Refusal::Ended);
+        }
         let is_void = !caller.is_own && shown.is_some_and(|peer| barred.has(peer));
         let is_member = || shown.is_some_and(|peer| self.has_place(session, peer));
         if is_void || barred.keeps_out(caller) && !is_member() { Err(Refusal::Barred) } else { Ok(()) }
+    }
+
+    /// Whether the operator has put a peer out, so that its pass counts as none.
+    pub(super) fn was_kicked(&self, pass: &PeerPass) -> bool {
+        self.games.get(&pass.session).is_some_and(|game| game.kicked.contains(&pass.peer))
     }
 
     /// Whether the peer of a pass is more than a newcomer: it was a member, or has a place in the game.

@@ -1,8 +1,9 @@
 //! The directory's state of one connection.
 
+use samovar_wire::relay::TokenFault;
 use samovar_wire::{PeerId, SessionId, Time};
 
-use super::Origin;
+use super::{Clearance, Origin};
 use crate::bucket::Bucket;
 use crate::limits::{CONTROL_BURST, CONTROL_INTERVAL, SIGNAL_BURST, SIGNAL_INTERVAL};
 
@@ -39,6 +40,10 @@ pub(super) struct Connection {
     pub(super) caller: Caller,
     /// When the connection's peer entered its game.
     pub(super) entered: Time,
+    /// The word of the game's own server about the peer.
+    pub(super) clearance: Option<Clearance>,
+    /// The fault of the token that it has shown.
+    pub(super) fault: Option<TokenFault>,
     controls: Bucket,
     signals: Bucket,
 }
@@ -49,6 +54,8 @@ impl Connection {
             phase: Phase::New,
             caller,
             entered: Time::ZERO,
+            clearance: None,
+            fault: None,
             controls: Bucket::new(CONTROL_INTERVAL, CONTROL_BURST),
             signals: Bucket::new(SIGNAL_INTERVAL, SIGNAL_BURST),
         }

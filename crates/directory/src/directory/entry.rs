@@ -57,16 +57,19 @@ impl Directory {
             return Err(Refusal::Version(PROTOCOL_VERSION));
         }
         let params = enter.params;
+        if matches!(enter.purpose, Purpose::Resume(..)) && !is_genuine {
+            return Err(Refusal::BadPass);
+        }
+        let has_pass = self.check_entry(now, conn, &enter.purpose, is_genuine)?;
         match enter.purpose {
             Purpose::Create(code) => {
                 self.create(now, conn, Founding { code, params, barred: Barred::default() })
             }
             Purpose::Join(code) => self.join(now, conn, Wish { code: &code, params, former: None }).map(drop),
             Purpose::Rejoin(code, pass) => {
-                self.rejoin(now, conn, code, (Some(pass).filter(|_| is_genuine), params))
+                self.rejoin(now, conn, code, (Some(pass).filter(|_| is_genuine && has_pass), params))
             }
             Purpose::Match => self.find(now, conn, params),
-            Purpose::Resume(..) if !is_genuine => Err(Refusal::BadPass),
             Purpose::Resume(code, pass, warrant) => {
                 self.resume(now, conn, Return { code, params, pass, warrant })
             }
@@ -93,8 +96,22 @@ impl Directory {
         let host = PeerId(host.0.max(1));
         let (term, serial) = (Term::FIRST, self.next_serial);
         let (begun, members, former) = ((term, host), vec![host], Vec::new());
-        self.list(TermRecord { session, code, params, term, host, begun, members, former, barred, serial });
+        let vouched = self.vouched(conn).map(|vouched| (host, vouched)).into_iter().collect();
+        self.list(TermRecord {
+            session,
+            code,
+            params,
+            term,
+            host,
+            begun,
+            members,
+            former,
+            barred,
+            vouched,
+            serial,
+        });
         self.become_entrant(now, conn, session, host);
+        self.spend_token(session, host);
         Ok(())
     }
 
@@ -134,8 +151,8 @@ impl Directory {
         let Some(&session) = self.codes.get(&code) else {
             return self.create(now, conn, Founding { code: Some(code), params, barred: Barred::default() });
         };
-        let pass = pass.filter(|pass| pass.session == session);
-        self.admits(conn, session, pass.map(|pass| pass.peer))?;
+        let pass = pass.filter(|pass| pass.session == session && !self.was_kicked(pass));
+        self.admits(conn, session, pass.as_ref().map(|pass| pass.peer))?;
         let former = pass.and_then(|pass| self.former(session, &pass));
         if self.join(now, conn, Wish { code: &code, params, former })? {
             self.begin_anew(session);
@@ -318,6 +335,7 @@ impl Directory {
         let session = warrant.session;
         let known = self.recall(session, &code, params)?;
         let shown = (warrant.term, warrant.host);
+        let vouched = known.map(|known| known.vouched.clone()).unwrap_or_default();
         let lists = known.map(|known| (known.members.clone(), known.former.clone(), known.barred.clone()));
         let (mut members, former, barred) = lists.unwrap_or_default();
         let ((term, host), begun) = match known.filter(|known| known.term > shown.0) {
@@ -336,7 +354,19 @@ impl Directory {
         self.timers.stop(Timer::Reservation(session));
         self.vacated.remove(&session);
         let serial = self.next_serial;
-        self.list(TermRecord { session, code, params, term, host, begun, members, former, barred, serial });
+        self.list(TermRecord {
+            session,
+            code,
+            params,
+            term,
+            host,
+            begun,
+            members,
+            former,
+            barred,
+            vouched,
+            serial,
+        });
         if let Some(game) = self.games.get_mut(&session) {
             (game.relisted, game.awaits_host) = (Some(now), true);
         }
@@ -359,14 +389,17 @@ impl Directory {
     pub(super) fn become_entrant(&mut self, now: Time, conn: ConnId, session: SessionId, peer: PeerId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.remember(peer);
-        let caller = self.connections.get(&conn).map(|connection| connection.caller);
+        let known = self.connections.get(&conn);
+        let caller = known.map(|connection| connection.caller);
         game.note_caller(peer, caller.unwrap_or_default());
+        game.note_vouched(peer, known.and_then(|known| Some(known.clearance.as_ref()?.vouched.clone())));
         let older = game.members.get(&peer).or_else(|| game.entrants.get(&peer)).copied();
         let warrant = game.warrant;
         game.entrants.insert(peer, conn);
         let since = older.and_then(|older| self.connections.get(&older)).map_or(now, |older| older.entered);
         self.connections.get_mut(&conn).into_iter().for_each(|connection| connection.entered = since);
         self.set_phase(conn, Phase::Entrant(session, peer));
+        self.place_token(conn, session, peer);
         if warrant.is_some() {
             self.admit(now, session, peer);
         }
@@ -382,6 +415,7 @@ impl Directory {
             self.admit(now, session, peer);
         }
         self.await_host(now, session);
+        self.begin_anew(session);
     }
 
     fn admit(&mut self, now: Time, session: SessionId, peer: PeerId) {
@@ -397,8 +431,12 @@ impl Directory {
                 game.loss.since = None;
             }
         }
+        let code = game.code.clone();
+        let voucher =
+            self.vouched(conn).map(|vouched| Box::new(self.signatory.voucher(session, peer, vouched)));
         let entered = Entered {
-            code: game.code.clone(),
+            code,
+            voucher,
             pass: self.signatory.pass(session, peer),
             key: self.signatory.key().to_bytes(),
             warrant,

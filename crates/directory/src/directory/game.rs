@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::relay::Listing;
-use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, Warrant};
+use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, Vouched, Warrant};
 
 use super::claims::{Claim, Claims, Probe};
 use super::connection::Caller;
@@ -35,12 +35,19 @@ pub(super) struct Game {
     /// The members that a host named last, in the order of succession, also before the relay restarted; the founder
     /// until a host has named some. A peer that only joined is not among them.
     pub(super) named: Vec<PeerId>,
+    /// Named members that may not have the session's state yet. None of them gets a warrant in reserve.
+    joining: BTreeSet<PeerId>,
     /// Members that a host named earlier, the last [`MEMBERS_MAX`]: they have no vote, and may found the game anew when
     /// all members have gone.
     pub(super) former: Vec<PeerId>,
     pub(super) barred: Barred,
+    /// The barred peers that the operator has put out: they may come back as newcomers. A relay that restarts does not
+    /// know which these were.
+    pub(super) kicked: Vec<PeerId>,
     /// The opener of the connection of each peer that is connected or was a member.
     pub(super) callers: BTreeMap<PeerId, Caller>,
+    /// The words of the game's own server about peers that are connected or were members.
+    pub(super) vouched: BTreeMap<PeerId, Vouched>,
     /// Whether the code is the relay's own. Then only members and the relay's own peers can host the game.
     pub(super) is_own_code: bool,
     /// Whether no member has been connected for as long as a code is kept. Then any connected peer counts as a
@@ -82,9 +89,12 @@ impl Game {
             entrants: BTreeMap::new(),
             listing: None,
             named: record.members.clone(),
+            joining: BTreeSet::new(),
             former: record.former.clone(),
             barred: record.barred.clone(),
+            kicked: Vec::new(),
             callers: BTreeMap::new(),
+            vouched: record.vouched.iter().cloned().collect(),
             is_own_code: false,
             is_abandoned: false,
             relisted: None,
@@ -111,6 +121,9 @@ impl Game {
         };
         let begun = begun.unwrap_or((term, host));
         let Self { code, params, serial, named, former, barred, .. } = self;
+        let is_kept = |peer: &PeerId| named.contains(peer) || former.contains(peer) || host == *peer;
+        let vouched = self.vouched.iter().filter(|(peer, _)| is_kept(peer));
+        let vouched = vouched.map(|(peer, vouched)| (*peer, vouched.clone())).collect();
         let (code, members, former) = (code.clone(), named.clone(), former.clone());
         Some(TermRecord {
             session,
@@ -122,6 +135,7 @@ impl Game {
             members,
             former,
             barred: barred.clone(),
+            vouched,
             serial: *serial,
         })
     }
@@ -212,10 +226,11 @@ impl Game {
         Some(peer) == self.host() || self.named.contains(&peer) || self.returned.contains_key(&peer)
     }
 
-    /// Whether a member is connected, apart from a host that answers nothing.
+    /// Whether a member that has the session's state is connected, apart from a host that answers nothing.
     pub(super) fn is_manned(&self) -> bool {
         let answers = |peer| Some(peer) != self.host() || !self.is_silent();
-        let is_member = |peer| Some(peer) == self.host() || self.named.contains(&peer);
+        let is_member =
+            |peer| Some(peer) == self.host() || self.named.contains(&peer) && !self.joining.contains(&peer);
         self.members.keys().any(|&peer| is_member(peer) && answers(peer))
     }
 
@@ -330,8 +345,10 @@ impl Game {
         trip.taken.contains(&None)
     }
 
-    /// Takes the members that a host names. Returns whether they differ from those before.
-    pub(super) fn name(&mut self, mut members: Vec<PeerId>) -> bool {
+    /// Takes the members that a host names, of which the last `joining` may not have the session's state yet. Returns
+    /// whether the members differ from those before.
+    pub(super) fn name(&mut self, mut members: Vec<PeerId>, joining: usize) -> bool {
+        self.joining = members.iter().rev().take(joining).copied().collect();
         members.retain(|member| !self.barred.has(*member));
         let is_same = |known: &Vec<PeerId>| {
             known.len() == members.len() && members.iter().all(|member| known.contains(member))
@@ -342,6 +359,33 @@ impl Game {
         self.former.retain(|peer| !self.named.contains(peer));
         self.former.drain(..self.former.len().saturating_sub(MEMBERS_MAX));
         are_others
+    }
+
+    /// Notes what is known about a peer.
+    pub(super) fn note_vouched(&mut self, peer: PeerId, vouched: Option<Vouched>) {
+        let mut all = core::mem::take(&mut self.vouched);
+        all.retain(|&peer, _| self.has(peer) || self.has_named(peer));
+        all.extend(vouched.map(|vouched| (peer, vouched)));
+        self.vouched = all;
+    }
+
+    /// The connection of a peer.
+    pub(super) fn connection_of(&self, peer: PeerId) -> Option<ConnId> {
+        self.members.get(&peer).or_else(|| self.entrants.get(&peer)).copied()
+    }
+
+    /// Forgets the former ids of members that came back as new peers and that a host has named since. Returns the
+    /// connections that still use the former ids.
+    pub(super) fn retire_returned(&mut self) -> Vec<ConnId> {
+        let named = &self.named;
+        let retired: Vec<_> = self
+            .returned
+            .extract_if(.., |newcomer, _| named.contains(newcomer))
+            .map(|(_, former)| former)
+            .collect();
+        self.named.retain(|peer| !retired.contains(peer));
+        self.former.retain(|peer| !retired.contains(peer));
+        retired.into_iter().filter_map(|peer| self.connection_of(peer)).collect()
     }
 
     /// Whether more than half of the members at the relay miss the host. The host counts as a member, even while it is
@@ -363,9 +407,10 @@ impl Game {
         }
     }
 
-    /// Whether every member has said that it goes, so that none plays on over direct paths.
+    /// Whether every member that has the session's state has said that it goes, so that none plays on over direct paths.
     pub(super) fn is_vacated(&self) -> bool {
-        !self.departed.is_empty() && self.named.iter().all(|peer| self.departed.contains(peer))
+        let is_gone = |peer: &PeerId| self.departed.contains(peer) || self.joining.contains(peer);
+        !self.departed.is_empty() && self.named.iter().all(is_gone)
     }
 
     /// Whether one of the members that have said that they go may come back.
@@ -387,7 +432,8 @@ impl Game {
 
     /// The former member that begins the session anew at once. It is connected, and no member is left: all others have
     /// said that they go, or the game is abandoned. Of several, the former host comes first, then its backups, because
-    /// they know the newest seats.
+    /// they know the newest seats. If no former member comes back to a game that all have left, it is a newcomer that
+    /// waits there.
     pub(super) fn refounder(&self) -> Option<PeerId> {
         let is_deserted = self.is_vacated() || self.is_abandoned;
         let is_left = is_deserted && self.host_conn().is_none() && self.pending.is_none();
@@ -397,13 +443,17 @@ impl Game {
             (Some(former) != self.host(), place.is_none(), place)
         };
         let here = self.returned.iter().filter(|&(&peer, _)| is_left && is_one(peer));
-        here.min_by_key(|&(_, &former)| rank(former)).map(|(&peer, _)| peer)
+        let former = here.min_by_key(|&(_, &former)| rank(former)).map(|(&peer, _)| peer);
+        let takes_newcomer = is_left && self.is_abandoned && self.is_vacated();
+        former.or_else(|| self.members.keys().copied().find(|&peer| takes_newcomer && is_one(peer)))
     }
 
-    /// The next host when the host is lost: the first connected member in the host's own order of succession.
+    /// The next host when the host is lost: the first connected member in the host's own order of succession that has
+    /// the session's state.
     pub(super) fn next_in_line(&self) -> Option<PeerId> {
         let host = self.host();
-        self.named.iter().copied().find(|&peer| Some(peer) != host && self.members.contains_key(&peer))
+        let can_host = |peer: &PeerId| Some(*peer) != host && !self.joining.contains(peer);
+        self.named.iter().copied().find(|peer| can_host(peer) && self.members.contains_key(peer))
     }
 
     /// Notes when members began to miss the host. To be called before a claim is noted, and when the host's
@@ -495,6 +545,7 @@ mod tests {
             members: Vec::new(),
             former: Vec::new(),
             barred: Barred::default(),
+            vouched: Vec::new(),
             serial: 1,
         };
         let mut game = Game::new(&record);

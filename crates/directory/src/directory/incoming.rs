@@ -39,6 +39,12 @@ impl<'a> Incoming<'a> {
         };
         Self(read)
     }
+
+    /// Whether the relay has signed the passes and warrants of the message.
+    #[must_use]
+    pub const fn is_genuine(&self) -> bool {
+        matches!(self.0, Read::Control(_, true))
+    }
 }
 
 /// Whether the relay has signed the passes and warrants of a message.

@@ -1,13 +1,13 @@
 //! The messages of members to each other and to the relay, and the departure of members.
 
 use samovar_wire::relay::{FromRelay, Refusal, RelayFrame, Signal, ToRelay};
-use samovar_wire::{PeerId, SessionId, Time};
+use samovar_wire::{Duration, PeerId, SessionId, Time};
 
 use super::claims::Claim;
 use super::connection::Phase;
 use super::timers::Timer;
 use super::{Class, ConnId, Directory, Output, RelayOffer, Request};
-use crate::limits::{CODE_KEPT_FOR, RETURNS_WITHIN};
+use crate::limits::{AWAY_WAIT, CODE_KEPT_FOR, DORMANT_FOR, RETURNS_WITHIN};
 
 impl Directory {
     pub(super) fn on_member(
@@ -41,22 +41,36 @@ impl Directory {
                     game.listing = Some(listing);
                 }
             }
-            ToRelay::Members(members) => self.on_members(now, session, peer, members),
+            ToRelay::Members(members, joining) => {
+                self.on_members(now, session, peer, (members, joining.into()));
+            }
             ToRelay::Bar(barred) => self.on_bar(now, session, peer, barred),
-            ToRelay::Leave | ToRelay::Away | ToRelay::Enter(_) => self.refuse(now, conn, Refusal::Misbehaved),
+            ToRelay::Leave | ToRelay::Away | ToRelay::Enter(_) | ToRelay::Token(_) => {
+                self.refuse(now, conn, Refusal::Misbehaved)
+            }
         }
     }
 
     /// Takes a list of members, if it comes from the host. The list may turn the waiting claims into a majority.
-    fn on_members(&mut self, now: Time, session: SessionId, peer: PeerId, members: Vec<PeerId>) {
+    fn on_members(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        peer: PeerId,
+        (members, joining): (Vec<PeerId>, usize),
+    ) {
         self.note_reign(now, session, peer);
         if let Some(game) = self.games.get_mut(&session)
             && game.host() == Some(peer)
         {
-            if game.name(members) {
+            let are_others = game.name(members.clone(), joining);
+            members.iter().for_each(|member| self.spend_token(session, *member));
+            self.retire_passes(now, session);
+            if are_others {
                 // No message waits for this write: if it is lost, a record without the last change still serves.
                 self.keep_record(session);
             }
+            self.tell_barred(session, &members);
             self.watch_members(now, session);
             self.consider_claims(now, session);
             // A named peer is no stranger any more, so another stranger may get its place.
@@ -65,14 +79,21 @@ impl Directory {
     }
 
     /// Starts the timer of a game without a connected member, and stops it when there is one again. When the timer
-    /// ends, the game is abandoned. The timer runs for as long as a code is kept.
+    /// ends, the game is abandoned. The timer runs for as long as a code is kept, and for a shorter time if all members
+    /// have said that they go.
     pub(super) fn watch_members(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         if game.is_manned() {
             game.is_abandoned = false;
             self.timers.stop(Timer::Abandoned(session));
         } else if !game.is_abandoned {
-            self.timers.start(Timer::Abandoned(session), now + CODE_KEPT_FOR);
+            let within = match (game.is_vacated(), game.is_only_away()) {
+                (false, _) => CODE_KEPT_FOR,
+                (true, true) => AWAY_WAIT,
+                (true, false) => Duration::ZERO,
+            };
+            self.timers.start(Timer::Abandoned(session), now + within);
+            self.timers.hasten(Timer::Abandoned(session), now + within);
         }
     }
 
@@ -115,6 +136,9 @@ impl Directory {
     /// Removes a connection from its game or queue.
     pub(super) fn detach(&mut self, now: Time, conn: ConnId) {
         let Some(connection) = self.connections.remove(&conn) else { return };
+        if let Some((token, _)) = connection.clearance.as_ref().and_then(|clearance| clearance.token) {
+            self.release_token(conn, token);
+        }
         self.timers.stop(Timer::Connection(conn));
         if self.connections.is_empty() {
             self.timers.stop(Timer::Pulse);
@@ -177,6 +201,11 @@ impl Directory {
         self.timers.stop(Timer::Grace(session));
         self.timers.stop(Timer::Abandoned(session));
         if let Some(record) = game.record(session) {
+            if record.barred.is_ended {
+                // Its members may still play over direct paths, and must not bring it back.
+                self.reserve_code(now, &record, DORMANT_FOR);
+                return self.archive(now, record, DORMANT_FOR);
+            }
             let is_back = game.relisted.is_some_and(|since| now < since + CODE_KEPT_FOR);
             let is_vacated = !is_back && game.is_vacated();
             if is_vacated && !game.is_only_away() && !record.was_joined() {

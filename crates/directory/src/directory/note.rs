@@ -42,6 +42,8 @@ pub enum HostChange {
     Missed,
     /// The previous host did not answer its probe.
     Silent,
+    /// The relay's operator put the previous host out.
+    PutOut,
     /// A member showed a warrant that this relay did not know, for example because the relay lost its disk.
     #[default]
     Shown,

@@ -56,7 +56,7 @@ fn mutated_messages_never_disturb_the_game() {
         enter(Purpose::Create(None)),
         enter(Purpose::Resume(code("TEA"), pass, world.warrant(0))),
         ToRelay::Claim(term(2), peer),
-        ToRelay::Members(vec![PeerId(1), peer]),
+        ToRelay::Members(vec![PeerId(1), peer], 0),
         ToRelay::Signal(peer, Signal::Offer(1, "v=0".to_owned())),
         ToRelay::Listing(crate::world::listing(2)),
     ];
@@ -141,7 +141,7 @@ fn games_that_ended_leave_nothing_behind() {
         world.raw_send(member, &ToRelay::Claim(term(2), PeerId(1)));
         if round % 2 == 0 {
             let peers = [founder, member].map(|conn| world.raw_peer(conn));
-            world.raw_send(founder, &ToRelay::Members(peers.to_vec()));
+            world.raw_send(founder, &ToRelay::Members(peers.to_vec(), 0));
         }
         world.run_for(seconds(round % 3));
         for conn in [founder, member] {

@@ -32,7 +32,7 @@ fn refusal(world: &World, conn: ConnId) -> Option<Refusal> {
 
 impl World {
     /// Opens a connection of the relay's own, and enters on it.
-    fn own_enters(&mut self, purpose: Purpose) -> ConnId {
+    pub(crate) fn own_enters(&mut self, purpose: Purpose) -> ConnId {
         let conn = self.raw_of_own();
         self.raw_send(conn, &ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: PARAMS, purpose }));
         conn
@@ -259,8 +259,8 @@ fn member_relists_the_relays_code_within_a_minute_of_its_start() {
     let own = world.own_enters(Purpose::Create(Some(code("TEA"))));
     let (bob, eve) = (world.raw_enter_from(BOB, join()), world.raw_enter_from(EVE, join()));
     let [me, him, her] = [own, bob, eve].map(|conn| world.raw_peer(conn));
-    world.raw_send(own, &ToRelay::Members(vec![me, him, her]));
-    world.raw_send(own, &ToRelay::Members(vec![me, him]));
+    world.raw_send(own, &ToRelay::Members(vec![me, him, her], 0));
+    world.raw_send(own, &ToRelay::Members(vec![me, him], 0));
     let [bobs, eves] = [bob, eve].map(|conn| entered(&world, conn).unwrap());
     let resume = |(pass, warrant)| Purpose::Resume(code("TEA"), pass, warrant);
     world.kill_relay();
@@ -305,7 +305,7 @@ fn only_the_relay_founds_its_vacated_game_anew() {
     let own = world.own_enters(Purpose::Create(Some(code("TEA"))));
     let bob = world.raw_enter_from(BOB, join());
     let peers = [own, bob].map(|conn| world.raw_peer(conn));
-    world.raw_send(own, &ToRelay::Members(peers.to_vec()));
+    world.raw_send(own, &ToRelay::Members(peers.to_vec(), 0));
     let passes = [own, bob].map(|conn| entered(&world, conn).unwrap().0);
     world.raw_send(bob, &ToRelay::Away);
     world.raw_send(own, &ToRelay::Away);
@@ -318,7 +318,7 @@ fn only_the_relay_founds_its_vacated_game_anew() {
     // The same holds while a newcomer is in a game whose members have left.
     let bob = world.raw_peer(back);
     let pass = entered(&world, back).unwrap().0;
-    world.raw_send(own, &ToRelay::Members(vec![warrant.host, bob]));
+    world.raw_send(own, &ToRelay::Members(vec![warrant.host, bob], 0));
     let again = world.raw_enter_from(BOB, Purpose::Rejoin(code("TEA"), pass));
     world.raw_send(back, &ToRelay::Away);
     world.raw_send(own, &ToRelay::Away);

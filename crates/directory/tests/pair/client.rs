@@ -15,12 +15,14 @@ const ME: PeerId = PeerId(8);
 
 fn client(seed: u8) -> Client {
     let purpose = Purpose::Join(code("TEA"));
-    let config = ClientConfig { version: PROTOCOL_VERSION, params: PARAMS, purpose, entropy: [seed; 32] };
+    let config =
+        ClientConfig { version: PROTOCOL_VERSION, params: PARAMS, purpose, token: None, entropy: [seed; 32] };
     Client::new(Time::ZERO, config)
 }
 
 fn entered(signatory: &Signatory, peer: PeerId, n: u64, host: PeerId) -> Entered {
     Entered {
+        voucher: None,
         code: code("TEA"),
         pass: signatory.pass(SESSION, peer),
         key: signatory.key().to_bytes(),
@@ -255,21 +257,21 @@ fn claims_without_pause_stay_within_the_relays_limits() {
 fn only_the_host_sends_members_on_change_and_on_reconnection() {
     let signatory = Signatory::new(&[1; 32]);
     let mut client = in_game(&signatory, PeerId(2));
-    let members = |ids: &[u32]| ToRelay::Members(ids.iter().map(|&id| PeerId(id)).collect());
-    client.set_members(Time::ZERO, [ME, PeerId(2), ME]);
+    let members = |ids: &[u32]| ToRelay::Members(ids.iter().map(|&id| PeerId(id)).collect(), 0);
+    client.set_members(Time::ZERO, vec![ME, PeerId(2), ME], 0);
     assert_eq!(said(&mut client), []);
     hear(&mut client, Time::ZERO, &FromRelay::Issued(signatory.warrant(SESSION, term(2), ME)));
     assert_eq!(said(&mut client), [members(&[8, 2])]);
-    client.set_members(Time::ZERO, [ME, PeerId(2)]);
+    client.set_members(Time::ZERO, vec![ME, PeerId(2)], 0);
     assert_eq!(said(&mut client), []);
-    client.set_members(Time::ZERO, [ME]);
+    client.set_members(Time::ZERO, vec![ME], 0);
     assert_eq!(said(&mut client), [members(&[8])]);
     let now = reopen(&mut client);
     said(&mut client);
     hear(&mut client, now, &FromRelay::Entered(entered(&signatory, ME, 2, ME)));
     assert_eq!(said(&mut client), [members(&[8])]);
-    client.set_members(now, (1..100).map(PeerId));
-    let [ToRelay::Members(most)] = &said(&mut client)[..] else { panic!("not members") };
+    client.set_members(now, (1..100).map(PeerId).collect(), 0);
+    let [ToRelay::Members(most, 0)] = &said(&mut client)[..] else { panic!("not members") };
     assert_eq!(most.len(), 32);
 }
 
@@ -278,7 +280,7 @@ fn member_lists_without_pause_stay_within_relay_limits() {
     let mut world = World::with_members(1);
     for n in 0..1_000 {
         let (now, me) = (world.now, world.peer(0));
-        world.seats[0].client.set_members(now, [me, PeerId(n)]);
+        world.seats[0].client.set_members(now, vec![me, PeerId(n)], 0);
         world.settle();
         world.run_for(millis(2));
     }

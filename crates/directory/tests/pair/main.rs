@@ -11,6 +11,7 @@ mod hosts_word;
 mod majority;
 mod matching;
 mod notes;
+mod operator;
 mod places;
 mod probes;
 mod rejoin;
@@ -19,5 +20,6 @@ mod restart;
 mod soak;
 mod strangers;
 mod succession;
+mod vouching;
 
 mod world;

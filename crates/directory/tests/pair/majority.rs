@@ -133,7 +133,7 @@ fn a_late_list_of_members_makes_waiting_claims_a_majority() {
     world.claim_for(1, 2, 1);
     world.claim_for(2, 2, 1);
     assert!(world.issued(2).is_empty());
-    world.raw_send(host, &ToRelay::Members(named.into_iter().collect()));
+    world.raw_send(host, &ToRelay::Members(named.into_iter().collect(), 0));
     assert_eq!(world.warrant(2).host, world.peer(1));
 }
 
@@ -219,7 +219,7 @@ fn only_the_host_can_name_the_members() {
     let mut world = World::with_members(4);
     world.name_members(0, &[0, 1, 2, 3]);
     let (own, conn) = (world.peer(1), world.seats[1].conn.expect("connected"));
-    world.raw_send(conn, &ToRelay::Members(vec![own]));
+    world.raw_send(conn, &ToRelay::Members(vec![own], 0));
     world.claim(1, 2);
     assert!(world.issued(2).is_empty(), "it does not become a majority of one");
     assert!(world.closed.is_empty(), "a former host may say so late: no offence");
@@ -303,7 +303,7 @@ fn a_hosts_first_four_answers_are_timed() {
     let host = world.raw_enter(Purpose::Create(Some(code("TEA"))));
     let member = world.join("TEA");
     let named = vec![world.raw_peer(host), world.peer(member)];
-    world.raw_send(host, &ToRelay::Members(named));
+    world.raw_send(host, &ToRelay::Members(named, 0));
     let now = world.now;
     world.seats[member].client.doubt(now);
     for _ in 0..4 {

@@ -69,8 +69,22 @@ fn a_member_list_of_the_reserve_host_begins_the_reserve() {
     let mut world = named(3);
     world.kill(0);
     let (conn, line) = (world.seats[1].conn.expect("connected"), [1, 2].map(|i| world.peer(i)));
-    world.raw_send(conn, &ToRelay::Members(line.to_vec()));
+    world.raw_send(conn, &ToRelay::Members(line.to_vec(), 0));
     assert_eq!(world.warrant(2).host, world.peer(1));
+}
+
+#[test]
+fn a_member_that_may_have_no_state_is_not_in_reserve() {
+    let mut world = named(3);
+    let (conn, line) = (world.seats[0].conn.expect("connected"), [0, 1, 2].map(|i| world.peer(i)));
+    world.raw_send(conn, &ToRelay::Members(line.to_vec(), 1));
+    world.kill(1);
+    world.kill(0);
+    assert_eq!(reserves(&mut world, 2), [], "others may have the state, and be on their way back");
+    // It is the only one that claims, so it gets the term when it asks.
+    world.claim(2, 2);
+    world.write();
+    assert_eq!(world.warrant(2).host, world.peer(2));
 }
 
 #[test]
@@ -261,7 +275,7 @@ fn a_new_host_that_is_connected_is_not_awaited() {
     }
     let line = [1, 2, 3].map(|i| world.peer(i));
     let conn = world.seats[1].conn.expect("connected");
-    world.raw_send(conn, &ToRelay::Members(line.to_vec()));
+    world.raw_send(conn, &ToRelay::Members(line.to_vec(), 0));
     assert_eq!(world.warrant(2).host, world.peer(1));
     world.kill(1);
     world.claim_for(3, 3, 2);

@@ -325,6 +325,7 @@ fn too_many_dormant_sessions_push_out_the_oldest() {
         members: Vec::new(),
         former: Vec::new(),
         barred: samovar_directory::Barred::default(),
+        vouched: Vec::new(),
         serial: n,
     });
     let now = world.now;

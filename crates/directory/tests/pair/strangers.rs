@@ -1,7 +1,7 @@
 //! Attacks by peers that only joined. The members are the peers that the host has named (PROTOCOL §5.5).
 
 use samovar_directory::ClientEvent;
-use samovar_directory::limits::{CODE_KEPT_FOR, REJOIN_WAIT, RESTORED_WAIT, RETURNS_WITHIN};
+use samovar_directory::limits::{AWAY_WAIT, CODE_KEPT_FOR, REJOIN_WAIT, RESTORED_WAIT, RETURNS_WITHIN};
 use samovar_wire::relay::{Denial, FromRelay, Purpose, Refusal, ToRelay};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -153,6 +153,34 @@ fn a_newcomer_hosts_an_abandoned_game_after_15_seconds() {
     world.events(other);
     world.claim(other, 3);
     assert_eq!(world.events(other), [denied(3, Denial::NotAMember)]);
+}
+
+#[test]
+fn a_newcomer_begins_a_game_anew_once_all_have_left() {
+    for (is_named, is_away) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut world = World::with_members(1);
+        let newcomer = world.join("TEA");
+        if is_named {
+            let (conn, line) =
+                (world.seats[0].conn.expect("connected"), [0, newcomer].map(|i| world.peer(i)));
+            world.raw_send(conn, &ToRelay::Members(line.to_vec(), 1));
+        }
+        if is_away {
+            world.seats[0].client.go_away(world.now);
+            world.settle();
+            world.run_for(almost(AWAY_WAIT));
+            assert!(world.issued(2).is_empty(), "the member may come back");
+        } else {
+            world.seats[0].client.leave(world.now);
+            world.settle();
+        }
+        world.run_for(millis(2));
+        assert_eq!(world.warrant(newcomer).host, world.peer(newcomer), "{is_named} {is_away}");
+        // A later newcomer joins it.
+        let later = world.join("TEA");
+        world.run_for(millis(2));
+        assert_eq!(world.warrant(later), world.warrant(newcomer));
+    }
 }
 
 #[test]

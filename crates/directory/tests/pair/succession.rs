@@ -274,7 +274,7 @@ fn a_far_host_gets_the_time_that_its_answers_take() {
         let others = [(); 4].map(|()| world.raw_enter(Purpose::Join(code("TEA"))));
         let named = others.iter().map(|&conn| world.raw_peer(conn));
         let named = [world.raw_peer(host)].into_iter().chain(named).collect();
-        world.raw_send(host, &ToRelay::Members(named));
+        world.raw_send(host, &ToRelay::Members(named, 0));
         let asked = |world: &World, conn| {
             let asked = world.heard[&conn].iter().rev();
             asked

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use samovar_directory::limits::ALIVE_HOLDS;
 use samovar_directory::{
-    Client, ClientConfig, ClientEvent, ClientRequest, CloseReason, ConnId, Directory, DirectoryConfig, Note,
-    Origin, Output, Request, SocketId, TermRecord,
+    Client, ClientConfig, ClientEvent, ClientRequest, CloseReason, ConnId, Connected, Directory,
+    DirectoryConfig, Note, Origin, Output, Request, SocketId, TermRecord,
 };
 use samovar_wire::relay::{Denial, Enter, FromRelay, Listing, Purpose, RelayFrame, ToRelay};
 use samovar_wire::{Duration, GameCode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Warrant};
@@ -113,6 +113,8 @@ pub(crate) struct World {
     pub(crate) said: Vec<(ConnId, FromRelay)>,
     /// The directory's events for logs.
     pub(crate) notes: Vec<Note>,
+    /// A copy of the connected peers of each session, as a driver keeps it.
+    connected: BTreeMap<SessionId, Vec<Connected>>,
     next_conn: u64,
     starts: u8,
 }
@@ -131,9 +133,11 @@ impl Seat {
 impl World {
     pub(crate) fn new() -> Self {
         let secret = [9; 32];
+        let mut directory = Directory::new(&DirectoryConfig { secret, entropy: [1; 32] });
+        directory.set_reports_changes(true);
         Self {
             now: Time::from_micros(1_000_000),
-            directory: Directory::new(&DirectoryConfig { secret, entropy: [1; 32] }),
+            directory,
             secret,
             relay_up: true,
             own_code: None,
@@ -147,6 +151,7 @@ impl World {
             said: Vec::new(),
             notes: Vec::new(),
             next_conn: 0,
+            connected: BTreeMap::new(),
             starts: 1,
         }
     }
@@ -172,7 +177,7 @@ impl World {
 
     pub(crate) fn add(&mut self, version: u16, params: u64, purpose: Purpose) -> usize {
         let entropy = [self.seats.len() as u8 + 1; 32];
-        let client = Client::new(self.now, ClientConfig { version, params, purpose, entropy });
+        let client = Client::new(self.now, ClientConfig { version, params, purpose, token: None, entropy });
         self.seats.push(Seat {
             client,
             conn: None,
@@ -265,8 +270,10 @@ impl World {
         self.starts += 1;
         let config = DirectoryConfig { secret: self.secret, entropy: [self.starts; 32] };
         self.directory = Directory::new(&config);
+        self.directory.set_reports_changes(true);
         self.directory.set_own_code(self.own_code.clone());
         self.directory.restore(self.now, self.disk.values().cloned());
+        self.connected.clear();
         self.writes.clear();
         self.relay_up = true;
         self.settle();
@@ -333,7 +340,7 @@ impl World {
     }
 
     pub(crate) fn name_peers(&mut self, host: usize, members: Vec<PeerId>) {
-        self.seats[host].client.set_members(self.now, members);
+        self.seats[host].client.set_members(self.now, members, 0);
         self.settle();
     }
 
@@ -470,7 +477,21 @@ impl World {
             moved = true;
             self.write();
         }
+        self.copy_connected();
         moved
+    }
+
+    /// Takes anew what the directory says has changed, and checks that nothing else has.
+    fn copy_connected(&mut self) {
+        let fresh = |directory: &Directory, session| directory.connected(session).collect::<Vec<_>>();
+        while let Some(session) = self.directory.poll_changed() {
+            self.connected.insert(session, fresh(&self.directory, session));
+        }
+        for (&session, copy) in &self.connected {
+            assert_eq!(*copy, fresh(&self.directory, session), "a change went by the driver");
+        }
+        let peers = self.connected.values().map(Vec::len).sum::<usize>();
+        assert_eq!(peers, self.directory.usage().members);
     }
 
     fn deliver(&mut self, output: Output) {

@@ -538,3 +538,36 @@ fn invented_stamps_above_a_grant_draw_one_new_stamp_only() {
     let owned = a.get(id).unwrap();
     assert_eq!((owned.owner(), owned.stamp().counter), (A, drawn.counter + 1));
 }
+
+/// A newcomer hears from the host that X owns an object next. X is gone before it says so, and the host renews its term.
+/// The newcomer has to hear that the former owner still owns the object.
+#[test]
+fn object_of_a_grant_that_a_new_term_dropped_reaches_a_newcomer() {
+    let newcomer = PeerId(5);
+    let (mut host, mut a, mut new) =
+        (machine(HOST), machine(A), Objects::new(newcomer, HOST, Term(1), Schemas::new()));
+    let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    tell((A, &mut a), (HOST, &mut host));
+    host.grant(id, X).unwrap();
+    [HOST, A].into_iter().for_each(|peer| new.add_peer(peer));
+    [&mut host, &mut a].into_iter().for_each(|machine| machine.add_peer(newcomer));
+    tell((HOST, &mut host), (newcomer, &mut new));
+    tell((A, &mut a), (newcomer, &mut new));
+    assert!(new.get(id).is_none(), "the host has named another owner");
+
+    for machine in [&mut host, &mut a, &mut new] {
+        machine.set_host(HOST, Term(2));
+        machine.remove_peer(X);
+        machine.adopt(|peer| peer == X);
+    }
+    tell((HOST, &mut host), (newcomer, &mut new));
+    tell((A, &mut a), (newcomer, &mut new));
+    assert_eq!(
+        new.get(id).map(samovar_objects::Object::owner),
+        host.get(id).map(samovar_objects::Object::owner)
+    );
+    assert!(new.get(id).is_some());
+}

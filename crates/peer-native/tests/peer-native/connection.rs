@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use samovar_peer_native::connection::{
-    Connection, ConnectionEvent, ConnectionKey, NativeConfig, Overflow, Role,
+    Connection, ConnectionEvent, ConnectionKey, NativeConfig, Overflow, Side,
 };
 use samovar_wire::{Mode, PeerId};
 use tokio::sync::mpsc::{Receiver, channel};
@@ -19,14 +19,14 @@ struct End {
 }
 
 impl End {
-    fn start(attempt: u32, role: Role) -> Self {
-        Self::with_config(attempt, role, &NativeConfig::default())
+    fn start(attempt: u32, side: Side) -> Self {
+        Self::with_config(attempt, side, &NativeConfig::default())
     }
 
-    fn with_config(attempt: u32, role: Role, config: &NativeConfig) -> Self {
+    fn with_config(attempt: u32, side: Side, config: &NativeConfig) -> Self {
         let (sender, events) = channel(64);
         let key = ConnectionKey { peer: PeerId(7), attempt };
-        Self { connection: Some(Connection::start(key, role, config, sender)), events, key }
+        Self { connection: Some(Connection::start(key, side, config, sender)), events, key }
     }
 
     async fn next(&mut self) -> Option<ConnectionEvent> {
@@ -56,9 +56,9 @@ fn packet(mode: Mode, bytes: &[u8]) -> ConnectionEvent {
 }
 
 async fn pair(attempt: u32) -> (End, End) {
-    let mut offerer = End::start(attempt, Role::Offer);
+    let mut offerer = End::start(attempt, Side::Offer);
     let offer = offerer.description().await;
-    let mut answerer = End::start(attempt, Role::Answer(offer));
+    let mut answerer = End::start(attempt, Side::Answer(offer));
     offerer.accept(answerer.description().await);
     (offerer, answerer)
 }
@@ -131,9 +131,9 @@ async fn dropping_one_end_sends_its_queue_and_closes_the_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_attempt_that_does_not_open_in_time_is_closed() {
     let config = NativeConfig { open_within: Duration::from_millis(1_500), ..NativeConfig::default() };
-    let mut unanswered = End::with_config(1, Role::Offer, &config);
+    let mut unanswered = End::with_config(1, Side::Offer, &config);
     let offer = unanswered.description().await;
-    let mut abandoned = End::with_config(1, Role::Answer(offer), &config);
+    let mut abandoned = End::with_config(1, Side::Answer(offer), &config);
     abandoned.description().await;
     assert_eq!(unanswered.next().await, Some(ConnectionEvent::Closed));
     assert_eq!(abandoned.next().await, Some(ConnectionEvent::Closed));
@@ -141,9 +141,9 @@ async fn an_attempt_that_does_not_open_in_time_is_closed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invalid_offer_or_answer_closes_the_attempt() {
-    let mut answerer = End::start(1, Role::Answer("v=0\r\nnonsense".to_owned()));
+    let mut answerer = End::start(1, Side::Answer("v=0\r\nnonsense".to_owned()));
     assert_eq!(answerer.next().await, Some(ConnectionEvent::Closed));
-    let mut offerer = End::start(2, Role::Offer);
+    let mut offerer = End::start(2, Side::Offer);
     offerer.description().await;
     offerer.accept("<b>hello</b>".to_owned());
     assert_eq!(offerer.next().await, Some(ConnectionEvent::Closed));

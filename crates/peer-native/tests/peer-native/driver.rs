@@ -40,6 +40,7 @@ fn start(url: &str, purpose: Purpose, paths: PathPolicy) -> NativePeer<Diary> {
     let config = PeerConfig {
         entropy: entropy(),
         purpose,
+        token: None,
         ticket: None,
         kept: None,
         name: "Robot".to_owned(),

@@ -18,6 +18,7 @@ fn hello(peer: u32, resume: Option<ShownTicket>) -> Hello {
         attributes: 0,
         ticket,
         resume: [resume, None, None, None],
+        voucher: None,
     }
 }
 

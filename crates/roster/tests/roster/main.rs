@@ -33,7 +33,15 @@ fn view_of(count: u32) -> View {
     let mut view = View::founding(8);
     for n in 1..=count {
         let (name, ticket) = (String::new(), TicketHash([n as u8; 16]));
-        let hello = Hello { version: 1, params: 0, name, attributes: 0, ticket, resume: [None; RESUME_MAX] };
+        let hello = Hello {
+            version: 1,
+            params: 0,
+            name,
+            attributes: 0,
+            ticket,
+            resume: [None; RESUME_MAX],
+            voucher: None,
+        };
         view.admit(Time::ZERO, PeerId(n), &hello).unwrap();
     }
     view.name_backup(PeerId(1), None, |_| true);

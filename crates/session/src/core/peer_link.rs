@@ -38,6 +38,8 @@ pub(crate) struct PeerLink {
     pub(crate) greeted: bool,
     /// Whether this host has admitted the peer on this link, so that its WELCOME was sent or is about to be.
     pub(crate) welcomed: bool,
+    /// Whether the peer has said its opinion, which it does to each member as soon as it has read a view that names it.
+    pub(crate) joined: bool,
     pub(crate) next_update: Time,
     /// How long the next update waits for the game's next frame.
     pub(crate) patience: Duration,
@@ -78,6 +80,7 @@ impl PeerLink {
             left: false,
             greeted: false,
             welcomed: false,
+            joined: false,
             next_update: now,
             patience: Duration::ZERO,
             before,
@@ -100,6 +103,11 @@ impl PeerLink {
     pub(crate) fn note_ahead(&mut self, ahead: Option<(Term, PeerId)>) {
         let reached = self.reached();
         self.ahead = ahead.map(|reign| (reign, reached));
+    }
+
+    /// Whether the peer is a member that has not fallen silent.
+    pub(crate) fn is_answering(&self, now: Time) -> bool {
+        self.is_lasting() && !self.transport.is_quiet(now)
     }
 
     /// Whether it matters which messages reach the other peer: it is a member, and has not left.

@@ -9,8 +9,7 @@ use samovar_wire::{Entropy, SessionId, ShownTicket, Ticket, TicketHash};
 #[derive(Debug)]
 pub(crate) struct Tickets {
     session: SessionId,
-    /// The last ticket that a host confirmed, if this peer came with one; then those drawn since for hosts that did not
-    /// answer.
+    /// The last ticket before `drawn` that a host confirmed, if there is one; then others that may open the seat.
     earlier: Vec<Ticket>,
     drawn: Ticket,
     /// Whether the host said that `drawn` opens the seat.
@@ -54,7 +53,10 @@ impl Tickets {
     /// drawn for another host.
     pub(crate) fn confirm(&mut self, hash: TicketHash) -> bool {
         let is_last = hash == self.hash();
-        self.is_good |= is_last;
+        if is_last {
+            self.is_good = true;
+            self.earlier.truncate(RESUME_MAX - 1);
+        }
         is_last
     }
 
@@ -63,9 +65,12 @@ impl Tickets {
         self.is_good.then_some(self.drawn)
     }
 
-    /// The tickets that may open the seat. One of them does, whatever the hosts did with this peer's requests.
+    /// The tickets that may open the seat, at most [`RESUME_MAX`] and one more. An unconfirmed ticket comes with all that
+    /// a host may know instead. A confirmed one comes with those before it: if the host that confirmed it was replaced by
+    /// then, its successor knows one of them.
     pub(crate) fn candidates(&self) -> Vec<Ticket> {
-        let earlier = self.earlier.iter().filter(|_| !self.is_good);
-        earlier.chain([&self.drawn]).copied().collect()
+        let mut all = self.earlier.clone();
+        all.insert(if self.is_good { 0 } else { all.len() }, self.drawn);
+        all
     }
 }

@@ -157,8 +157,8 @@ impl Core {
         }
     }
 
-    /// The members that are missed, and those that are doubted: too silent to be the first choice as a successor. Right
-    /// after this peer was away, silence does not count.
+    /// The members that are missed, and those that are doubted: too silent to succeed, or without the session's state
+    /// as far as this peer knows. Right after this peer was away, silence does not count.
     pub(crate) fn lives(&self, now: Time) -> (SortedSet<PeerId>, SortedSet<PeerId>) {
         let judges = self.watch.judges(now);
         let (mut missed, mut doubted) = (SortedSet::new(), SortedSet::new());
@@ -170,7 +170,7 @@ impl Core {
             if is_missed {
                 missed.insert(member);
             }
-            if is_missed || link.is_none_or(|link| judges && link.transport.is_quiet(now)) {
+            if is_missed || link.is_none_or(|link| !link.joined || judges && link.transport.is_quiet(now)) {
                 doubted.insert(member);
             }
         }
@@ -179,6 +179,22 @@ impl Core {
             missed.insert(self.host());
         }
         (missed, doubted)
+    }
+
+    /// Whether a member may not have the session's state yet, as far as this peer knows.
+    pub(crate) fn is_joining(&self, peer: PeerId) -> bool {
+        self.net.link(peer).is_some_and(|link| !link.joined)
+    }
+
+    /// Notes that a member has said its opinion, and so has read the view.
+    pub(crate) fn note_joined(&mut self, peer: PeerId) {
+        if let Some(link) = self.net.link_mut(peer)
+            && !core::mem::replace(&mut link.joined, true)
+        {
+            // It can be a backup or an heir now.
+            self.watch.soon();
+            self.stir();
+        }
     }
 
     /// Asks the relay about a silent host before it is missed. So by then it is known whether the host has answered

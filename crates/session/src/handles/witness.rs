@@ -2,7 +2,7 @@
 
 use samovar_roster::Verdict;
 use samovar_wire::relay::Denial;
-use samovar_wire::{CloseCode, PeerId, Term, Time, Warrant};
+use samovar_wire::{CloseCode, PeerId, Term, Time, Voucher, Warrant};
 
 use crate::core::Phase;
 use crate::term::Former;
@@ -72,6 +72,11 @@ impl Witness<'_> {
     pub fn handle_barred(&mut self) {
         self.session.core.stir();
         self.session.end(EndReason::Refused(CloseCode::PutOut));
+    }
+
+    /// Takes the relay's word about this peer, which the relay has given anew.
+    pub fn handle_voucher(&mut self, voucher: Box<Voucher>) {
+        self.session.core.config.voucher = Some(voucher);
     }
 
     /// Sets whether the relay can be reached. A term that the relay grants beats a voted one, so members ask the relay

@@ -103,6 +103,7 @@ impl Liar {
             attributes: 0,
             ticket: TicketHash([9; 16]),
             resume: [None; RESUME_MAX],
+            voucher: None,
         };
         self.control(to, &PeerControl::Hello(hello))
     }
@@ -369,6 +370,7 @@ fn victim(relay: &Signatory, liar: PeerId, seed: u8) -> Session {
         rules: samovar_session::Rules::default(),
         schemas: Schemas::new(),
         me: PeerId(50),
+        voucher: None,
         key: relay.key(),
         warrant: relay.warrant(SessionId(7), Term::FIRST, liar),
         params: 1,
@@ -405,7 +407,15 @@ fn absurd_view(liar: &mut Liar, stamp: Stamp) -> Vec<u8> {
     let mut dice = Entropy::new(liar.dice.bytes());
     for peer in [liar.me, PeerId(50), PeerId(60), PeerId(61)] {
         let (name, ticket) = ("x".repeat(20), TicketHash(dice.half()));
-        let hello = Hello { version: 1, params: 1, name, attributes: 0, ticket, resume: [None; RESUME_MAX] };
+        let hello = Hello {
+            version: 1,
+            params: 1,
+            name,
+            attributes: 0,
+            ticket,
+            resume: [None; RESUME_MAX],
+            voucher: None,
+        };
         let _ = view.admit(Time::from_micros(liar.number(0)), peer, &hello);
     }
     view.vacate(Time::from_micros(liar.number(0)), PeerId(60));

@@ -62,6 +62,7 @@ fn answer_to(message: &[u8]) -> Option<CloseCode> {
         attributes: 0,
         ticket: TicketHash([9; 16]),
         resume: [None; RESUME_MAX],
+        voucher: None,
     };
     let mut bytes = vec![MessageKind::Control as u8];
     encode(&PeerControl::Hello(hello), &mut bytes);

@@ -59,6 +59,7 @@ pub(crate) fn world_with_a_liar() -> (World, PeerId, [PeerId; 3], Liar) {
         attributes: 0,
         ticket: TicketHash([9; 16]),
         resume: [None; RESUME_MAX],
+        voucher: None,
     };
     let mut bytes = vec![MessageKind::Control as u8];
     encode(&PeerControl::Hello(hello), &mut bytes);

@@ -25,6 +25,7 @@ mod left_out;
 mod liars;
 #[cfg(feature = "lockstep")]
 mod lockstep;
+mod newcomers;
 #[cfg(all(feature = "orders", feature = "lockstep", feature = "extras"))]
 mod orders;
 #[cfg(all(feature = "ownership", feature = "extras"))]
@@ -39,4 +40,5 @@ mod stranger;
 #[cfg(feature = "inputs")]
 mod tickets;
 mod updates;
+mod vouching;
 mod world;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::stranger::Stranger;
-use crate::world::{TEAPOT, World};
+use crate::world::{TEAPOT, World, part};
 use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{EndReason, Event, Rules};
 use samovar_wire::control::{Presence, Standing};
@@ -350,6 +350,42 @@ fn next_host_knows_the_seat_that_a_dead_host_gave() {
     came.world.run(1_000);
     assert_eq!(came.world.peers[&last].seat(), Some(came.seat));
     assert_eq!(came.world.peers[&backup].view().seats().count(), 3, "no seat waits for it elsewhere");
+}
+
+/// A host and its backup confirm a ticket and die. Their successor was cut off from them, and never hears of that ticket.
+#[test]
+fn ticket_before_the_confirmed_one_opens_the_seat_elsewhere() {
+    let mut world = World::new(9, 0);
+    let host = *world.peers.keys().next().unwrap();
+    let [backup, guest, other] = std::array::from_fn(|_| {
+        let peer = world.join(None);
+        world.run(1_000);
+        peer
+    });
+    world.run(1_000);
+    let (seat, ticket) = (world.peers[&guest].seat(), world.peers[&guest].ticket());
+    world.kill(guest);
+    world.run(3_000);
+    let again = world.join(ticket);
+    part(&mut world, &[other], &[host, backup, again]);
+    while world.peers[&again].ticket().is_none() {
+        world.step();
+    }
+    assert_eq!(world.peers[&again].seat(), seat);
+    assert!(!world.peers[&other].view().has(again));
+    let term = world.peers[&host].term().next_witnessed();
+    [host, backup].into_iter().for_each(|peer| world.kill(peer));
+    world.cuts.clear();
+    world.grant(term, other);
+    world.run(1_000);
+    assert!(world.events[&again].contains(&Event::Ended(EndReason::Removed)));
+    let tickets = world.peers[&again].tickets();
+    let config = world.config(tickets);
+    world.kill(again);
+    let last = world.join_as(config);
+    world.run(1_000);
+    assert_eq!(world.peers[&last].seat(), seat);
+    world.assert_converged();
 }
 
 #[test]

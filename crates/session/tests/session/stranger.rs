@@ -30,6 +30,7 @@ impl Stranger {
             attributes: 0,
             ticket,
             resume: [None; RESUME_MAX],
+            voucher: None,
         })
     }
 

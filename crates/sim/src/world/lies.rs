@@ -95,7 +95,7 @@ impl Liar {
         match dice.below(8) {
             0 => ToRelay::Claim(term, session.me()),
             1 => ToRelay::Claim(term, somebody),
-            2 => ToRelay::Members(vec![session.me()]),
+            2 => ToRelay::Members(vec![session.me()], 0),
             3 => ToRelay::Doubt,
             4 => ToRelay::Alive(dice.number()),
             5 => ToRelay::Listing(Listing {

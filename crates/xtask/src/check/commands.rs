@@ -20,7 +20,7 @@ const DOCUMENTS: [&str; 6] =
 const OURS: [&str; 4] = ["cargo ", "samovar-sim ", "samovar-relay ", "target/release/samovar-relay "];
 
 /// The beginnings of other programs' commands. Lines of a code block that begin so are not checked.
-const OTHERS: [&str; 3] = ["scp ", "eval ", "wasm-pack "];
+const OTHERS: [&str; 5] = ["scp ", "ssh ", "eval ", "wasm-pack ", "openssl "];
 
 /// Checks every command.
 ///
@@ -35,7 +35,7 @@ pub(super) fn check(repo: &Repo) -> Result<()> {
     }
     let programs = Programs {
         xtask: std::env::current_exe().explain("this program")?,
-        sim: program::as_tested(repo, "samovar-sim", "program")?,
+        sim: program::as_tested(repo, "samovar-sim", "sim")?,
         relay: program::as_tested(repo, "samovar-relay", "relay")?,
     };
     let wrong = commands.iter().filter_map(|(command, document)| {

@@ -1,4 +1,4 @@
-//! Cargo features of the session: each builds by itself, and none of them changes the messages between members.
+//! Cargo features: each builds by itself, and none of the session changes the messages between members.
 
 use super::{Context, Outcome};
 use crate::process::{self, Failure, Result};
@@ -36,7 +36,21 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
         )));
     }
     without_direct_paths(context)?;
+    with_traces(context)?;
     Ok(Outcome::Done)
+}
+
+/// Checks a relay that sends traces to a collector of OpenTelemetry.
+///
+/// # Errors
+/// It does not build, or the collector does not get what it should.
+fn with_traces(context: &Context<'_>) -> Result<()> {
+    let mut clippy = context.repo.cargo("clippy");
+    clippy.args(["--package", "samovar-relay", "--features", "otel", "--all-targets", "--locked"]);
+    process::run(clippy.args(["--", "-D", "warnings"]))?;
+    let mut test = context.repo.cargo("test");
+    test.args(["--package", "samovar-relay", "--features", "otel", "--locked", "--quiet"]);
+    process::run(test.args(["--test", "relay", "traces::"]))
 }
 
 /// Checks native programs that are built without direct paths.

@@ -4,13 +4,15 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::Command;
 
-use super::{Context, Outcome, Step, browser, bundlers, deny, features, integrations, program, wasm_pack};
+use super::{
+    Context, Outcome, Step, browser, bundlers, deny, features, integrations, program, servers, wasm_pack,
+};
 use crate::process::{self, Result};
 use crate::repo::NATIVE;
 use crate::tools::{Tool, network};
 use crate::{bench, book, fuzz, mutants, page, person};
 
-pub(super) const STEPS: [Step; 15] = [
+pub(super) const STEPS: [Step; 16] = [
     Step { name: "soak", about: "simulated sessions that nobody has seen yet", first: 4.0, run: soak },
     Step {
         name: "models",
@@ -49,6 +51,12 @@ pub(super) const STEPS: [Step; 15] = [
         first: 2.0,
         run: bundlers::check,
     },
+    Step {
+        name: "servers",
+        about: "the relay for servers is small, and runs in an empty root",
+        first: 8.0,
+        run: servers::check,
+    },
     Step { name: "serve", about: "two play through trunk serve", first: 3.0, run: serve },
     Step { name: "person", about: "people who click, reload and close at random", first: 8.0, run: person },
 ];
@@ -75,7 +83,7 @@ const RELEASE_PAYS_FROM: f64 = 30.0;
 /// The simulator, as a release build when that is worth while for the given minutes.
 fn simulator(context: &Context<'_>) -> Result<Command> {
     if context.minutes < RELEASE_PAYS_FROM {
-        return Ok(Command::new(program::as_tested(context.repo, "samovar-sim", "program")?));
+        return Ok(Command::new(program::as_tested(context.repo, "samovar-sim", "sim")?));
     }
     let mut run = context.repo.cargo("run");
     run.args(["--release", "--locked", "--package", "samovar-sim", "--"]);
@@ -100,7 +108,7 @@ fn models(context: &Context<'_>) -> Result<Outcome> {
     if context.minutes >= RELEASE_PAYS_FROM {
         figures.arg("--release");
     }
-    figures.args(NATIVE).args(["--locked", "--test", "paths", "--test", "recovery"]);
+    figures.args(NATIVE).args(["--locked", "--test", "sim", "--", "paths::", "recovery::"]);
     process::run(figures.env("SAMOVAR_MODEL", "narrow"))?;
     let mut test = context.repo.cargo("test");
     test.args(NATIVE).args(["--locked", "--test", "election", "--", "--nocapture"]);

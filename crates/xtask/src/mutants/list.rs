@@ -1,6 +1,7 @@
 //! The planted bugs: rules of the session that are broken one at a time, and the checks that must notice.
 
 mod directory;
+mod fitness;
 mod hostile;
 mod link;
 mod objects;
@@ -84,6 +85,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Mutant> {
         roster::MUTANTS,
         samovar::MUTANTS,
         directory::MUTANTS,
+        fitness::MUTANTS,
         relay::MUTANTS,
         session::MUTANTS,
         hostile::MUTANTS,

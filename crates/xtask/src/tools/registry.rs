@@ -27,7 +27,7 @@ pub(super) fn install(tool: Tool, recipe: &Recipe, scratch: &Path, root: &Path) 
         Tool::Trunk | Tool::WasmBindgen | Tool::Mdbook => {
             from_crates(recipe, &["--no-default-features"], scratch, root)
         }
-        Tool::Deny | Tool::WasmPack => from_crates(recipe, &[], scratch, root),
+        Tool::Deny | Tool::WasmPack | Tool::Cyclonedx => from_crates(recipe, &[], scratch, root),
     }
 }
 

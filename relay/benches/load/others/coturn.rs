@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::{Other, STARTS_WITHIN, free_port};
 use crate::client::{CHANNEL, Turn};
 use crate::crowd::{Crowd, Orders, Player};
-use crate::load::{Load, SETTLE, Snapshot, load_of};
+use crate::load::{Load, SETTLE, Snapshot, full_and_half};
 use crate::options::{Options, PathWord};
 use crate::probe::{Pair, Probe};
 use crate::usage::Usage;
@@ -27,8 +27,8 @@ const REQUESTED_TRANSPORT: u16 = 0x0019;
 
 /// The costs of forwarding.
 pub(super) struct Forwarded {
-    full: Load,
-    half: Load,
+    pub(super) full: Load,
+    pub(super) half: Load,
 }
 
 /// Measures coturn with as many clients as the relay has, each with a peer of its own; `None` if coturn is not
@@ -61,8 +61,7 @@ pub(super) async fn measure(options: &Options) -> Option<Forwarded> {
     });
     sleep(SETTLE).await;
     let usage = async || Snapshot { usage: Usage::of(server.id()), counts: None };
-    let full = load_of(&usage, &orders, &probe, options.rate, options.seconds).await;
-    let half = load_of(&usage, &orders, &probe, options.rate / 2, options.seconds).await;
+    let (_, [full, half]) = full_and_half(&usage, &orders, &probe, (options.rate, options.seconds)).await;
     for name in ["pid", "db"] {
         std::fs::remove_file(scratch.join(format!("samovar-coturn-{port}.{name}"))).ok();
     }

@@ -22,8 +22,8 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 /// The costs of joins.
 pub(super) struct Joined {
     per_second: f64,
-    micros: f64,
-    idle_bytes: usize,
+    pub(super) micros: f64,
+    pub(super) idle_bytes: usize,
 }
 
 /// Measures as many joins as the bench makes at the relay, in rooms as large as its games; `None` if the server is

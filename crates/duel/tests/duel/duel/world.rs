@@ -166,6 +166,7 @@ impl World {
         let config = SessionConfig {
             schemas,
             me,
+            voucher: None,
             key: self.signatory.key(),
             warrant: self.warrant,
             params: params(),

@@ -65,6 +65,7 @@ impl World {
         let config = SessionConfig {
             schemas: schemas(),
             me,
+            voucher: None,
             key: self.signatory.key(),
             warrant: self.warrant,
             params: params(),

@@ -90,6 +90,7 @@ impl World {
             }
             _ => {
                 let payload = Addressed::decode(mode, &bytes).unwrap().payload;
+                self.send_outputs();
                 self.send_from_relay(to, RelayFrame::forward(from, mode, payload));
             }
         }

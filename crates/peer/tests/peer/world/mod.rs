@@ -144,6 +144,7 @@ impl World {
         let config = PeerConfig {
             entropy: self.dice.bytes(),
             purpose,
+            token: None,
             ticket,
             kept: None,
             name: format!("P{}", process.0),
@@ -327,6 +328,11 @@ impl World {
                 }
             }
         }
+        self.send_outputs();
+    }
+
+    /// Sends what the directory has to say. A packet that the endpoint passes on comes behind that, as in the relay.
+    fn send_outputs(&mut self) {
         while let Some(output) = self.directory.as_mut().and_then(Directory::poll_output) {
             match output {
                 Output::Send { conn, bytes, .. } => self.send_from_relay(conn, bytes),

@@ -11,7 +11,7 @@ use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, T
 
 /// A relay reduced to its witness: it grants one warrant per term.
 pub(crate) struct Witness {
-    signatory: Signatory,
+    pub(crate) signatory: Signatory,
     pub(crate) warrant: Warrant,
 }
 
@@ -131,6 +131,7 @@ impl World {
         SessionConfig {
             schemas: Schemas::new().with(Craft::schema()),
             me,
+            voucher: None,
             key: self.witness.signatory.key(),
             warrant: self.witness.warrant,
             params: 1,

@@ -184,8 +184,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "relay-forgets-its-members",
         package: "directory",
-        text: "if game.name(members) {",
-        instead: "if game.name(members) && false {",
+        text: "let are_others = game.name(members.clone(), joining);",
+        instead: "let are_others = game.name(members.clone(), joining) && false;",
         breaks: "a relay that restarts knows the founder alone for a member, and lets the others not bring the game back",
         guards: Promise::RelayRestart,
         finder: Test(&[
@@ -343,8 +343,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "abandoned-at-once",
         package: "directory",
-        text: "$.timers.start(Timer::Abandoned(session), now + CODE_KEPT_FOR);",
-        instead: "$.timers.start(Timer::Abandoned(session), now);",
+        text: "(false, _) => CODE_KEPT_FOR,",
+        instead: "(false, _) => Duration::ZERO,",
         breaks: "a stranger takes the game of a host that is alone and whose connection breaks for a moment",
         guards: Promise::UntrustedBytes,
         finder: Test(&[
@@ -556,7 +556,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "silent-member-taken-for-gone",
         package: "directory",
-        text: "!$.departed.is_empty() && $.named.iter().all(|peer| $.departed.contains(peer))",
+        text: "!$.departed.is_empty() && $.named.iter().all(is_gone)",
         instead: "!$.departed.is_empty()",
         breaks: "a game is founded anew while members play on without the relay",
         guards: Promise::OneHost,

@@ -7,7 +7,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "strangers-packets-are-members",
         package: "relay",
-        text: "let class = if is_stranger { Class::Stranger(conn) } else { Class::Member };",
+        text: "let class = if is_stranger { Class::Stranger($.conn) } else { Class::Member };",
         instead: "let class = Class::Member;",
         breaks: "chunks of peers that only joined close a host that is slow for a moment",
         guards: Promise::UntrustedBytes,

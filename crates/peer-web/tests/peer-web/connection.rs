@@ -3,20 +3,16 @@
 //! On loopback this needs a Chromium with `--allow-loopback-in-peer-connection` and a faked microphone
 //! (`webdriver.json` beside this crate), in a network namespace of its own or on a machine with a network.
 
-#![cfg(target_arch = "wasm32")]
-
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use samovar_peer_web::connection::{
-    Connection, ConnectionEvent, ConnectionKey, Overflow, Role, Sink, WebConfig,
+    Connection, ConnectionEvent, ConnectionKey, Overflow, Side, Sink, WebConfig,
 };
 use samovar_peer_web::now;
 use samovar_wire::{Mode, PeerId};
-use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
-
-wasm_bindgen_test_configure!(run_in_browser);
+use wasm_bindgen_test::wasm_bindgen_test;
 
 const KEY: ConnectionKey = ConnectionKey { peer: PeerId(7), attempt: 1 };
 
@@ -27,18 +23,18 @@ struct End {
 }
 
 impl End {
-    fn start(role: Role) -> Self {
-        Self::with_config(role, &WebConfig::default())
+    fn start(side: Side) -> Self {
+        Self::with_config(side, &WebConfig::default())
     }
 
-    fn with_config(role: Role, config: &WebConfig) -> Self {
+    fn with_config(side: Side, config: &WebConfig) -> Self {
         let events = Rc::new(RefCell::new(VecDeque::new()));
         let heard = Rc::clone(&events);
         let sink: Sink = Rc::new(move |key, event| {
             assert_eq!(key, KEY);
             heard.borrow_mut().push_back(event);
         });
-        let connection = Connection::start(KEY, role, config, sink).expect("this browser has WebRTC");
+        let connection = Connection::start(KEY, side, config, sink).expect("this browser has WebRTC");
         Self { connection: Some(connection), events }
     }
 
@@ -79,8 +75,8 @@ async fn sleep(millis: i32) {
 }
 
 async fn open_pair() -> (End, End) {
-    let offerer = End::start(Role::Offer);
-    let answerer = End::start(Role::Answer(offerer.description().await));
+    let offerer = End::start(Side::Offer);
+    let answerer = End::start(Side::Answer(offerer.description().await));
     offerer.accept(&answerer.description().await);
     assert_eq!(offerer.next().await, Some(ConnectionEvent::Opened));
     assert_eq!(answerer.next().await, Some(ConnectionEvent::Opened));
@@ -107,7 +103,7 @@ async fn a_failed_channel_creation_fails_one_attempt_only() {
     let refuse = "RTCPeerConnection.prototype.__make = RTCPeerConnection.prototype.createDataChannel;
         RTCPeerConnection.prototype.createDataChannel = () => { throw new Error('no room') }";
     js_sys::eval(refuse).expect("a script");
-    let refused = Connection::start(KEY, Role::Offer, &WebConfig::default(), Rc::new(|_, _| ()));
+    let refused = Connection::start(KEY, Side::Offer, &WebConfig::default(), Rc::new(|_, _| ()));
     js_sys::eval("RTCPeerConnection.prototype.createDataChannel = RTCPeerConnection.prototype.__make")
         .expect("a script");
     assert!(refused.is_err());
@@ -116,7 +112,7 @@ async fn a_failed_channel_creation_fails_one_attempt_only() {
 
 #[wasm_bindgen_test]
 async fn a_description_fits_the_limit_and_names_no_server() {
-    let offerer = End::start(Role::Offer);
+    let offerer = End::start(Side::Offer);
     let sdp = offerer.description().await;
     assert!(sdp.len() < samovar_wire::limits::DESCRIPTION_MAX, "{} bytes", sdp.len());
     assert!(sdp.contains("a=candidate:"), "gathered nothing: {sdp}");
@@ -145,8 +141,8 @@ async fn dropping_one_end_sends_its_queue_and_closes_the_other() {
 #[wasm_bindgen_test]
 async fn an_attempt_that_does_not_open_in_time_is_closed() {
     let config = WebConfig { open_within_millis: 1_500, ..WebConfig::default() };
-    let unanswered = End::with_config(Role::Offer, &config);
-    let abandoned = End::with_config(Role::Answer(unanswered.description().await), &config);
+    let unanswered = End::with_config(Side::Offer, &config);
+    let abandoned = End::with_config(Side::Answer(unanswered.description().await), &config);
     abandoned.description().await;
     assert_eq!(unanswered.next().await, Some(ConnectionEvent::Closed));
     assert_eq!(abandoned.next().await, Some(ConnectionEvent::Closed));
@@ -154,9 +150,9 @@ async fn an_attempt_that_does_not_open_in_time_is_closed() {
 
 #[wasm_bindgen_test]
 async fn an_invalid_offer_or_answer_closes_the_attempt() {
-    let answerer = End::start(Role::Answer("v=0\r\nnonsense".to_owned()));
+    let answerer = End::start(Side::Answer("v=0\r\nnonsense".to_owned()));
     assert_eq!(answerer.next().await, Some(ConnectionEvent::Closed));
-    let offerer = End::start(Role::Offer);
+    let offerer = End::start(Side::Offer);
     offerer.description().await;
     offerer.accept("<b>hello</b>");
     assert_eq!(offerer.next().await, Some(ConnectionEvent::Closed));
@@ -218,11 +214,11 @@ async fn an_owner_may_drop_a_connection_at_any_event() {
             }
         });
         let mut answerer = None;
-        let offerer = Connection::start(KEY, Role::Offer, &WebConfig::default(), sink).expect("WebRTC");
+        let offerer = Connection::start(KEY, Side::Offer, &WebConfig::default(), sink).expect("WebRTC");
         slot.replace(Some(offerer));
         for _ in 0..500 {
             if let (Some(sdp), true) = (described.take(), fatal > 0) {
-                let end = End::start(Role::Answer(sdp));
+                let end = End::start(Side::Answer(sdp));
                 let answer = end.description().await;
                 slot.borrow().as_ref().expect("still here").accept(&answer);
                 answerer = Some(end);

@@ -1,6 +1,4 @@
 //! Tests the simulator's program: its output, and its exit codes.
-#![cfg(not(target_arch = "wasm32"))]
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
 use std::process::Command;
 

@@ -1,7 +1,5 @@
 //! Runs the seeds of past failures and a seed of every scenario, and checks that one seed always gives the same run.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 use samovar_sim::{SCENARIOS, Scenario, Shape, Toy, run, shrink};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

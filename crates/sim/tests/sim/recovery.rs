@@ -1,18 +1,12 @@
 //! Checks that recovery times stay within the figures in `docs/recovery.md`. Virtual time makes them the same on
 //! every machine.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 use samovar_sim::{Beyond, Direction, Fault, Group, Plan, Recovery, Scenario, Toy, Who, run};
 use samovar_wire::Duration;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// The number of runs. `cargo xtask test` makes enough to show a broken rule. `cargo xtask prove` sets
-/// `SAMOVAR_MODEL=narrow`, and makes as many as the documents state.
-fn runs(quick: u64, all: u64) -> u64 {
-    if std::env::var_os("SAMOVAR_MODEL").is_some() { all } else { quick }
-}
+use crate::runs;
 
 /// The median and the worst figure of this many seeds, in milliseconds.
 fn measure(scenario: &str, seeds: u64, figure: impl Fn(&Recovery) -> Duration) -> [u64; 2] {

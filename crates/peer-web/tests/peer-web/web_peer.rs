@@ -1,21 +1,18 @@
 //! The real peer in a page, with a relay that is not there.
 
-#![cfg(target_arch = "wasm32")]
-
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use samovar_peer::{PathPolicy, PeerConfig};
 use samovar_peer_web::{WebPeer, entropy, now};
 use samovar_wire::relay::Purpose;
-use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
-
-wasm_bindgen_test_configure!(run_in_browser);
+use wasm_bindgen_test::wasm_bindgen_test;
 
 fn config() -> PeerConfig {
     PeerConfig {
         entropy: entropy(),
         purpose: Purpose::Create(None),
+        token: None,
         ticket: None,
         kept: None,
         name: "Ann".to_owned(),
