@@ -322,7 +322,7 @@ impl Game for InStep {
 /// # Errors
 /// A promise of the session was broken: a fault of the library.
 pub fn race(in_step: bool, conditions: Conditions) -> Result<Race, String> {
-    let mut plan = Plan::calm(1, 3);
+    let mut plan = Plan::calm(conditions.seed, 3);
     plan.frame_rate = 60;
     plan.lasts = seconds(WAIT + SECONDS + 2);
     let lag = Duration::from_millis(conditions.lag.into());

@@ -86,6 +86,7 @@ impl Page {
         let conditions = Conditions {
             lag: lag.value_as_number() as u32,
             kills_host: kill.checked(),
+            ..Conditions::default()
         };
         self.element::<HtmlElement>("millis")?
             .set_text_content(Some(&format!("{} ms", conditions.lag)));
