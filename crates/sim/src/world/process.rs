@@ -534,6 +534,8 @@ impl<G: Game> World<G> {
         let is_late = process.leaving.is_some_and(|since| since + LEAVE_WITHIN <= self.now);
         let is_done = process.sockets.is_empty() && process.channels.is_empty();
         if is_late || (is_over && is_done) {
+            // All others may have fallen asleep since the player chose to leave.
+            self.judges.is_orphaned |= process.leaving.is_some() && !self.can_spare(id);
             self.end_process(id);
             self.reload_later(number, RELOAD_AFTER);
         }
