@@ -252,9 +252,10 @@ mod tests {
             let conditions =
                 Conditions { seed, kills_host, ..Conditions::default() };
             for (name, right) in RIGHT {
-                let scene = named(name).unwrap();
+                let scene = named(name).expect("a scene");
                 for ((order, called), right) in ORDERS.into_iter().zip(right) {
-                    let verdict = play(scene, order, conditions).unwrap();
+                    let verdict =
+                        play(scene, order, conditions).expect("a play");
                     let what = format!("{name} {called}, {conditions:?}");
                     // A change of host lets messages wait. They can then
                     // arrive in the right order by chance.
