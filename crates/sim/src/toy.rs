@@ -262,7 +262,11 @@ impl Game for Toy {
             Event::Message { from, bytes, delivery: Delivery::Lane(lane) } => {
                 self.remarks.event(*from, me, *lane, bytes);
             }
-            Event::Message { .. } | Event::Late { .. } | Event::Behind(_) => self.orders.event(turn, event),
+            Event::Message { .. }
+            | Event::Late { .. }
+            | Event::Behind(_)
+            | Event::Joined
+            | Event::MemberLeft { .. } => self.orders.event(turn, event),
             Event::MemberJoined { member, .. } => {
                 self.ledger.note_joined(me, member.peer);
                 self.orders.event(turn, event);

@@ -99,6 +99,14 @@ impl Peer {
         timeout(PATIENCE, self.next()).await.expect("the relay says something in time")
     }
 
+    /// Waits for something else, and answers the relay's pings meanwhile: a socket that is silent for 6 s is closed.
+    pub(crate) async fn during<T>(&mut self, other: impl Future<Output = T>) -> T {
+        tokio::select! {
+            done = other => done,
+            heard = self.next() => panic!("the relay says meanwhile: {heard:?}"),
+        }
+    }
+
     async fn next(&mut self) -> Heard {
         loop {
             match self.socket.next().await {

@@ -65,6 +65,8 @@ pub(super) struct Orders {
     /// For each causal message, the messages that its sender had sent or been delivered before.
     stamps: BTreeMap<(PeerId, u32), Clock>,
     say_at: BTreeMap<PeerId, Time>,
+    /// The members that have read the session's state.
+    joined: BTreeSet<PeerId>,
     complaint: Option<Broken>,
     /// Pairs of members at which the same messages were delivered in different orders. That is wrong if both are
     /// members in the end.
@@ -125,6 +127,15 @@ impl Orders {
                 for order in ORDERS {
                     let diary = self.diary(order, me);
                     diary.owes.insert(member.peer, diary.said + 1);
+                }
+            }
+            Event::Joined => {
+                self.joined.insert(me);
+            }
+            // A newcomer that had a seat and had not read the state yet keeps its id, and may get a seat again later.
+            Event::MemberLeft { member, .. } if !self.joined.contains(&member.peer) => {
+                for order in ORDERS {
+                    self.diary(order, me).owes.remove(&member.peer);
                 }
             }
             Event::Behind(delivery) => {
