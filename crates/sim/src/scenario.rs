@@ -64,7 +64,13 @@ impl Scenario {
         let mut plan = self.plan(seed);
         match shape {
             Shape::Mesh => {}
-            Shape::ByHost => plan.paths = PathPolicy::ByHost,
+            Shape::ByHost => {
+                plan.paths = PathPolicy::ByHost;
+                if !plan.has_direct {
+                    plan.direct.bandwidth =
+                        plan.direct.bandwidth.map(|bandwidth| bandwidth.max(carried(&plan)));
+                }
+            }
         }
         plan
     }
@@ -277,6 +283,16 @@ const EXITS_ELSEWHERE: f64 = 60.0;
 
 /// The bytes that an update takes on a line, with its headers and its share of acks and messages.
 const BYTES_PER_UPDATE: u64 = 200;
+
+/// The bytes of another member's update in a packet that the host carries.
+const BYTES_PER_CARRIED_UPDATE: u64 = 40;
+
+/// The bytes a second that a host sends when its line carries to each member what all others say. A host whose line is
+/// too thin for them cannot host.
+const fn carried(plan: &Plan) -> u64 {
+    let players = plan.players as u64;
+    players * plan.update_rate * (BYTES_PER_UPDATE / 2 + players * BYTES_PER_CARRIED_UPDATE)
+}
 
 /// A plan of this many players with weather rolled from the seed, and the dice for the rest of the plan.
 fn some_plan(seed: u64, players: u64) -> (Plan, Dice) {
