@@ -19,7 +19,6 @@ mod lost_host;
 mod lost_relay;
 mod maze;
 mod names;
-mod newcomer;
 mod operator;
 mod own_address;
 mod paths;
