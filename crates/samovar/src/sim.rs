@@ -65,7 +65,7 @@ pub fn play<G: Game>(
 
 /// Plays the game by a plan of your own: its players, its network, its faults, and its seed. The players' names are
 /// `P0`, `P1` and so on, in the order in which the plan counts them. Their seats have the order in which they came in,
-/// which can be another. Who comes back after a crash has the name of a new player.
+/// which can be another. A player that comes back after a crash has a new name.
 ///
 /// # Errors
 /// The first promise that was broken.
