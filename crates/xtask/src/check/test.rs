@@ -180,6 +180,7 @@ fn build_page(context: &Context<'_>) -> Result<Outcome> {
 
 fn measure_page(context: &Context<'_>) -> Result<Outcome> {
     size::measure(context.repo)?;
+    size::measure_client(context.repo, &context.toolbox)?;
     size::measure_js(&context.repo.root.join("packages/js/dist"))?;
     Ok(Outcome::Done)
 }
