@@ -1,4 +1,5 @@
-//! `test` and `prove`: the two tiers of the project's checks. Each tier has a fixed order, cheapest first.
+//! `test` and `prove`: the two tiers of the project's checks. Each tier has a fixed order: `test` runs the cheapest
+//! first, `prove` what people meet first.
 //!
 //! `test` has the checks for every change: they give the same answer on the same tree. `prove` searches for unknown
 //! bugs, with fresh seeds and for a given time; it does not stop at a failure.
@@ -26,6 +27,8 @@ mod times;
 mod wasm_pack;
 mod words;
 
+use std::time::Duration;
+
 use crate::clock::Stopwatch;
 use crate::process::{Failure, Result};
 use crate::repo::Repo;
@@ -45,12 +48,15 @@ pub(crate) enum Tier {
 }
 
 /// A request to run a tier.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Order {
     /// Names of steps; empty means all.
     pub(crate) only: Vec<String>,
     /// Whether the run goes on after a failed step.
     pub(crate) keep_going: bool,
+    /// The minutes in which the whole run has to end, builds included. A step that would probably end later is left
+    /// out, and named.
+    pub(crate) within: Option<f64>,
 }
 
 /// The context of a step.
@@ -75,6 +81,17 @@ struct Step {
     /// Minutes that the step takes on two cores when everything has to be fetched and compiled; measured.
     first: f64,
     run: fn(&Context<'_>) -> Result<Outcome>,
+}
+
+impl Step {
+    /// The minutes that the step will probably take, and how that is known.
+    fn minutes(&self, times: &Times) -> (f64, &'static str) {
+        times.of(self.name).map_or((self.first, "first time"), |last| (minutes(last), "last time"))
+    }
+}
+
+fn minutes(time: Duration) -> f64 {
+    time.as_secs_f64() / 60.0
 }
 
 impl Tier {
@@ -119,6 +136,14 @@ pub(crate) fn run(repo: &Repo, tier: Tier, order: &Order) -> Result<()> {
     let total = Stopwatch::start();
     let (mut lines, mut first_failure) = (Vec::new(), None);
     for step in &steps {
+        let (needs, _) = step.minutes(&Times::read(repo));
+        let left = order.within.map(|within| (within - minutes(total.elapsed())).max(0.0));
+        if let Some(left) = left.filter(|left| *left < needs) {
+            let line = format!("{:12} left out: it takes {needs:.1} min, and {left:.1} are left", step.name);
+            println!("\n== {line}");
+            lines.push(line);
+            continue;
+        }
         println!("\n== {}: {}", step.name, step.about);
         let watch = Stopwatch::start();
         let line = match (step.run)(&context) {
@@ -161,10 +186,7 @@ fn announce(steps: &[&Step], times: &Times) {
     println!("What takes how long, by the last run here or, for a first one, on two cores:");
     let mut total = 0.0;
     for step in steps {
-        let (minutes, from) = match times.of(step.name) {
-            Some(last) => (last.as_secs_f64() / 60.0, "last time"),
-            None => (step.first, "first time"),
-        };
+        let (minutes, from) = step.minutes(times);
         total += minutes;
         println!("  {:12} {minutes:5.1} min {from:10}  {}", step.name, step.about);
     }
@@ -186,10 +208,26 @@ mod tests {
     }
 
     #[test]
+    fn a_step_for_which_no_time_is_left_does_not_run() {
+        let root = std::env::temp_dir().join(format!("samovar-xtask-within-{}", std::process::id()));
+        let repo = Repo { root: root.join("nothing"), target: root.join("target"), packages: Vec::new() };
+        let order = |within| Order { only: vec!["fmt".to_owned()], keep_going: false, within };
+        // There is no tree in which it could pass.
+        run(&repo, Tier::Test, &order(None)).unwrap_err();
+        run(&repo, Tier::Test, &order(Some(1.0))).unwrap_err();
+        run(&repo, Tier::Test, &order(Some(0.01))).unwrap();
+        let mut times = Times::read(&repo);
+        times.note("fmt", Duration::from_mins(2));
+        run(&repo, Tier::Test, &order(Some(1.0))).unwrap();
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
     fn an_unknown_step_runs_nothing() {
         let repo = Repo { root: ".".into(), target: ".".into(), packages: Vec::new() };
         for tier in TIERS {
-            let order = Order { only: vec!["fmt".to_owned(), "fnt".to_owned()], keep_going: false };
+            let order =
+                Order { only: vec!["fmt".to_owned(), "fnt".to_owned()], keep_going: false, within: None };
             let failure = run(&repo, tier, &order).unwrap_err();
             assert!(failure.to_string().contains("there is no step"), "{failure}");
         }

@@ -37,6 +37,9 @@ pub(crate) enum Task {
         /// How long the steps run together, without what has to be built for them
         #[arg(long, default_value = "10", value_parser = minutes)]
         minutes: f64,
+        /// Leave out steps, and name them, so that all ends within so many minutes, builds included
+        #[arg(long, value_name = "MINUTES", value_parser = minutes)]
+        within: Option<f64>,
         /// Run only this step; may be given again
         #[arg(long, value_name = "STEP")]
         only: Vec<String>,
@@ -136,6 +139,7 @@ mod tests {
             ("test --minutes 3", "--minutes"),
             ("prove --minutes -1", "-1"),
             ("prove --minutes NaN", "NaN"),
+            ("prove --within 0", "--within"),
             ("person --seed tea", "tea"),
             ("size all", "all"),
             ("fuzz --seconds", "--seconds"),

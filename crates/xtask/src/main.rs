@@ -55,15 +55,19 @@ fn perform(task: Task) -> Result<()> {
             Ok(())
         }
         Task::Test { only, keep_going, .. } => {
-            check::run(&Repo::locate()?, Tier::Test, &check::Order { only, keep_going })
+            check::run(&Repo::locate()?, Tier::Test, &check::Order { only, keep_going, within: None })
         }
         Task::Prove { list: true, minutes, .. } => {
             check::list(Tier::Prove { minutes });
             Ok(())
         }
-        Task::Prove { minutes, only, .. } => {
+        Task::Prove { minutes, within, only, .. } => {
             // The search for unknown bugs does not stop at the first one.
-            check::run(&Repo::locate()?, Tier::Prove { minutes }, &check::Order { only, keep_going: true })
+            check::run(
+                &Repo::locate()?,
+                Tier::Prove { minutes },
+                &check::Order { only, keep_going: true, within },
+            )
         }
         Task::Person { seed, minutes } => {
             let repo = Repo::locate()?;

@@ -13,21 +13,45 @@ use crate::tools::{Tool, network};
 use crate::{bench, book, fuzz, mutants, page, person};
 
 pub(super) const STEPS: [Step; 16] = [
-    Step { name: "soak", about: "simulated sessions that nobody has seen yet", first: 4.0, run: soak },
+    Step { name: "soak", about: "simulated sessions that nobody has seen yet", first: 1.0, run: soak },
+    Step { name: "person", about: "people who click, reload and close at random", first: 5.0, run: person },
+    Step { name: "serve", about: "two play through trunk serve", first: 2.0, run: serve },
+    Step {
+        name: "servers",
+        about: "the relay for servers is small, and runs in an empty root",
+        first: 8.0,
+        run: servers::check,
+    },
+    Step {
+        name: "bundlers",
+        about: "the packages for JavaScript under webpack and Next, and fit for npm",
+        first: 2.0,
+        run: bundlers::check,
+    },
+    Step { name: "fuzz", about: "hostile bytes for every decoder and state machine", first: 2.5, run: fuzz },
     Step {
         name: "models",
         about: "elections within wider bounds, recovery in more runs",
-        first: 2.0,
+        first: 4.0,
         run: models,
     },
-    Step { name: "fuzz", about: "hostile bytes for every decoder and state machine", first: 4.0, run: fuzz },
+    Step { name: "figures", about: "medians of real browsers and processes", first: 5.0, run: figures },
     Step {
         name: "features",
         about: "a session with none of its features, and with each alone",
-        first: 2.0,
+        first: 5.0,
         run: features::check,
     },
-    Step { name: "wasm-pack", about: "wasm-pack runs tests in a browser", first: 6.0, run: wasm_pack::check },
+    Step { name: "bugs", about: "planted bugs, each of which has to be found", first: 2.5, run: bugs },
+    Step {
+        name: "integrations",
+        about: "the crates for engines build, and pass their tests",
+        first: 5.0,
+        run: integrations::check,
+    },
+    Step { name: "benches", about: "the benches compile, beside their peers", first: 3.0, run: benches },
+    Step { name: "wasm-pack", about: "wasm-pack runs tests in a browser", first: 5.0, run: wasm_pack::check },
+    Step { name: "book", about: "the guide is a book without dead links", first: 1.5, run: book },
     Step { name: "deny", about: "licences and sources of dependencies", first: 4.0, run: deny::check },
     Step {
         name: "advisories",
@@ -35,30 +59,6 @@ pub(super) const STEPS: [Step; 16] = [
         first: 0.2,
         run: deny::advisories,
     },
-    Step { name: "book", about: "the guide is a book without dead links", first: 1.5, run: book },
-    Step { name: "benches", about: "the benches compile, beside their peers", first: 3.0, run: benches },
-    Step {
-        name: "integrations",
-        about: "the crates for engines build, and pass their tests",
-        first: 5.0,
-        run: integrations::check,
-    },
-    Step { name: "bugs", about: "planted bugs, each of which has to be found", first: 4.0, run: bugs },
-    Step { name: "figures", about: "medians of real browsers and processes", first: 4.0, run: figures },
-    Step {
-        name: "bundlers",
-        about: "the packages for JavaScript under webpack and Next, and fit for npm",
-        first: 2.0,
-        run: bundlers::check,
-    },
-    Step {
-        name: "servers",
-        about: "the relay for servers is small, and runs in an empty root",
-        first: 8.0,
-        run: servers::check,
-    },
-    Step { name: "serve", about: "two play through trunk serve", first: 3.0, run: serve },
-    Step { name: "person", about: "people who click, reload and close at random", first: 8.0, run: person },
 ];
 
 /// Some steps would go on for ever. These are their shares of the given minutes.
