@@ -43,5 +43,5 @@ fn warrant() -> Warrant {
 
 #[test]
 fn vectors_are_of_the_present_protocol_version() {
-    assert_eq!(PROTOCOL_VERSION, 9, "new vectors, and rules in PROTOCOL §9");
+    assert_eq!(PROTOCOL_VERSION, 10, "new vectors, and rules in PROTOCOL §9");
 }

@@ -48,9 +48,10 @@ const fn from_relay_variant(message: &FromRelay) -> u8 {
         FromRelay::Reachable => 10,
         FromRelay::PutOut(_) => 11,
         FromRelay::Told(_) => 12,
+        FromRelay::Pass(_) => 13,
     }
 }
-const FROM_RELAY_VARIANTS: u8 = 13;
+const FROM_RELAY_VARIANTS: u8 = 14;
 
 const REFUSALS: [(&str, Refusal); 16] = [
     ("refused_unknown_game", Refusal::UnknownGame),
@@ -97,7 +98,7 @@ fn code(text: &str) -> GameCode {
 }
 
 fn pass() -> PeerPass {
-    PeerPass { session: SESSION, peer: PeerId(300), signature: signature() }
+    PeerPass { session: SESSION, peer: PeerId(300), is_named: true, signature: signature() }
 }
 
 fn voucher() -> Voucher {
@@ -167,6 +168,7 @@ fn messages_from_relay() -> Vec<(&'static str, FromRelay)> {
         ("reachable", FromRelay::Reachable),
         ("put_out", FromRelay::PutOut(PeerId(7))),
         ("told", FromRelay::Told("Not today.".to_owned())),
+        ("pass", FromRelay::Pass(pass())),
     ];
     messages.extend(REFUSALS.map(|(name, refusal)| (name, FromRelay::Refused(refusal))));
     messages

@@ -9,7 +9,8 @@ use crate::{PEER, SESSION, THIRD, ticket};
 fn signed_bytes_and_hashes_match_their_vectors() {
     let mut vectors = Vectors::parse("signed", include_str!("signed.hex"));
     vectors.check_encoding("warrant", &Warrant::signed_bytes(SESSION, THIRD, PEER));
-    vectors.check_encoding("pass", &PeerPass::signed_bytes(SESSION, PeerId(300)));
+    vectors.check_encoding("pass", &PeerPass::signed_bytes(SESSION, PeerId(300), false));
+    vectors.check_encoding("pass_named", &PeerPass::signed_bytes(SESSION, PeerId(300), true));
     let vouched = Vouched { name: Some("Ann".to_owned()), watches: Some(true) };
     vectors.check_encoding("voucher", &Voucher::signed_bytes(SESSION, PeerId(300), &vouched));
     vectors.check_encoding("digest_of_nothing", &digest(&[]));

@@ -451,6 +451,7 @@ impl Client {
             }
             (Phase::Entered, FromRelay::Reachable) => self.events.push_back(ClientEvent::Reachable),
             (Phase::Entered, FromRelay::PutOut(peer)) => self.events.push_back(ClientEvent::PutOut(peer)),
+            (Phase::Entered, FromRelay::Pass(pass)) => self.on_pass(pass)?,
             (Phase::Entered, FromRelay::Gone(peer)) => self.events.push_back(ClientEvent::Gone(peer)),
             // The relay only wants to know whether this peer's loop runs, so the client never delays the answer.
             (Phase::Entered, FromRelay::Probe(nonce)) => self.outbox.push(&ToRelay::Alive(nonce)),
@@ -468,6 +469,7 @@ impl Client {
         self.outbox.forget_sent();
         let warrant = entered.warrant;
         if self.identity.is_some() {
+            self.take_pass(entered.pass);
             self.events.push_back(if was_lost { ClientEvent::Restored } else { ClientEvent::Moved });
             if let Some(voucher) = entered.voucher {
                 self.events.push_back(ClientEvent::Vouched(voucher));

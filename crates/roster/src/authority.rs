@@ -33,7 +33,7 @@ impl RelayKey {
     /// Whether the relay issued this pass.
     #[must_use]
     pub fn verifies_pass(&self, pass: &PeerPass) -> bool {
-        self.verifies(&PeerPass::signed_bytes(pass.session, pass.peer), &pass.signature)
+        self.verifies(&PeerPass::signed_bytes(pass.session, pass.peer, pass.is_named), &pass.signature)
     }
 
     /// Whether the relay issued this voucher.
@@ -89,10 +89,11 @@ impl Signatory {
         Warrant { session, term, host, signature }
     }
 
-    /// Vouches for a peer's identity.
+    /// Vouches for a peer's identity, and for whether a host has named it.
     #[must_use]
-    pub fn pass(&self, session: SessionId, peer: PeerId) -> PeerPass {
-        PeerPass { session, peer, signature: self.sign(&PeerPass::signed_bytes(session, peer)) }
+    pub fn pass(&self, session: SessionId, peer: PeerId, is_named: bool) -> PeerPass {
+        let signature = self.sign(&PeerPass::signed_bytes(session, peer, is_named));
+        PeerPass { session, peer, is_named, signature }
     }
 
     /// Vouches for what the game's own server says about a peer.
@@ -131,8 +132,9 @@ mod tests {
     #[test]
     fn pass_does_not_verify_as_a_warrant() {
         let relay = Signatory::new(&[7; 32]);
-        let pass = relay.pass(SessionId(1), PeerId(3));
+        let pass = relay.pass(SessionId(1), PeerId(3), false);
         assert!(relay.key().verifies_pass(&pass));
+        assert!(!relay.key().verifies_pass(&PeerPass { is_named: true, ..pass }), "nobody names itself");
         let forged =
             Warrant { session: SessionId(1), term: Term(3), host: PeerId(3), signature: pass.signature };
         assert!(!relay.key().verifies_warrant(&forged));

@@ -11,7 +11,7 @@ use samovar_wire::{GameCode, Kind, PeerId, PeerPass, SessionId, Signature, Ticke
 use crate::hosted::Hosted;
 
 /// The version of the layout of the kept bytes.
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
 /// The most bytes that a player's own objects take in a memory; those beyond are left out.
 const OWN_MAX: usize = 24 * 1024;
 /// The most bytes of a memory. An honest memory is never larger.
@@ -44,7 +44,7 @@ struct Stored {
     params: u64,
     code: String,
     ticket: Option<[u8; 24]>,
-    pass: Option<(u64, u32, [u8; 64])>,
+    pass: Option<(u64, u32, bool, [u8; 64])>,
     kept: Option<Vec<u8>>,
     state: Option<Written>,
     own: Vec<(u8, Written)>,
@@ -58,7 +58,7 @@ impl Memory {
             params,
             code: code.to_owned(),
             ticket: self.ticket.map(|ticket| ticket.to_bytes()),
-            pass: self.pass.map(|pass| (pass.session.0, pass.peer.0, pass.signature.0)),
+            pass: self.pass.map(|pass| (pass.session.0, pass.peer.0, pass.is_named, pass.signature.0)),
             kept: self.kept.as_ref().map(Kept::to_bytes),
             state: self.state.clone(),
             own: self.own.clone(),
@@ -90,9 +90,10 @@ impl Memory {
         }
         let kept =
             stored.kept.map(|bytes| Kept::from_bytes(&bytes)).transpose().map_err(|_| "it is damaged")?;
-        let pass = stored.pass.map(|(session, peer, signature)| PeerPass {
+        let pass = stored.pass.map(|(session, peer, is_named, signature)| PeerPass {
             session: SessionId(session),
             peer: PeerId(peer),
+            is_named,
             signature: Signature(signature),
         });
         let ticket = stored.ticket.as_ref().map(Ticket::from_bytes);
@@ -174,7 +175,12 @@ mod tests {
     fn memory() -> Memory {
         let mut memory = Memory {
             ticket: Some(Ticket { session: SessionId(7), secret: [3; 16] }),
-            pass: Some(PeerPass { session: SessionId(7), peer: PeerId(9), signature: Signature([5; 64]) }),
+            pass: Some(PeerPass {
+                session: SessionId(7),
+                peer: PeerId(9),
+                is_named: true,
+                signature: Signature([5; 64]),
+            }),
             ..Memory::default()
         };
         let mut hosted = Hosted { value: 41_u32, ..Hosted::default() };

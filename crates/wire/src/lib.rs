@@ -51,7 +51,7 @@ pub use voucher::{JoinToken, Vouched, Voucher};
 pub use warrant::{PeerPass, Signature, Warrant};
 
 /// Version of everything in the wire document. Peers and relays of different versions refuse each other (PROTOCOL §1).
-pub const PROTOCOL_VERSION: u16 = 9;
+pub const PROTOCOL_VERSION: u16 = 10;
 
 /// How a path treats the bytes that it carries (PROTOCOL §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -207,6 +207,8 @@ pub enum FromRelay {
     PutOut(PeerId),
     /// Before [`FromRelay::Refused`]: why the game's own server does not let the peer in, in words for the player.
     Told(String),
+    /// The host has named the receiver: this pass replaces the one before.
+    Pass(PeerPass),
 }
 
 /// The relay has let the peer into the game; the host still has to admit it.

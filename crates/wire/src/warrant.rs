@@ -48,6 +48,9 @@ pub struct PeerPass {
     pub session: SessionId,
     /// The peer.
     pub peer: PeerId,
+    /// Whether a host has named the peer as a member. By such a pass the peer brings its game back at a relay whose
+    /// disk does not know of it.
+    pub is_named: bool,
     /// The signature over [`PeerPass::signed_bytes`].
     pub signature: Signature,
 }
@@ -55,10 +58,11 @@ pub struct PeerPass {
 impl PeerPass {
     /// The bytes that the relay signs.
     #[must_use]
-    pub fn signed_bytes(session: SessionId, peer: PeerId) -> Vec<u8> {
-        let mut bytes = b"samovar peer pass 1".to_vec();
+    pub fn signed_bytes(session: SessionId, peer: PeerId, is_named: bool) -> Vec<u8> {
+        let mut bytes = b"samovar peer pass 2".to_vec();
         bytes.extend_from_slice(&session.0.to_le_bytes());
         bytes.extend_from_slice(&peer.0.to_le_bytes());
+        bytes.push(is_named.into());
         bytes
     }
 }

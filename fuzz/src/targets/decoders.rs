@@ -263,7 +263,7 @@ pub(super) fn warrants(bytes: &[u8]) {
     let (session, signature) = (SessionId(number), Signature(*signature));
     let warrant = Warrant { session, term: Term(number), host: PeerId(number as u32), signature };
     assert!(!key.verifies_warrant(&warrant), "a forged warrant");
-    let pass = PeerPass { session, peer: PeerId(number as u32), signature };
+    let pass = PeerPass { session, peer: PeerId(number as u32), is_named: number & 1 == 1, signature };
     assert!(!key.verifies_pass(&pass), "a forged pass");
 }
 

@@ -198,6 +198,7 @@ fn forged_pass() -> samovar_wire::PeerPass {
     samovar_wire::PeerPass {
         session: samovar_wire::SessionId(1),
         peer: samovar_wire::PeerId(2),
+        is_named: true,
         signature: samovar_wire::Signature([7; 64]),
     }
 }

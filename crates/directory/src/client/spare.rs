@@ -95,6 +95,7 @@ impl Client {
         (self.deadline, self.pause) = (now + SILENCE_MAX, RETRY_FIRST);
         self.outbox.forget_sent();
         self.events.push_back(ClientEvent::Moved);
+        self.take_pass(entered.pass);
         if self.adopt(entered.warrant) {
             self.events.push_back(ClientEvent::Issued(entered.warrant));
         }

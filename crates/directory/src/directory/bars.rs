@@ -197,8 +197,13 @@ impl Directory {
 
     /// Whether a peer may list a session again. Under the relay's own code the last members may, while the code is kept
     /// for them: they may have played on over direct paths.
-    pub(super) fn may_relist(&self, conn: ConnId, record: &TermRecord, peer: PeerId) -> bool {
-        if self.is_kept_from(conn, &record.code) { record.is_member(peer) } else { record.has_named(peer) }
+    pub(super) fn may_relist(&self, conn: ConnId, record: &TermRecord, pass: &PeerPass) -> bool {
+        if self.is_kept_from(conn, &record.code) {
+            record.is_member(pass.peer)
+        } else {
+            // The record may be old: the relay may have died before the last ones were on disk.
+            pass.is_named || record.has_named(pass.peer)
+        }
     }
 
     pub(super) fn caller(&self, conn: ConnId) -> Caller {

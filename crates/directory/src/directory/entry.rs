@@ -283,6 +283,8 @@ impl Directory {
             if game.params != params {
                 return Err(Refusal::Parameters);
             }
+            self.remember_named(session, &pass);
+            let Some(game) = self.games.get(&session) else { return Err(Refusal::UnknownGame) };
             if game.is_expected(peer) {
                 if !game.has(peer) && self.is_overfull(session) {
                     return Err(Refusal::Busy);
@@ -295,7 +297,7 @@ impl Directory {
                 }
             }
             self.learn(now, session, &warrant);
-        } else if self.archive.get(session).is_some_and(|record| !self.may_relist(conn, record, peer)) {
+        } else if self.archive.get(session).is_some_and(|record| !self.may_relist(conn, record, &pass)) {
             // This peer may not list the game again, for example because no host has named it. It waits for a member,
             // like a newcomer.
             self.recall(session, &code, params)?;
@@ -305,10 +307,20 @@ impl Directory {
                 return Err(Refusal::Reserved);
             }
             self.relist(now, code, params, &warrant)?;
+            self.remember_named(session, &pass);
         }
         self.become_entrant(now, conn, session, peer);
         self.await_host(now, session);
         Ok(())
+    }
+
+    /// Counts a peer as a member that proves by its pass that a host has named it, if the relay's disk is too old to
+    /// know that.
+    fn remember_named(&mut self, session: SessionId, pass: &PeerPass) {
+        let game = self.games.get_mut(&session).filter(|_| pass.is_named);
+        if game.is_some_and(|game| game.remember_named(pass.peer)) {
+            self.keep_record(session);
+        }
     }
 
     /// Takes a warrant that a member of a live game shows. It may be newer than the relay's present one, because it
@@ -431,13 +443,13 @@ impl Directory {
                 game.loss.since = None;
             }
         }
-        let code = game.code.clone();
+        let (code, is_named) = (game.code.clone(), game.has_named(peer));
         let voucher =
             self.vouched(conn).map(|vouched| Box::new(self.signatory.voucher(session, peer, vouched)));
         let entered = Entered {
             code,
             voucher,
-            pass: self.signatory.pass(session, peer),
+            pass: self.signatory.pass(session, peer, is_named),
             key: self.signatory.key().to_bytes(),
             warrant,
             session,

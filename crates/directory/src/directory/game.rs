@@ -37,6 +37,8 @@ pub(super) struct Game {
     pub(super) named: Vec<PeerId>,
     /// Named members that may not have the session's state yet. None of them gets a warrant in reserve.
     joining: BTreeSet<PeerId>,
+    /// Whether a host has named members since the relay listed the game.
+    is_named_anew: bool,
     /// Members that a host named earlier, the last [`MEMBERS_MAX`]: they have no vote, and may found the game anew when
     /// all members have gone.
     pub(super) former: Vec<PeerId>,
@@ -90,6 +92,7 @@ impl Game {
             listing: None,
             named: record.members.clone(),
             joining: BTreeSet::new(),
+            is_named_anew: false,
             former: record.former.clone(),
             barred: record.barred.clone(),
             kicked: Vec::new(),
@@ -348,6 +351,7 @@ impl Game {
     /// Takes the members that a host names, of which the last `joining` may not have the session's state yet. Returns
     /// whether the members differ from those before.
     pub(super) fn name(&mut self, mut members: Vec<PeerId>, joining: usize) -> bool {
+        self.is_named_anew = true;
         self.joining = members.iter().rev().take(joining).copied().collect();
         members.retain(|member| !self.barred.has(*member));
         let is_same = |known: &Vec<PeerId>| {
@@ -359,6 +363,19 @@ impl Game {
         self.former.retain(|peer| !self.named.contains(peer));
         self.former.drain(..self.former.len().saturating_sub(MEMBERS_MAX));
         are_others
+    }
+
+    /// Counts a peer as a member whom a host has named, and whom the game's record does not know: the relay died before
+    /// its disk knew of that peer. Returns whether it did so. A host's next list puts it right.
+    pub(super) fn remember_named(&mut self, peer: PeerId) -> bool {
+        // A full list of former members has dropped some, who were named before the record was written.
+        let is_newer = !self.has_named(peer) && self.former.len() < MEMBERS_MAX;
+        let counts =
+            self.relisted.is_some() && !self.is_named_anew && is_newer && self.named.len() < MEMBERS_MAX;
+        if counts {
+            self.named.push(peer);
+        }
+        counts
     }
 
     /// Notes what is known about a peer.

@@ -63,11 +63,14 @@ impl Directory {
         if let Some(game) = self.games.get_mut(&session)
             && game.host() == Some(peer)
         {
+            let newly: Vec<_> =
+                members.iter().copied().filter(|member| !game.named.contains(member)).collect();
             let are_others = game.name(members.clone(), joining);
+            self.send_passes(session, &newly);
             members.iter().for_each(|member| self.spend_token(session, *member));
             self.retire_passes(now, session);
             if are_others {
-                // No message waits for this write: if it is lost, a record without the last change still serves.
+                // No message waits for this write. If it is lost, the members come back by their passes.
                 self.keep_record(session);
             }
             self.tell_barred(session, &members);
@@ -75,6 +78,17 @@ impl Directory {
             self.consider_claims(now, session);
             // A named peer is no stranger any more, so another stranger may get its place.
             self.let_awaiting_in(now, session);
+        }
+    }
+
+    /// Sends passes to peers that a host has named just now.
+    fn send_passes(&mut self, session: SessionId, newly: &[PeerId]) {
+        let Some(game) = self.games.get(&session) else { return };
+        let here = newly.iter().filter(|peer| game.named.contains(peer));
+        let here: Vec<_> = here.filter_map(|peer| Some((*peer, *game.members.get(peer)?))).collect();
+        for (peer, conn) in here {
+            let pass = self.signatory.pass(session, peer, true);
+            self.send(conn, &FromRelay::Pass(pass));
         }
     }
 

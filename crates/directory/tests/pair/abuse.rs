@@ -51,7 +51,7 @@ fn mutated_messages_never_disturb_the_game() {
     let mut entropy = Entropy::new([4; 32]);
     let (session, peer) = (world.warrant(0).session, world.peer(1));
     let signatory = samovar_roster::authority::Signatory::new(&world.secret);
-    let pass = signatory.pass(session, peer);
+    let pass = signatory.pass(session, peer, false);
     let originals = [
         enter(Purpose::Create(None)),
         enter(Purpose::Resume(code("TEA"), pass, world.warrant(0))),

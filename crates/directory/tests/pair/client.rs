@@ -24,7 +24,7 @@ fn entered(signatory: &Signatory, peer: PeerId, n: u64, host: PeerId) -> Entered
     Entered {
         voucher: None,
         code: code("TEA"),
-        pass: signatory.pass(SESSION, peer),
+        pass: signatory.pass(SESSION, peer, false),
         key: signatory.key().to_bytes(),
         warrant: signatory.warrant(SESSION, term(n), host),
         session: SESSION,
@@ -132,7 +132,7 @@ fn a_lost_client_resumes_with_the_highest_known_warrant() {
     assert!(!client.set_warrant(Time::ZERO, signatory.warrant(SessionId(6), term(9), ME)));
     reopen(&mut client);
     let [ToRelay::Enter(enter)] = &said(&mut client)[..] else { panic!("one message") };
-    assert_eq!(enter.purpose, Purpose::Resume(code("TEA"), signatory.pass(SESSION, ME), learnt));
+    assert_eq!(enter.purpose, Purpose::Resume(code("TEA"), signatory.pass(SESSION, ME, false), learnt));
 }
 
 #[test]
@@ -174,7 +174,14 @@ fn bad_messages_of_a_relay_end_the_client_without_a_panic() {
     hear(&mut deceived, Time::ZERO, &FromRelay::Issued(forged));
     assert_eq!(deceived.poll_event(), Some(ClientEvent::Lost));
     assert_eq!(deceived.poll_event(), Some(ClientEvent::Failed(Fault::BadSignature)));
-    let pass = Signatory::new(&[2; 32]).pass(SESSION, ME);
+    for pass in [Signatory::new(&[2; 32]).pass(SESSION, ME, true), signatory.pass(SESSION, PeerId(77), true)]
+    {
+        let mut deceived = in_game(&signatory, ME);
+        hear(&mut deceived, Time::ZERO, &FromRelay::Pass(pass));
+        assert_eq!(deceived.poll_event(), Some(ClientEvent::Lost));
+        assert_eq!(deceived.poll_event(), Some(ClientEvent::Failed(Fault::BadSignature)));
+    }
+    let pass = Signatory::new(&[2; 32]).pass(SESSION, ME, false);
     let mut newcomer = client(1);
     newcomer.handle_opened(Time::ZERO, SocketId::FIRST);
     hear(&mut newcomer, Time::ZERO, &FromRelay::Entered(Entered { pass, ..entered(&signatory, ME, 1, ME) }));
@@ -384,8 +391,11 @@ fn moving(signatory: &Signatory) -> (Client, SocketId, SocketId) {
     client.handle_opened(Time::ZERO, second);
     let Some((socket, bytes)) = client.poll_transmit() else { panic!("it enters") };
     assert_eq!(socket, second);
-    let resume =
-        Purpose::Resume(code("TEA"), signatory.pass(SESSION, ME), signatory.warrant(SESSION, term(1), ME));
+    let resume = Purpose::Resume(
+        code("TEA"),
+        signatory.pass(SESSION, ME, false),
+        signatory.warrant(SESSION, term(1), ME),
+    );
     let enter = samovar_wire::relay::Enter { version: PROTOCOL_VERSION, params: PARAMS, purpose: resume };
     assert_eq!(bytes, RelayFrame::control(&ToRelay::Enter(enter)));
     (client, first, second)

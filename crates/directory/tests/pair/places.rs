@@ -91,7 +91,7 @@ fn places_for_returning_members_are_not_for_strangers() {
     world.directory.set_quota(Quota { connections_per_game: 6, ..Quota::default() });
     let warrant = world.warrant(0);
     let signatory = samovar_roster::authority::Signatory::new(&world.secret);
-    let pass = |peer| signatory.pass(warrant.session, peer);
+    let pass = |peer| signatory.pass(warrant.session, peer, false);
     let resume = |peer| Purpose::Resume(code("TEA"), pass(peer), warrant);
     for origin in 0..4 {
         join_from(&mut world, origin);

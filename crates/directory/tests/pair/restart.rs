@@ -53,6 +53,56 @@ fn a_restarted_relay_is_told_the_members_again() {
     assert_eq!(world.warrant(0).host, world.peer(1), "two of three");
 }
 
+/// The relay dies before its disk knows the members that play on. They are the only ones that a host named; the members
+/// that the disk knows have gone.
+#[test]
+fn members_that_the_disk_does_not_know_bring_their_game_back() {
+    let mut world = World::with_members(2);
+    world.name_members(0, &[0, 1]);
+    world.disk_works = false;
+    let (member, stranger) = (world.join("TEA"), world.join("TEA"));
+    world.name_members(0, &[0, 1, member]);
+    let peers = [member, stranger].map(|i| world.peer(i));
+    assert!(world.disk.values().all(|record| !record.members.contains(&peers[0])));
+    world.kill_relay();
+    (0..2).for_each(|i| world.kill(i));
+    world.disk_works = true;
+    world.seats[member].cut = true;
+    world.start_relay();
+    world.run_for(seconds(6));
+    assert!(!world.seats[stranger].client.is_entered(), "nobody has named it, so it waits");
+    world.seats[member].cut = false;
+    world.run_for(seconds(6));
+    assert!([member, stranger].iter().all(|&i| world.seats[i].client.is_entered()));
+    assert_eq!([member, stranger].map(|i| world.peer(i)), peers);
+    // The member plays on as the host's heir. The stranger has no say.
+    world.run_for(almost(CODE_KEPT_FOR));
+    world.miss(stranger, stranger);
+    world.miss(member, member);
+    world.run_for(seconds(6));
+    assert_eq!(world.warrant(stranger).host, peers[0]);
+    let refused = world.create("TEA");
+    assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::CodeTaken)]);
+}
+
+/// A host named this peer once and then went on without it. Its pass brings the game back, and gives it no vote.
+#[test]
+fn a_former_members_pass_gives_no_vote() {
+    let mut world = World::with_members(3);
+    world.name_members(0, &[0, 1, 2]);
+    world.name_members(0, &[0, 1]);
+    world.kill_relay();
+    (0..2).for_each(|i| world.seats[i].cut = true);
+    world.start_relay();
+    world.run_for(seconds(8));
+    assert!(world.seats[2].client.is_entered());
+    world.miss(2, 2);
+    assert_eq!(world.events(2).last(), Some(&denied(2, Denial::NotAMember)));
+    (0..2).for_each(|i| world.seats[i].cut = false);
+    world.run_for(seconds(6));
+    assert_eq!(world.warrant(2).host, world.peer(0));
+}
+
 #[test]
 fn a_newcomer_is_refused_if_no_member_comes_back_in_time() {
     let mut world = World::with_members(1);
@@ -267,7 +317,7 @@ fn a_relay_without_its_disk_takes_the_terms_members_show() {
         let peer = PeerId(4_711);
         Purpose::Resume(
             code("TEA"),
-            signatory.pass(session, peer),
+            signatory.pass(session, peer, false),
             signatory.warrant(session, term(1), world.peer(0)),
         )
     };
@@ -285,11 +335,11 @@ fn a_pass_or_warrant_not_signed_for_the_session_is_refused() {
     let (own, forger) = (Signatory::new(&world.secret), Signatory::new(&[66; 32]));
     let (session, other, peer) = (warrant.session, SessionId(5), world.peer(0));
     let cases = [
-        (own.pass(other, peer), warrant),
-        (own.pass(other, peer), own.warrant(other, term(1), peer).tampered(term(9))),
-        (forger.pass(session, peer), warrant),
-        (own.pass(session, peer), forger.warrant(session, term(9), peer)),
-        (own.pass(session, peer), own.warrant(session, term(1), peer).tampered(term(9))),
+        (own.pass(other, peer, false), warrant),
+        (own.pass(other, peer, false), own.warrant(other, term(1), peer).tampered(term(9))),
+        (forger.pass(session, peer, false), warrant),
+        (own.pass(session, peer, false), forger.warrant(session, term(9), peer)),
+        (own.pass(session, peer, false), own.warrant(session, term(1), peer).tampered(term(9))),
     ];
     for (pass, warrant) in cases {
         let conn = world.raw_enter(Purpose::Resume(code("TEA"), pass, warrant));
@@ -297,7 +347,7 @@ fn a_pass_or_warrant_not_signed_for_the_session_is_refused() {
     }
     assert_eq!(world.warrant(0).term, term(1));
     assert!(world.seats[0].conn.is_some(), "the member itself is not disturbed");
-    let renamed = Purpose::Resume(code("MILK"), own.pass(session, peer), warrant);
+    let renamed = Purpose::Resume(code("MILK"), own.pass(session, peer, false), warrant);
     let conn = world.raw_enter(renamed);
     assert_eq!(world.heard[&conn], [FromRelay::Refused(Refusal::BadPass)]);
 }

@@ -297,7 +297,12 @@ mod tests {
     #[test]
     fn player_shows_its_pass_until_the_relay_does_not_know_it() {
         let mut attempts = attempts(join_or_create("ws://a/ws", "tea-4", "Ann"));
-        let pass = PeerPass { session: SessionId(1), peer: PeerId(2), signature: Signature([0; 64]) };
+        let pass = PeerPass {
+            session: SessionId(1),
+            peer: PeerId(2),
+            is_named: false,
+            signature: Signature([0; 64]),
+        };
         let memory = Memory { pass: Some(pass), ..Memory::default() };
         assert!(matches!(attempts.config([0; 32], &memory).purpose, Purpose::Rejoin(..)));
         attempts.next(End::Refused(Refusal::BadPass), false).unwrap();

@@ -103,7 +103,8 @@ impl<G: Game> World<G> {
         // stalls does not count. If there are several such members, the shortest of their stalls is taken.
         let stalled = crisis.waiting().map(|process| self.stalled(process, begun)).min();
         if begun + within + stalled.unwrap_or(Duration::ZERO) <= self.now {
-            let what = format!("the beacon has not moved at all survivors since {since:?}");
+            let waiting = crisis.waiting().collect::<Vec<_>>();
+            let what = format!("since {since:?} the beacon has not moved at the processes {waiting:?}");
             self.break_promise(Broken::new(Promise::GoesOn, what));
         }
     }

@@ -70,8 +70,8 @@ impl<G: Game> World<G> {
         sockets.any(|socket| socket.is_accepted && !socket.is_broken && !socket.is_reset)
     }
 
-    /// How long, since `since`, losses have held up everything that the relay sent to a process. Zero for a process
-    /// that reaches its host by another path than its socket.
+    /// How long, since `since`, losses have held up everything between a process and the relay, in one direction. Zero
+    /// for a process that reaches its host by another path than its socket.
     pub(super) fn stalled(&self, id: ProcessId, since: Time) -> Duration {
         let process = &self.cast.processes[id];
         let Some(peer) = &process.peer else { return Duration::ZERO };
@@ -81,7 +81,10 @@ impl<G: Game> World<G> {
             return Duration::ZERO;
         }
         let sockets = process.sockets.values().filter_map(|conn| self.net.sockets.get(conn));
-        sockets.map(|socket| socket.down.stalled(since, self.now)).min().unwrap_or(Duration::ZERO)
+        let stalled = |socket: &Socket| {
+            socket.down.stalled(since, self.now).max(socket.up.stalled(since, self.now))
+        };
+        sockets.map(stalled).min().unwrap_or(Duration::ZERO)
     }
 
     pub(super) fn on_socket_accepted(&mut self, conn: ConnId) {
