@@ -42,9 +42,13 @@ async fn player_that_leaves_by_the_button_is_no_longer_listed() {
         ann.wait_text("feed", "Bob has left").await;
         bob.wait_text("games", "TEA").await;
     }
+    // The seat that is kept for Bob takes the name that he has typed since.
+    bob.hands().write("#name", "Bea").await;
     // A host that leaves is no longer listed either.
     bob.hands().click(JOIN).await;
     bob.wait("it sits again", SETTLE_WITHIN, both).await;
+    lists(&ann, "Bea", true).await;
+    lists(&ann, "Bob", false).await;
     ann.wait("there is a backup", SETTLE_WITHIN, |status| status.backup.is_some()).await;
     ann.hands().click(LEAVE).await;
     bob.wait("the other hosts", SETTLE_WITHIN, Status::is_host).await;

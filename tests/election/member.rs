@@ -245,7 +245,10 @@ impl World {
             return;
         }
         let admitted = Arc::make_mut(&mut member.view).admit(Time::ZERO, newcomer, &hello(newcomer));
-        admitted.unwrap();
+        if admitted.is_err() {
+            // A late request of a peer that this host has removed since. Its ticket is that of its former seat.
+            return;
+        }
         if let Some(other) = self.slot_of(newcomer) {
             self.greet(slot, other);
         }

@@ -293,6 +293,11 @@ impl World {
                 }
             }
             Some(FromRelay::Probe(nonce)) => self.say_to_relay(slot, &ToRelay::Alive(nonce)),
+            Some(FromRelay::Pass(pass)) => {
+                if let Some(member) = self.member_mut(slot) {
+                    member.pass = pass;
+                }
+            }
             _ => {}
         }
         self.look(slot);

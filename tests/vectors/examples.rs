@@ -115,7 +115,7 @@ fn example_of_members_matches_the_encoder() {
     let mut vectors = chapter!("members");
     let (name, hash) = ("Ann".to_owned(), ticket().hash());
     let hello = Hello {
-        version: 9,
+        version: 10,
         params: 7,
         name,
         attributes: 0,

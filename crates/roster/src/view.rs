@@ -257,16 +257,13 @@ impl View {
             }
             let yields = record.peer.replace(peer);
             record.ticket = hello.ticket;
+            // A player who comes back may have another name or colour by now. The role stays, unless the relay says so.
+            hello.name.clone_into(&mut record.name);
             unmask(record);
             record.standing.presence = Presence::Visible;
-            record.attributes &= !(LEFT | PUT_OUT);
-            if let Some(voucher) = &hello.voucher {
-                // The ticket gives the seat, and the relay's word the name and the role.
-                hello.name.clone_into(&mut record.name);
-                if voucher.vouched.watches.is_some() {
-                    record.attributes = record.attributes & !SPECTATOR | hello.attributes & SPECTATOR;
-                }
-            }
+            let is_told = hello.voucher.as_ref().is_some_and(|voucher| voucher.vouched.watches.is_some());
+            let role = if is_told { hello.attributes } else { record.attributes };
+            record.attributes = hello.attributes & !(SPECTATOR | LEFT | PUT_OUT) | role & SPECTATOR;
             record.since = now.as_micros().max(record.since);
             let seat = record.seat;
             self.note_roll();

@@ -112,7 +112,7 @@ impl Peer {
             match self.socket.next().await {
                 Some(Ok(Message::Binary(bytes))) => match RelayFrame::decode(&bytes).expect("a frame") {
                     RelayFrame::Control(body) => match FromRelay::decode(body).expect("a message") {
-                        FromRelay::Pulse | FromRelay::Probe(_) => {}
+                        FromRelay::Pulse | FromRelay::Probe(_) | FromRelay::Pass(_) => {}
                         message => return Heard::Control(message),
                     },
                     RelayFrame::Forward { peer, mode, payload } => {

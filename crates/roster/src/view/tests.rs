@@ -52,6 +52,16 @@ fn ticket_takes_its_seat_back_once_and_replaces_the_old_peer() {
 }
 
 #[test]
+fn a_player_who_comes_back_has_its_present_name_and_its_former_role() {
+    let (mut view, _) = view(2);
+    let back =
+        Hello { name: "Ann".to_owned(), attributes: 7 | SPECTATOR | LEFT, ..hello(5, Some(ticket(2))) };
+    let admitted = view.admit(Time::ZERO, PeerId(5), &back).unwrap();
+    let record = view.seats().find(|record| record.seat == admitted.seat).unwrap();
+    assert_eq!((record.name.as_str(), record.attributes, record.peer), ("Ann", 7, Some(PeerId(5))));
+}
+
+#[test]
 fn rules_limit_spectators_except_those_that_come_back() {
     let (mut view, _) = view(2);
     let watch = |peer, resume| Hello { attributes: SPECTATOR, ..hello(peer, resume) };
@@ -229,7 +239,8 @@ fn only_the_relays_own_peers_have_the_relays_name() {
     let names = |view: &View| view.seats().map(|seat| seat.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&view), ["Ann", name::RELAY, NOT_RELAY]);
     // A peer that takes the relay's seat by its ticket does not get the relay's name.
-    admit(&mut view, 3, Some(ticket(own))).unwrap();
+    let thief = Hello { name: name::RELAY.to_owned(), ..hello(3, Some(ticket(own))) };
+    view.admit(Time::ZERO, PeerId(3), &thief).unwrap();
     assert_eq!(names(&view), ["Ann", NOT_RELAY, NOT_RELAY]);
     // Members replace the relay's name even where the host wrote it.
     for record in view.seats.iter_mut().flatten() {

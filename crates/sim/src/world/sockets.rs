@@ -81,9 +81,8 @@ impl<G: Game> World<G> {
             return Duration::ZERO;
         }
         let sockets = process.sockets.values().filter_map(|conn| self.net.sockets.get(conn));
-        let stalled = |socket: &Socket| {
-            socket.down.stalled(since, self.now).max(socket.up.stalled(since, self.now))
-        };
+        let stalled =
+            |socket: &Socket| socket.down.stalled(since, self.now).max(socket.up.stalled(since, self.now));
         sockets.map(stalled).min().unwrap_or(Duration::ZERO)
     }
 
