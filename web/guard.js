@@ -1,6 +1,6 @@
+(() => {
 // Keeps the page from standing still. The game runs in WebAssembly, and a panic there ends all of it: so what comes after a
 // panic, an error that nobody caught, or a file that did not arrive, needs nothing of the game.
-(() => {
 const STORE = 'samovar.guard', MINUTE = 60000, PAUSES = [0, 500, 1000, 2000, 4000];
 const wait = ms => new Promise(done => setTimeout(done, ms));
 const guard = {anew, reason: () => reason, halted: () => halted, farewell() {}};

@@ -34,7 +34,7 @@ fn main() {
         return;
     }
     if let Err(error) = run() {
-        guard::crash(&format!("{error:?}"));
+        guard::crash(&String::from(error.unchecked_into::<js_sys::Object>().to_string()));
     }
 }
 

@@ -6,7 +6,7 @@ use bincode::{Decode, Encode};
 use samovar_session::Kept;
 use samovar_session::objects::{Replicate, State};
 use samovar_wire::sorted::SortedMap;
-use samovar_wire::{GameCode, Kind, PeerId, PeerPass, SessionId, Signature, Ticket};
+use samovar_wire::{GameCode, Kind, PeerPass, Ticket};
 
 use crate::hosted::Hosted;
 
@@ -44,7 +44,7 @@ struct Stored {
     params: u64,
     code: String,
     ticket: Option<[u8; 24]>,
-    pass: Option<(u64, u32, bool, [u8; 64])>,
+    pass: Option<PeerPass>,
     kept: Option<Vec<u8>>,
     state: Option<Written>,
     own: Vec<(u8, Written)>,
@@ -58,7 +58,7 @@ impl Memory {
             params,
             code: code.to_owned(),
             ticket: self.ticket.map(|ticket| ticket.to_bytes()),
-            pass: self.pass.map(|pass| (pass.session.0, pass.peer.0, pass.is_named, pass.signature.0)),
+            pass: self.pass,
             kept: self.kept.as_ref().map(Kept::to_bytes),
             state: self.state.clone(),
             own: self.own.clone(),
@@ -90,14 +90,8 @@ impl Memory {
         }
         let kept =
             stored.kept.map(|bytes| Kept::from_bytes(&bytes)).transpose().map_err(|_| "it is damaged")?;
-        let pass = stored.pass.map(|(session, peer, is_named, signature)| PeerPass {
-            session: SessionId(session),
-            peer: PeerId(peer),
-            is_named,
-            signature: Signature(signature),
-        });
         let ticket = stored.ticket.as_ref().map(Ticket::from_bytes);
-        Ok(Some(Self { ticket, pass, kept, state: stored.state, own: stored.own }))
+        Ok(Some(Self { ticket, pass: stored.pass, kept, state: stored.state, own: stored.own }))
     }
 
     /// The state that the host kept for all; the default if none is known.
@@ -151,6 +145,8 @@ fn state_of((numbers, texts): &Written) -> State {
 
 #[cfg(test)]
 mod tests {
+    use samovar_wire::{PeerId, SessionId, Signature};
+
     use super::*;
 
     fn own(size: usize) -> SortedMap<Kind, State> {

@@ -276,7 +276,10 @@ impl<G: Game> Run<G> {
         // Both cells were empty, so this cannot fail.
         let _ = page.farewell.set(farewell);
         let _ = page.peer.set(peer);
-        page.listen(&window).map_err(|error| Error::Misbehaved(format!("the browser: {error:?}")))?;
+        page.listen(&window).map_err(|error| {
+            let error = String::from(error.unchecked_into::<js_sys::Object>().to_string());
+            Error::Misbehaved(format!("the browser: {error}"))
+        })?;
         page.turn(false);
         page.ask_for_frames(window);
         Ok(Self(page))

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::{Repo, WASM};
 use crate::tools::{Tool, Toolbox};
-use crate::{client, page};
+use crate::{client, page, seam};
 
 /// The cores of the package: the small one, and the one with orders and worlds. Each has a profile of its own, so that
 /// neither build undoes the other.
@@ -35,13 +35,16 @@ pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<PathBuf> {
         let bound = repo.target.join("js").join(core);
         let mut glue = Command::new(page::program("wasm-bindgen", &path));
         process::run(glue.args(["--target", "web", "--out-dir"]).arg(&bound).arg(&module))?;
+        let optimised = bound.join("optimised.wasm");
+        let mut shrink = Command::new(page::program("wasm-opt", &path));
+        shrink.args(client::optimisations(repo)?.split_whitespace());
+        process::run(shrink.arg(bound.join("samovar_js_bg.wasm")).arg("-o").arg(&optimised))?;
+        seam::shorten(&optimised, &bound.join("samovar_js.js"))?;
         fs::create_dir_all(&folder).explain(folder.display())?;
         for file in ["samovar_js.js", "samovar_js.d.ts"] {
             fs::copy(bound.join(file), folder.join(file)).explain(file)?;
         }
-        let mut shrink = Command::new(page::program("wasm-opt", &path));
-        shrink.args(client::optimisations(repo)?.split_whitespace());
-        process::run(shrink.arg(bound.join("samovar_js_bg.wasm")).arg("-o").arg(&small))?;
+        fs::copy(&optimised, &small).explain(small.display())?;
     }
     fetch_tools(&package)?;
     for script in ["build.mjs", "check.mjs"] {

@@ -32,10 +32,15 @@ pub fn by_id<T: JsCast>(document: &Document, id: &str) -> Result<T, JsValue> {
         .ok_or_else(|| JsValue::from_str(&format!("index.html lacks #{id}")))
 }
 
+/// The value of a call that does not fail, for this reason. The page needs no code to write out what the browser throws.
+pub fn sure<T>(result: Result<T, JsValue>, reason: &str) -> T {
+    result.unwrap_or_else(|_| panic!("{reason}"))
+}
+
 /// A new element with a class, in no tree yet.
 pub fn create(document: &Document, tag: &str, class: &str) -> HtmlElement {
     let element: HtmlElement =
-        document.create_element(tag).expect("tags are literals of HTML").unchecked_into();
+        sure(document.create_element(tag), "tags are literals of HTML").unchecked_into();
     element.set_class_name(class);
     element
 }
@@ -44,18 +49,18 @@ pub fn create(document: &Document, tag: &str, class: &str) -> HtmlElement {
 pub fn append(parent: &Element, tag: &str, class: &str) -> HtmlElement {
     let document = parent.owner_document().expect("an element belongs to a document");
     let child = create(&document, tag, class);
-    parent.append_child(&child).expect("a new element has no descendants to clash with");
+    sure(parent.append_child(&child), "a new element has no descendants to clash with");
     child
 }
 
 /// Sets an attribute whose name is a literal.
 pub fn attribute(element: &Element, name: &str, value: &str) {
-    element.set_attribute(name, value).expect("attribute names are literals of HTML");
+    sure(element.set_attribute(name, value), "attribute names are literals of HTML");
 }
 
 /// Sets a custom property or style whose name is a literal; browsers ignore values they do not know.
 pub fn style(element: &HtmlElement, name: &str, value: &str) {
-    element.style().set_property(name, value).expect("only computed styles are read-only");
+    sure(element.style().set_property(name, value), "only computed styles are read-only");
 }
 
 /// Gives the keyboard focus to an element without scrolling to it. If the element cannot take the focus, the focus

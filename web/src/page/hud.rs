@@ -235,7 +235,10 @@ impl HudView {
                 None => {
                     let mut row = Row::new(&self.document, player);
                     row.update(player);
-                    self.list.append_child(&row.root).expect("a new row has no descendants to clash with");
+                    dom::sure(
+                        self.list.append_child(&row.root),
+                        "a new row has no descendants to clash with",
+                    );
                     rows.push(row);
                 }
             }

@@ -233,7 +233,10 @@ impl Lobby {
             let place = self.list.children().item(u32::try_from(index).unwrap_or(u32::MAX));
             if place.as_ref() != Some(row.root.as_ref()) {
                 let before = place.as_deref();
-                self.list.insert_before(&row.root, before).expect("the place was just read from this list");
+                dom::sure(
+                    self.list.insert_before(&row.root, before),
+                    "the place was just read from this list",
+                );
             }
         }
     }
