@@ -52,7 +52,7 @@ fn ticket_takes_its_seat_back_once_and_replaces_the_old_peer() {
 }
 
 #[test]
-fn a_player_who_comes_back_has_its_present_name_and_its_former_role() {
+fn a_player_back_has_its_present_name_and_its_former_role() {
     let (mut view, _) = view(2);
     let back =
         Hello { name: "Ann".to_owned(), attributes: 7 | SPECTATOR | LEFT, ..hello(5, Some(ticket(2))) };
