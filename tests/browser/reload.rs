@@ -104,8 +104,10 @@ async fn ticket_opens_its_seat_only_once() {
     let twin = visit_with(&relay, &renewed, "Twin").await;
     bob.wait_text("curtain-title", "You play in another tab").await;
     let twins = twin.joined().await.peer;
+    // The seat has the name of the player who sits on it now.
     let taken = |status: &Status| {
-        beside(status) && status.member("Bob").is_ok_and(|member| Some(&member.peer) == twins.as_ref())
+        names(status) == ["Ann", "Eve", "Twin"]
+            && status.member("Twin").is_ok_and(|member| Some(&member.peer) == twins.as_ref())
     };
     ann.wait("the twin has Bob's seat", JOIN_WITHIN, taken).await;
     for player in [ann, bob, eve, twin] {
