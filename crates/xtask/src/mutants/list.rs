@@ -7,6 +7,7 @@ mod link;
 mod objects;
 mod order;
 mod relay;
+mod returns;
 mod roster;
 mod samovar;
 mod session;
@@ -85,6 +86,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Mutant> {
         roster::MUTANTS,
         samovar::MUTANTS,
         directory::MUTANTS,
+        returns::MUTANTS,
         fitness::MUTANTS,
         relay::MUTANTS,
         session::MUTANTS,
