@@ -9,9 +9,8 @@ use samovar_wire::{Duration, Entropy, PeerId, Receipt, SeatId, SortedSet, Time};
 
 use crate::core::Core;
 use crate::core::peer_link::PeerLink;
+use crate::core::watch::REMOVED_AFTER;
 
-/// A member that has been silent for this long is removed; its seat is kept.
-pub(crate) const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
 /// After a hint that a connection of the member closed, the member is removed after this shorter silence.
 const REMOVED_AFTER_HINT: Duration = Duration::from_millis(1_000);
 /// The longest time for which the next view waits until all members that answer have the last one.

@@ -7,7 +7,7 @@ use samovar_wire::{Duration, ObjectId, PeerId, SortedMap, SortedSet, Time};
 use crate::Event;
 use crate::core::Core;
 use crate::core::peer_link::PeerLink;
-use crate::desk::REMOVED_AFTER;
+use crate::core::watch::REMOVED_AFTER;
 
 /// A member did not diverge if all that it sent in this time after it lost its host has reached all members.
 const TOGETHER_AFTER: Duration = Duration::from_millis(5_000);

@@ -27,6 +27,8 @@ const RELAY_BREAKS_WITHIN: Duration = Duration::from_millis(100);
 const RELAY_RETURNS: Duration = Duration::from_millis(3_000);
 /// A member that was heard through a carrier only is missed at least this much later than the carrier.
 const CARRIER_EXCUSES: Duration = Duration::from_millis(1_000);
+/// A host removes a member that has been silent for this long; the member's seat is kept.
+pub(crate) const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
 /// A peer whose driver has not called it for this long was away itself. It listens to the others before it judges
 /// them.
 pub(crate) const AWAY: Duration = Duration::from_millis(100);

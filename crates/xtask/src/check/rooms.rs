@@ -32,22 +32,12 @@ const CENTRAL: [(&str, &str, &str, usize, usize); 4] = [
     ("crates/sim", "world.rs", "World", 20, 184),
 ];
 
-/// The services of the session and their foundations. None of them may name `Session`.
-const SERVICES: [&str; 13] = [
-    "calls",
-    "context",
-    "core",
-    "desk",
-    "divergence",
-    "inputs",
-    "interest",
-    "left_out",
-    "orders",
-    "ownership",
-    "steps",
-    "clock",
-    "kept",
-];
+/// The services of the session. None of them may name `Session` or import another.
+const SERVICES: [&str; 8] =
+    ["calls", "desk", "divergence", "inputs", "interest", "orders", "ownership", "steps"];
+
+/// The foundations of the services. None of them may name `Session`.
+const FOUNDATIONS: [&str; 5] = ["clock", "context", "core", "kept", "left_out"];
 
 /// The most methods that a central struct is to have.
 const METHODS: usize = 60;
@@ -72,9 +62,7 @@ pub(super) fn check(repo: &Repo) -> Result<()> {
             }
         }
         if name == "crates/session" {
-            let named = modules.iter().filter(|(module, _)| SERVICES.contains(&&***module));
-            let named = named.filter(|(_, module)| module.words.contains("Session"));
-            wrong.extend(named.map(|(module, _)| format!("{name}: the service `{module}` names Session")));
+            wrong.extend(strays(&modules).map(|stray| format!("{name}: {stray}")));
         }
     }
     for (folder, file, name, most, most_methods) in CENTRAL {
@@ -101,6 +89,20 @@ pub(super) fn check(repo: &Repo) -> Result<()> {
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(Failure::new(format!("\n  {}", wrong.join("\n  ")))) }
+}
+
+/// The services and foundations of the session that know more than they may.
+fn strays(modules: &BTreeMap<String, Module>) -> impl Iterator<Item = String> {
+    let names_session = modules.iter().filter(|(name, module)| {
+        SERVICES.iter().chain(&FOUNDATIONS).any(|each| each == name) && module.words.contains("Session")
+    });
+    let named = names_session.map(|(name, _)| format!("the service `{name}` names Session"));
+    let services = modules.iter().filter(|(name, _)| SERVICES.contains(&&***name));
+    let imported = services.flat_map(|(name, module)| {
+        let others = module.imports.iter().filter(|other| SERVICES.contains(&&***other));
+        others.map(move |other| format!("the service `{name}` imports the service `{other}`"))
+    });
+    named.chain(imported)
 }
 
 /// The files, identifiers and imports of a module, together with those of all modules below it.
@@ -244,6 +246,22 @@ mod tests {
         let house = [("a", &["b"][..]), ("b", &["c"]), ("c", &["a", "d"]), ("d", &[])];
         let house = house.map(|(name, imports)| (name.to_owned(), module(imports))).into();
         assert_eq!(circles(&house), [["a", "b", "c"]]);
+    }
+
+    #[test]
+    fn services_know_neither_each_other_nor_the_session() {
+        let mut house: BTreeMap<_, _> = [
+            ("desk", module(&["core"])),
+            ("divergence", module(&["core", "desk"])),
+            ("term", module(&["desk"])),
+        ]
+        .map(|(name, module)| (name.to_owned(), module))
+        .into();
+        assert!(strays(&house).eq(["the service `divergence` imports the service `desk`"]));
+        house.insert("divergence".to_owned(), Module::default());
+        assert_eq!(strays(&house).count(), 0);
+        house.entry("clock".to_owned()).or_default().words.insert("Session".to_owned());
+        assert!(strays(&house).eq(["the service `clock` names Session"]));
     }
 
     #[test]
