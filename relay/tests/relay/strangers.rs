@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use samovar_directory::limits::NAMED_WITHIN;
-use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, Refusal, RelayFrame, Signal, ToRelay};
-use samovar_wire::{Mode, PROTOCOL_VERSION, PeerId};
+use samovar_wire::relay::{Denial, Enter, Entered, FromRelay, Purpose, Refusal, RelayFrame, Signal, ToRelay};
+use samovar_wire::{Mode, PROTOCOL_VERSION, PeerId, Term};
 use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
@@ -35,6 +35,13 @@ async fn narrow_host(relay: &RelayProcess) -> (Peer, Entered) {
     let url = format!("ws://{}/ws", relay.address);
     let (socket, _) = client_async(url, MaybeTlsStream::Plain(stream)).await.expect("lets it in");
     Peer { socket }.go_in(Purpose::Create(Some(code("TEA")))).await
+}
+
+/// Waits until the relay has read all that this member said so far: it reads in order, and denies a claim of the
+/// present term at once.
+async fn is_read(member: &mut Peer, id: PeerId) {
+    member.tell(&ToRelay::Claim(Term::FIRST, id)).await;
+    while member.hear().await != Heard::Control(FromRelay::Denied(Term::FIRST, Denial::Stale)) {}
 }
 
 /// The next message, including probes and pulses; `None` if the connection has ended.
@@ -70,7 +77,7 @@ async fn strangers_messages_do_not_close_a_slow_host() {
     // Twelve megabytes are on their way to a host that reads nothing for a while.
     let strangers = timeout(Duration::from_secs(4), senders.join_all()).await.ok();
     member.tell(&ToRelay::Signal(h, Signal::Answer(1, "a member's".to_owned()))).await;
-    sleep(Duration::from_millis(500)).await;
+    is_read(&mut member, m).await;
     let mut before = 0;
     loop {
         let bytes = anything(&mut host).await.expect("the host stays connected");
@@ -98,7 +105,9 @@ async fn a_probe_overtakes_a_members_messages() {
     for _ in 0..60 {
         member.send(RelayFrame::forward(h, Mode::Reliable, &[7; 16_000])).await;
     }
-    member.tell(&ToRelay::Claim(samovar_wire::Term::FIRST.next_witnessed(), m)).await;
+    let next = Term::FIRST.next_witnessed();
+    member.tell(&ToRelay::Claim(next, m)).await;
+    is_read(&mut member, m).await;
     let (mut asked, start) = (None, Instant::now());
     let mut chunks = 0;
     while chunks < 60 {
@@ -115,7 +124,7 @@ async fn a_probe_overtakes_a_members_messages() {
     }
     println!("asked after {asked:?} of 60 chunks, all read in {:?}", start.elapsed());
     assert!(asked.is_some_and(|chunks| chunks < 35), "{asked:?}");
-    while !matches!(member.hear().await, Heard::Control(FromRelay::Denied(..))) {}
+    assert_eq!(member.hear().await, Heard::Control(FromRelay::Denied(next, Denial::HostIsAlive)));
     assert_eq!(relay.metric("samovar_host_changes_total{cause=\"silent\"}").await, 0.0);
 }
 
