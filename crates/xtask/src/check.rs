@@ -10,6 +10,7 @@ pub(crate) mod browser;
 mod bundlers;
 mod commands;
 mod deny;
+mod deploy;
 mod features;
 mod integrations;
 mod layers;

@@ -9,6 +9,7 @@
 pub(crate) mod chromium;
 mod debian;
 pub(crate) mod network;
+pub(crate) mod readers;
 mod registry;
 mod rust;
 

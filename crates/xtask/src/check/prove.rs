@@ -5,7 +5,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::Command;
 
 use super::{
-    Context, Outcome, Step, browser, bundlers, deny, features, integrations, program, servers, wasm_pack,
+    Context, Outcome, Step, browser, bundlers, deny, deploy, features, integrations, program, servers,
+    wasm_pack,
 };
 use crate::process::{self, Result};
 use crate::repo::NATIVE;
@@ -18,9 +19,9 @@ pub(super) const STEPS: [Step; 16] = [
     Step { name: "serve", about: "two play through trunk serve", first: 2.0, run: serve },
     Step {
         name: "servers",
-        about: "the relay for servers is small, and runs in an empty root",
+        about: "the relay for servers is small, runs in an empty root and its image; systemd and others read its files",
         first: 8.0,
-        run: servers::check,
+        run: servers,
     },
     Step {
         name: "bundlers",
@@ -100,6 +101,14 @@ fn soak(context: &Context<'_>) -> Result<Outcome> {
         failures.extend(soaked.err());
     }
     failures.into_iter().next().map_or(Ok(Outcome::Done), Err)
+}
+
+fn servers(context: &Context<'_>) -> Result<Outcome> {
+    let outcome = servers::check(context)?;
+    if matches!(outcome, Outcome::Done) {
+        deploy::check(context)?;
+    }
+    Ok(outcome)
 }
 
 fn models(context: &Context<'_>) -> Result<Outcome> {

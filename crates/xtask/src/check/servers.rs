@@ -10,8 +10,8 @@ use super::{Context, Outcome};
 use crate::dist::{self, Server};
 use crate::process::{self, Explain, Failure, Result};
 
-/// The program in an empty root.
-const PROGRAM: &str = "/samovar-relay";
+/// The program in its root.
+pub(super) const PROGRAM: &str = "/samovar-relay";
 
 pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
     dist::build(context.repo, &context.toolbox, &[Server::Amd64])?;
@@ -30,19 +30,22 @@ pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
     if context.repo.root.join(".git").exists() && !version.contains('(') {
         return Err(Failure::new(format!("the version has no commit: {version}")));
     }
-    let mut serve = inside(&root);
+    serve(&|| inside(&root))?;
+    println!("It serves its page, and answers its operator, in an empty root.");
+    Ok(Outcome::Done)
+}
+
+/// Has the relay serve, and looks at what it does. `inside` runs the program in its root, where its data is in `/data`.
+pub(super) fn serve(inside: &dyn Fn() -> Command) -> Result<()> {
+    let mut serve = inside();
     serve.args(["serve", "--listen", "127.0.0.1:0", "--data", "/data", "--until-input-ends"]);
     let mut relay = serve.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().explain(PROGRAM)?;
-    let checked = look_at(&mut relay, &root);
+    let checked = look_at(&mut relay, inside);
     // The relay ends with its input.
     drop(relay.stdin.take());
     let ended = relay.wait().explain(PROGRAM)?;
     checked?;
-    if !ended.success() {
-        return Err(Failure::new(format!("the relay ended with {ended}")));
-    }
-    println!("It serves its page, and answers its operator, in an empty root.");
-    Ok(Outcome::Done)
+    if ended.success() { Ok(()) } else { Err(Failure::new(format!("the relay ended with {ended}"))) }
 }
 
 /// The program with an empty root around it.
@@ -57,7 +60,7 @@ fn inside(root: &Path) -> Command {
     command
 }
 
-fn look_at(relay: &mut Child, root: &Path) -> Result<()> {
+fn look_at(relay: &mut Child, inside: &dyn Fn() -> Command) -> Result<()> {
     let mut line = String::new();
     let stdout = relay.stdout.take().ok_or_else(|| Failure::new("the relay has no output"))?;
     BufReader::new(stdout).read_line(&mut line).explain(PROGRAM)?;
@@ -69,8 +72,8 @@ fn look_at(relay: &mut Child, root: &Path) -> Result<()> {
     if !get(address, &format!("/{}", module.trim_start_matches(['.', '/'])))?.starts_with("HTTP/1.1 200") {
         return Err(Failure::new("the page's module is missing"));
     }
-    process::run(inside(root).args(["health", "--data", "/data"]))?;
-    process::run(inside(root).args(["admin", "--data", "/data", "status"]))
+    process::run(inside().args(["health", "--data", "/data"]))?;
+    process::run(inside().args(["admin", "--data", "/data", "status"]))
 }
 
 /// The answer to a `GET`, with its head, as far as it is text.
