@@ -38,6 +38,10 @@ pub(super) async fn measure(options: &Options) -> Option<Joined> {
         }
         sleep(Duration::from_millis(20)).await;
     }
+    // As at the relay, the memory of the first two belongs to no member.
+    let first = format!("ws://{address}/first");
+    let _first = [join(&first).await, join(&first).await];
+    sleep(SETTLE).await;
     let (before, start) = (Usage::of(server.id()), Instant::now());
     let (address, members) = (&address, options.members);
     let rooms = iter(0..options.games(PathWord::WebSocket)).map(|room| async move {
