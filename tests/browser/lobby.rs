@@ -7,6 +7,7 @@ use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 use samovar_tests::wait;
+use serde_json::json;
 
 const JOIN: &str = "#games [data-action=join]";
 const LEAVE: &str = "[data-action=leave]";
@@ -133,4 +134,27 @@ async fn lobby_keeps_a_typed_name_and_has_help_and_mute() {
     assert_eq!(visitor.tab().evaluate("document.getElementById('name').value").await, "Zoë");
     assert_eq!(visitor.status().await.name, "Zoë");
     visitor.finish().await;
+}
+
+/// The button that a first-time player looks for is on the first screen: on laptops whose browser has bars, on phones held
+/// upright and across.
+#[tokio::test(flavor = "multi_thread")]
+async fn new_game_is_in_sight_without_scrolling() {
+    let relay = Relay::start();
+    let ann = Visit::new(&relay, "name=Ann&low").open().await;
+    ann.wait_text("games-note", "No table is set yet").await;
+    for (width, height) in [(1280, 720), (1366, 650), (1024, 600), (390, 700), (844, 390)] {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        ann.tab().ask("Emulation.setDeviceMetricsOverride", size).await;
+        wait::until("the button is in sight", SETTLE_WITHIN, async || {
+            let end =
+                "[innerWidth, document.querySelector('#new-game .main').getBoundingClientRect().bottom]";
+            let end = ann.tab().try_evaluate(end).await?;
+            let fits =
+                end[0].as_u64() == Some(width) && end[1].as_f64().is_some_and(|end| end <= f64::from(height));
+            if fits { Ok(()) } else { Err(format!("{width} by {height}: {end}")) }
+        })
+        .await;
+    }
+    ann.finish().await;
 }
