@@ -34,3 +34,31 @@ async fn a_link_opened_again_takes_the_seat_of_a_closed_tab() {
     bea.finish().await;
     again.finish().await;
 }
+
+/// The player's own name and colour, as its page shows them.
+async fn look(player: &Player) -> (String, String) {
+    let status = player.joined().await;
+    let own = status.members.iter().find(|member| member.is_self).expect("itself");
+    (own.name.clone(), player.text("colour-name").await)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn player_without_a_name_keeps_the_name_and_colour_it_was_given() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    let bob = Player::join(&relay, "game=TEA").await;
+    let given = look(&bob).await;
+    let peer = bob.peer().await;
+    bob.reload().await;
+    bob.wait("it is back", JOIN_WITHIN, |status| status.peer.as_ref().is_some_and(|new| *new != peer)).await;
+    assert_eq!(look(&bob).await, given, "after a reload");
+    // Another tab keeps the browser open.
+    let beside = Visit::new(&relay, "low").beside(&bob).open().await;
+    bob.close().await;
+    let again = Visit::new(&relay, "game=TEA").beside(&beside).open().await;
+    assert_eq!(look(&again).await, given, "in a new tab");
+    ann.wait("it has one seat", SETTLE_WITHIN, |status| names(status) == ["Ann", &given.0]).await;
+    ann.finish().await;
+    beside.finish().await;
+    again.finish().await;
+}

@@ -225,7 +225,8 @@ impl App {
         // The code was checked where it was typed or read.
         let Some(code) = GameCode::parse(code) else { return };
         self.page.show_waiting(&format!("Joining {code}…"));
-        self.page.set_any_colour();
+        samovar::raw::take_over(code.as_str());
+        self.page.draw();
         // The number of robots has an effect only if this tab founds the game anew.
         let robots = self.params.robots.unwrap_or(0);
         self.begin(Wish { code: Some(code), create: false, robots, ..self.wish() });

@@ -31,7 +31,7 @@ use web_sys::{Document, HtmlCanvasElement, HtmlDialogElement, HtmlElement};
 pub use chart::Ages;
 pub use hud::{Hud, LinkKind, Pause, PlayerRow, Role, Traffic};
 pub use labels::Label;
-pub use notices::{CUT_OFF, RECONNECTING, RELAY_GONE};
+pub use notices::{CUT_OFF, CUT_OFF_AND_PAUSED, RECONNECTING, RELAY_GONE};
 pub use problem::Problem;
 pub use samovar_duel::status::RelayState;
 
@@ -186,9 +186,9 @@ impl Page {
         self.parts.lobby.colour()
     }
 
-    /// Sets the colour of this tab, unless the player or the address has chosen one.
-    pub fn set_any_colour(&self) {
-        self.parts.lobby.set_any_colour();
+    /// Draws what the player and the address have not chosen: name and colour.
+    pub fn draw(&self) {
+        self.parts.lobby.draw();
     }
 
     /// Sets the colour for this visit, without remembering it.

@@ -375,8 +375,10 @@ pub fn is_cut_off(now: Time, peer: &Peer, session: &Session, is_offline: bool) -
     let is_heard = |other| session.link(other).is_some_and(|link| link.silence(now) < UNHEARD_AFTER);
     let is_alone = !others.into_iter().any(is_heard);
     // A relay that could be reached would have named a new host by now. So if the host stays lost while the relay
-    // counts as connected, this browser does not hear the relay either.
-    let is_unanswered = peer.is_relay_connected() && session.suspension(now) == Some(Suspension::HostLost);
+    // counts as connected, this browser does not hear the relay either. A game that ends with its host gets no new one.
+    let is_unanswered = session.view().migrates()
+        && peer.is_relay_connected()
+        && session.suspension(now) == Some(Suspension::HostLost);
     session.is_cut_off() || is_alone && (is_offline || is_unanswered)
 }
 

@@ -93,10 +93,11 @@ pub fn end() {
     }
 }
 
-/// A number below 8 that stays the same for this tab and for a tab that takes over from it.
+/// A random number that stays the same for this tab and for a tab that takes over from it. `None` if the browser keeps
+/// nothing.
 #[must_use]
-pub fn number() -> Option<u8> {
-    Some(who()?.bytes().last()? % 8)
+pub fn number() -> Option<u32> {
+    u32::from_str_radix(who()?.get(6..)?, 16).ok()
 }
 
 /// The time, in whole seconds. Code that reads or writes fractions would make a page 16 KB larger.

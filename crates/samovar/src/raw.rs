@@ -83,6 +83,14 @@ impl<G: Game> Running<G> {
     }
 }
 
+/// Makes this tab take over from one of this browser that played the game of this code and is gone, as joining does. A
+/// page calls it before, if it draws something for each tab ([`samovar_peer_web::tab::number`]): a player who closed the
+/// page and opens the link again then has what was drawn first.
+#[cfg(target_arch = "wasm32")]
+pub fn take_over(code: &str) {
+    crate::web::take_over(code);
+}
+
 /// Tells the others that this page goes away and may come back: for a page that loads itself anew after an error.
 #[cfg(target_arch = "wasm32")]
 pub fn say_farewell() {

@@ -62,7 +62,7 @@ impl Entry {
         let mut memory = Memory::default();
         if let Some(code) = attempts.code() {
             let key = key(code.as_str());
-            tab::inherit(&key);
+            take_over(code.as_str());
             let kept =
                 tab::get(&key, BYTES_MAX).map(|bytes| Memory::from_bytes(&bytes, code, attempts.params()));
             match kept.transpose() {
@@ -224,6 +224,11 @@ impl<G: Game> Drop for Seat<G> {
 /// The name under which the browser's storage keeps the seat. A relay has one game of a code at a time.
 fn key(code: &str) -> String {
     format!("samovar.seat.{code}")
+}
+
+/// Makes this tab take over the seat of one that is gone.
+pub(crate) fn take_over(code: &str) {
+    tab::inherit(&key(code));
 }
 
 /// A peer's run in a page. When it is dropped, the peer leaves the game.

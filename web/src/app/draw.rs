@@ -16,7 +16,8 @@ use samovar_wire::{ObjectId, PeerId, SortedMap};
 use super::App;
 use crate::page::problem::answered;
 use crate::page::{
-    Ages, CUT_OFF, Hud, Label, LinkKind, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic,
+    Ages, CUT_OFF, CUT_OFF_AND_PAUSED, Hud, Label, LinkKind, PlayerRow, RECONNECTING, RELAY_GONE, RelayState,
+    Role, Traffic,
 };
 use crate::play::{Game, UNHEARD_AFTER, is_cut_off, pause_of};
 use crate::sound::Effect;
@@ -149,6 +150,7 @@ impl App {
                 .all(|m| m.peer == session.me() || peer.path(now, m.peer) == Path::None);
             let is_lost = alone && session.view().members().count() > 1;
             let trouble = match hud.role {
+                Role::Suspended(_) if is_cut_off => Some(CUT_OFF_AND_PAUSED),
                 _ if is_cut_off => Some(CUT_OFF),
                 Role::Suspended(pause) => Some(pause.banner()),
                 _ => is_lost.then_some(RECONNECTING),

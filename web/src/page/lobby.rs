@@ -23,7 +23,10 @@ pub struct Lobby {
     document: Document,
     name: HtmlInputElement,
     name_note: Text,
-    fallback_name: String,
+    /// The name of a player who gives none.
+    drawn_name: RefCell<String>,
+    /// A random number, if the browser keeps none for this tab.
+    chance: u32,
     colour: Cell<u8>,
     is_colour_wanted: Cell<bool>,
     colour_name: Text,
@@ -49,7 +52,8 @@ impl Lobby {
             document: document.clone(),
             name: dom::by_id(document, "name")?,
             name_note: Text::new(dom::by_id(document, "name-note")?),
-            fallback_name: default_name(random(90)),
+            drawn_name: RefCell::default(),
+            chance: (Math::random() * f64::from(u32::MAX)) as u32,
             colour: Cell::new(0),
             is_colour_wanted: Cell::new(false),
             colour_name: Text::new(dom::by_id(document, "colour-name")?),
@@ -63,14 +67,13 @@ impl Lobby {
             hides_address: dom::by_id(document, "hides-address")?,
             has_chosen: Cell::new(false),
         };
-        lobby.name.set_placeholder(&lobby.fallback_name);
         if let Some(name) = store::read(Key::Name).and_then(|name| clean_name(&name)) {
             lobby.name.set_value(&name);
         }
-        match store::read(Key::Colour).and_then(|text| palette::parse_colour(&text)) {
-            Some(remembered) => lobby.set_colour(remembered),
-            None => lobby.set_any_colour(),
+        if let Some(remembered) = store::read(Key::Colour).and_then(|text| palette::parse_colour(&text)) {
+            lobby.set_colour(remembered);
         }
+        lobby.draw();
         let chosen = store::read(Key::Address);
         lobby.has_chosen.set(chosen.is_some());
         lobby.hides_address.set_checked(chosen.as_deref() == Some(HIDDEN));
@@ -97,7 +100,7 @@ impl Lobby {
 
     /// The name as the page sends it: clean and never empty.
     pub fn name(&self) -> String {
-        clean_name(&self.name.value()).unwrap_or_else(|| self.fallback_name.clone())
+        clean_name(&self.name.value()).unwrap_or_else(|| self.drawn_name.borrow().clone())
     }
 
     /// Shows this name without remembering it.
@@ -137,11 +140,15 @@ impl Lobby {
         }
     }
 
-    /// Shows the colour of this tab, unless the player or the address has chosen one. A tab that takes over from this
-    /// one has the same colour.
-    pub fn set_any_colour(&self) {
+    /// Draws a name and a colour for a player who chooses none. A reloaded tab, and one that takes over from this one,
+    /// draw the same.
+    pub fn draw(&self) {
+        let number = tab::number().unwrap_or(self.chance);
+        let name = default_name(number / 8);
+        self.name.set_placeholder(&name);
+        *self.drawn_name.borrow_mut() = name;
         if !self.is_colour_wanted.get() {
-            self.set_colour(tab::number().unwrap_or_else(|| u8::try_from(random(8)).unwrap_or(0)));
+            self.set_colour((number % 8) as u8);
             self.is_colour_wanted.set(false);
         }
     }
@@ -308,9 +315,4 @@ fn swatches(document: &Document) -> Result<Vec<HtmlInputElement>, JsValue> {
 fn needs_relay(document: &Document) -> Result<Vec<HtmlButtonElement>, JsValue> {
     let found = document.query_selector_all("[data-needs-relay]")?;
     Ok((0..found.length()).filter_map(|index| found.item(index)?.dyn_into().ok()).collect())
-}
-
-/// A random number below `limit`, for uses that need only variety.
-fn random(limit: u32) -> u32 {
-    (Math::random() * f64::from(limit)) as u32
 }

@@ -13,6 +13,9 @@ pub const RELAY_GONE: &str = "The relay is gone; the game goes on without it. \
 pub const CUT_OFF: &str = "Your network is cut. You play on alone until it is back; \
                            what changes only here does not count then.";
 
+/// Banner while this browser has no network, in a game that pauses on the smaller side.
+pub const CUT_OFF_AND_PAUSED: &str = "Your network is cut. The game waits here until it is back.";
+
 /// Banner while this browser reaches no other member.
 pub const RECONNECTING: &str = "Nobody can be reached; reconnecting…";
 
