@@ -100,6 +100,23 @@ const tests = {
     await r.leave();
   },
 
+  async roomIsUsableBetweenTwoFrames() {
+    const draw = globalThis.requestAnimationFrame;
+    // Frames are rare, so in one of the attempts the program joins between two of them.
+    globalThis.requestAnimationFrame = (call) => setTimeout(() => draw(call), 80);
+    try {
+      for (let attempt = 0; attempt < 8; attempt++) {
+        const r = await room({ game: "api", version: 1, objects: [Thing] }).create(silent);
+        const thing = r.create(Thing, values);
+        r.destroy(thing);
+        same(await codeOf(() => (thing.level = 4)), "NoSuchObject", `a gone object, attempt ${attempt}`);
+        await r.leave();
+      }
+    } finally {
+      globalThis.requestAnimationFrame = draw;
+    }
+  },
+
   async asksAreCarriedOutAndTheirErrorsChangeNothing() {
     let room_;
     const codes = [];

@@ -221,7 +221,6 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   #isDeciding = false;
   #isBusy = false;
   #isOver = false;
-  #isMember = false;
   #framed = 0;
   #isOpen = false;
   #state?: { text: string; value: Frozen<S> };
@@ -597,8 +596,8 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
         get: () => values(find())[name],
         set: (value: unknown) => {
           const found = now();
-          if (!found && !this.#isMember) throw new SamovarError("NotJoined", "this program is no member now");
-          if (!found) throw new SamovarError("NoSuchObject", "there is no such object any more");
+          // Without an object there is nothing to write; the core says whether it is gone or this program is away.
+          if (!found) return this.#call((core) => core.edit(object.id, new Int32Array(), []));
           const changed = write(type.fields, { ...values(found), [name]: value });
           this.#call((core) => core.edit(object.id, ...changed));
           object.written = changed;
@@ -659,7 +658,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     this.#isBusy = true;
     let isMember = false;
     try {
-      isMember = this.#isMember = this.#core.step();
+      isMember = this.#core.step();
     } catch (why) {
       this.#isOver = true;
       this.#over.reject(new SamovarError("Broken", "the core of the package failed", { cause: why }));
