@@ -72,3 +72,57 @@ async fn page_whose_network_is_cut_says_so() {
     ann.finish().await;
     bob.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_that_is_cut_off_says_that_a_strict_game_waits() {
+    let network = match Network::open(3) {
+        Ok(network) => network,
+        Err(why) => return println!("SKIPPED, no network for the test: {why}"),
+    };
+    let relay = Relay::start_at(network.place(RELAY));
+    let ann = join(&network, &relay, ANN, "new=TEA&split=wait&name=Ann").await;
+    let bob = join(&network, &relay, BOB, "game=TEA&name=Bob").await;
+    let ready = |status: &Status| status.others().count() == 1 && status.backup.is_some();
+    bob.wait("there is a backup", SETTLE_WITHIN, ready).await;
+    network.sever(&[BOB], &[RELAY, ANN]);
+    let waits = "Your network is cut. The game waits here until it is back.";
+    wait::until("the page says that the game waits", SETTLE_WITHIN, async || {
+        let banner = bob.text("banner").await;
+        assert!(!banner.contains("alone"), "nobody plays on alone in a strict game: {banner}");
+        if banner == waits { Ok(()) } else { Err(banner) }
+    })
+    .await;
+    bob.screenshot("cut-off-and-paused").await;
+    network.heal();
+    let back = |status: &Status| status.suspension.is_none() && status.others().count() == 1;
+    bob.wait("it is back", JOIN_WITHIN, back).await;
+    bob.wait_text("banner", "").await;
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_left_by_the_host_of_a_game_that_ends_blames_no_network() {
+    let network = match Network::open(3) {
+        Ok(network) => network,
+        Err(why) => return println!("SKIPPED, no network for the test: {why}"),
+    };
+    let relay = Relay::start_at(network.place(RELAY));
+    let ann = join(&network, &relay, ANN, "new=TEA&ends=host&name=Ann").await;
+    let bob = join(&network, &relay, BOB, "game=TEA&name=Bob").await;
+    bob.wait("two play", SETTLE_WITHIN, |status| status.others().count() == 1).await;
+    network.sever(&[ANN], &[RELAY, BOB]);
+    wait::until("the game is over", SETTLE_WITHIN, async || {
+        let (banner, summary) = (bob.text("banner").await, bob.text("session-summary").await);
+        for said in [&banner, &summary] {
+            assert!(!said.contains("network is cut"), "the host's is, and not this one's: {said}");
+        }
+        match bob.text("curtain-title").await {
+            title if title == "The host is gone" => Ok(()),
+            title => Err(format!("{banner:?}, {summary:?}, {title:?}")),
+        }
+    })
+    .await;
+    ann.finish().await;
+    bob.finish().await;
+}

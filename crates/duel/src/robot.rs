@@ -41,6 +41,10 @@ const MERCY_MOST: u16 = 6;
 /// A robot fires when its heading is this near to the wanted one, in radians.
 const STEADY: f32 = 0.05;
 
+/// For how long a robot that has just come roams before its first attempt, at least and at most, in seconds. A player
+/// who opens a table has time to look around.
+const SETTLES_IN: (f32, f32) = (3.0, 5.0);
+
 /// How long a robot pushes against something before it backs off, in microseconds.
 const PATIENCE: u64 = 500_000;
 
@@ -105,7 +109,7 @@ pub struct Sight<'a> {
     pub arena: &'a Arena<'a>,
 }
 
-/// The mind of one robot. A new host makes a new mind from another seed, which no player can notice.
+/// The mind of one robot. A new driver makes a new mind from another seed, which begins by roaming.
 #[derive(Clone, Debug)]
 pub struct Robot {
     rng: Rng,
@@ -198,8 +202,11 @@ impl Robot {
 
     fn choose_mood(&mut self, sight: &Sight<'_>, quarry: Option<&Rival>) {
         let mercy = quarry.map_or(1.0, Rival::mercy);
+        let is_new = self.seen_at == 0;
         let is_stuck = self.is_stuck(sight);
-        if is_stuck {
+        if is_new {
+            self.set_mood(Mood::Roam, sight.now, SETTLES_IN);
+        } else if is_stuck {
             let turn = self.rng.sign();
             self.set_mood(Mood::BackOff { turn }, sight.now, (0.4, 0.8));
         } else if is_over(self.mood_until, sight.now) {

@@ -292,6 +292,17 @@ fn a_robot_without_targets_wanders_and_does_not_fire() {
 }
 
 #[test]
+fn a_new_robot_roams_before_it_fires() {
+    for seed in 0..20 {
+        let mut duel = Duel::robots(2, seed);
+        duel.run(3, 16_667);
+        assert!(duel.contestants.iter().all(|each| each.shots == 0), "fires at once with seed {seed}");
+        duel.run(27, 16_667);
+        assert!(duel.contestants.iter().any(|each| each.shots > 0), "nobody fires with seed {seed}");
+    }
+}
+
+#[test]
 fn a_robot_backs_off_only_when_it_is_stuck() {
     let mut robot = Robot::new(2);
     let own = Motion::at_rest(TEA_TABLE.spawn(1));
