@@ -96,7 +96,11 @@ async fn page_that_is_cut_off_says_that_a_strict_game_waits() {
     network.heal();
     let back = |status: &Status| status.suspension.is_none() && status.others().count() == 1;
     bob.wait("it is back", JOIN_WITHIN, back).await;
-    bob.wait_text("banner", "").await;
+    wait::until("no banner is left", SETTLE_WITHIN, async || match bob.text("banner").await {
+        banner if banner.is_empty() => Ok(()),
+        banner => Err(banner),
+    })
+    .await;
     ann.finish().await;
     bob.finish().await;
 }
