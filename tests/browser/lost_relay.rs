@@ -47,8 +47,7 @@ async fn direct_duel_outlives_the_relay_and_admits_players_later() {
         })
         .await;
     }
-    wait::until("the game is listed again", SETTLE_WITHIN, async || relay.listed("TEA").ok_or(String::new()))
-        .await;
+    relay.lists("TEA", SETTLE_WITHIN).await;
     let cy = Player::join(&relay, "game=TEA&name=Cy").await;
     for player in [&ann, &bob, &cy] {
         let complete = |status: &Status| status.members.len() == 3 && status.term == before.term;

@@ -74,7 +74,7 @@ async fn names_of_any_script_arrive_unchanged() {
             player.wait_text("scores", name).await;
         }
     }
-    assert_eq!(relay.listed("TEA").expect("it is listed")["host"], NAMES[0]);
+    assert_eq!(relay.lists("TEA", SETTLE_WITHIN).await["host"], NAMES[0]);
     ann.screenshot("names-any-script").await;
     ann.finish().await;
     bob.finish().await;

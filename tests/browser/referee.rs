@@ -3,16 +3,12 @@
 use samovar_tests::place::Place;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
-use samovar_tests::wait;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_show_the_referee_as_host_and_not_as_a_player() {
     for (more, topology) in [(&["--referee"][..], "mesh"), (&["--referee", "--by-host"], "byHost")] {
         let relay = Relay::start_with(&Place::here(), more);
-        wait::until("the table is listed", SETTLE_WITHIN, async || {
-            relay.listed("REFEREE").ok_or(String::new())
-        })
-        .await;
+        relay.lists("REFEREE", SETTLE_WITHIN).await;
         let ann = Player::join(&relay, "game=REFEREE&name=Ann").await;
         let bob = Player::join(&relay, "game=REFEREE&name=Bob").await;
         for player in [&ann, &bob] {

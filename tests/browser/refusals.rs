@@ -4,7 +4,6 @@ use samovar_tests::bots::Bots;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
-use samovar_tests::wait;
 
 /// Makes the first message of each WebSocket name another protocol version (PROTOCOL §5).
 const OTHER_VERSION: &str = r"
@@ -53,11 +52,7 @@ async fn visitor_can_start_a_game_that_was_not_found() {
     visitor.hands().click("#curtain-buttons button").await;
     let status = visitor.joined().await;
     assert!(status.is_host(), "{status}");
-    // The host tells the relay its listing once it has founded the session.
-    wait::until("the game is listed", SETTLE_WITHIN, async || {
-        relay.listed("TEAROOM").map(|_| ()).ok_or_else(|| "it is not".to_owned())
-    })
-    .await;
+    relay.lists("TEAROOM", SETTLE_WITHIN).await;
     visitor.finish().await;
 }
 

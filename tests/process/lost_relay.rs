@@ -6,7 +6,6 @@ use samovar_tests::bots::Bots;
 use samovar_tests::player::{JOIN_WITHIN, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
-use samovar_tests::wait;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn robots_on_direct_links_outlive_the_relay() {
@@ -50,8 +49,7 @@ async fn robots_on_direct_links_outlive_the_relay() {
     let back = |all: &[Status]| all.iter().all(|status| status.relay == "connected");
     host.wait("the host is back at the relay", SETTLE_WITHIN, back).await;
     other.wait("the other is, too", SETTLE_WITHIN, back).await;
-    wait::until("the game is listed again", SETTLE_WITHIN, async || relay.listed(&code).ok_or(String::new()))
-        .await;
+    relay.lists(&code, SETTLE_WITHIN).await;
     let mut newcomer = Bots::join(&relay, &code, "auto");
     let third =
         |all: &[Status]| all.iter().any(|status| status.members.len() == 3 && status.host == before.host);

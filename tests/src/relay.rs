@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::place::Place;
 use crate::process::{Process, path_from};
 use crate::scratch::Scratch;
+use crate::wait;
 
 /// A relay that serves the page. Its data directory outlives its process.
 #[derive(Debug)]
@@ -183,6 +184,15 @@ impl Relay {
         assert_eq!(status, 200, "{body}");
         let games: Vec<serde_json::Value> = serde_json::from_str(&body).expect("a list");
         games.into_iter().find(|game| game["code"] == code)
+    }
+
+    /// Waits until the list of games has this one, and returns it. The host tells the relay of a game a moment after it
+    /// has founded it, and the relay answers with the same list for a quarter of a second.
+    ///
+    /// # Panics
+    /// The list does not have it within this time.
+    pub async fn lists(&self, code: &str, within: Duration) -> serde_json::Value {
+        wait::until("the game is listed", within, async || self.listed(code).ok_or(String::new())).await
     }
 
     /// Gives the relay's operator's order, and returns the answer.
