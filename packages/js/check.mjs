@@ -27,6 +27,30 @@ const written = [
   "../create/templates/*/src/*.{ts,css}",
 ];
 execFileSync(process.execPath, [...prettier, ...written], { stdio: "inherit" });
+// The codes of errors in TypeScript are those that its face and the core give. These, only a native program gets.
+const native = ["BadRaw", "NoDirectPaths", "NoThread", "SeatFile", "Usage"];
+const found = (files, pattern) => files.flatMap((file) => [...readFileSync(file, "utf8").matchAll(pattern)]);
+const faces = readdirSync("ts")
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => join("ts", file));
+const given = [
+  ...found(["../../crates/samovar/src/error.rs"], /^ +Self::\w+(?:\(\.\.\))? => "([A-Z]\w+)",$/gm),
+  ...found(faces, /SamovarError\(\s*"(\w+)"/g),
+].map(([, code]) => code);
+const declared = found(["ts/error.ts"], /^ {2}\| "(\w+)"/gm).map(([, code]) => code);
+const tableIn = (file, row) =>
+  found([file], row).flatMap(([, cell]) => [...cell.matchAll(/`([A-Z][a-z]\w+)`/g)].map(([, code]) => code));
+const wanted = new Set(given.filter((code) => !native.includes(code)));
+for (const [what, codes] of [
+  ["ErrorCode", declared],
+  ["the table of its comment", tableIn("ts/error.ts", /^ \* \|(.*)\|.*\|$/gm)],
+  ["the guide", tableIn("../../crates/samovar/guide/typescript.md", /^\|.*\|(.*)\|$/gm)],
+]) {
+  const missing = [...wanted].filter((code) => !codes.includes(code));
+  const unknown = codes.filter((code) => !wanted.has(code));
+  if (missing.length + unknown.length > 0)
+    throw new Error(`${what} lacks the codes [${missing.join()}], and no error has its [${unknown.join()}]`);
+}
 const guide = "../../crates/samovar/guide";
 const documents = readdirSync(guide)
   .filter((file) => file.endsWith(".md"))

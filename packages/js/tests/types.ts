@@ -1,6 +1,6 @@
 // What TypeScript says to programs that are right, and to those that are wrong.
 
-import { int, room, world } from "samovar";
+import { int, room, SamovarError, world } from "samovar";
 const g = room({ game: "a", version: 1 });
 const r = await g.create({ name: "A", signal: undefined });
 // @ts-expect-error no asks
@@ -56,4 +56,8 @@ const by: number | undefined = w.input?.by;
 void by;
 // @ts-expect-error
 w.input = { by: "x" };
+const isFull = (why: unknown) => why instanceof SamovarError && why.code === "Full";
+// @ts-expect-error no such code
+const isFul = (why: unknown) => why instanceof SamovarError && why.code === "Ful";
+void [isFull, isFul];
 export {};

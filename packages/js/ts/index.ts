@@ -1,6 +1,7 @@
 // Rooms that survive the loss of anybody: a player who reloads, the host, its backup, the relay.
 
 export { SamovarError } from "./error.js";
+export type { ErrorCode } from "./error.js";
 export { Room, room } from "./room.js";
 export type {
   AskOf,

@@ -2,6 +2,7 @@
 
 import type { Core } from "./core/samovar_js.js";
 import { SamovarError } from "./error.js";
+import type { ErrorCode } from "./error.js";
 import { load } from "./loader.js";
 import { planOf, read, write } from "./schema.js";
 import type { Fields, ObjectType, Values } from "./schema.js";
@@ -683,7 +684,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     if (end === undefined) return isMember;
     this.#isOver = true;
     const [code, why] = end;
-    if (code && why) this.#over.reject(new SamovarError(code, why));
+    if (code && why) this.#over.reject(new SamovarError(code as ErrorCode, why));
     else this.#over.resolve();
     return false;
   }
@@ -691,7 +692,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
 
 /** An error of the core, as this package throws it. */
 function errorOf(why: unknown): unknown {
-  const { code, message } = why as { code?: string; message: string };
+  const { code, message } = why as { code?: ErrorCode; message: string };
   return code === undefined ? why : new SamovarError(code, message, { cause: why });
 }
 

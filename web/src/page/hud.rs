@@ -11,6 +11,7 @@ use web_sys::{Document, HtmlElement};
 
 use super::RelayState;
 use super::dom::{self, Text};
+use super::put_out::Removable;
 use crate::tenths::tenths;
 
 /// The most rows of the score list. If a session claims more members, the page draws only the first rows.
@@ -174,10 +175,13 @@ pub struct HudView {
 
 impl Hud {
     /// The players whom the player in front of the screen can put out, in the order of their seats.
-    pub fn can_be_put_out(&self) -> Vec<(PeerId, PlayerName)> {
+    pub fn can_be_put_out(&self) -> Vec<Removable> {
         let mut players: Vec<_> = self.players.iter().collect();
         sort_by_key(&mut players, |row| row.key);
-        players.into_iter().filter_map(|row| Some((row.can_be_put_out?, row.name.clone()))).collect()
+        players
+            .into_iter()
+            .filter_map(|row| Some((row.can_be_put_out?, row.name.clone(), row.colour)))
+            .collect()
     }
 }
 

@@ -13,11 +13,14 @@ use super::dom;
 /// The attribute of a button that was pressed once.
 const ARMED: &str = "data-armed";
 
+/// A player whom the host can put out: the peer, its name, and the colour that tells apart players of one name.
+pub type Removable = (PeerId, PlayerName, u8);
+
 /// The list in the session's panel; hidden when it is empty.
 pub struct PutOutView {
     root: HtmlElement,
     list: HtmlElement,
-    shown: RefCell<Vec<(PeerId, PlayerName)>>,
+    shown: RefCell<Vec<Removable>>,
 }
 
 impl PutOutView {
@@ -31,17 +34,18 @@ impl PutOutView {
     }
 
     /// Shows the players whom the host can put out; none where another peer hosts.
-    pub fn show(&self, players: Vec<(PeerId, PlayerName)>) {
+    pub fn show(&self, players: Vec<Removable>) {
         if *self.shown.borrow() == players {
             return;
         }
         self.root.set_hidden(players.is_empty());
         self.list.set_text_content(None);
-        for (peer, name) in &players {
+        for (peer, name, colour) in &players {
             let button = dom::append(&self.list, "button", "button plain");
             dom::attribute(&button, "type", "button");
             dom::attribute(&button, "data-action", "put-out");
             dom::attribute(&button, "data-peer", &peer.0.to_string());
+            dom::paint_mark(&dom::append(&button, "i", "mark"), *colour);
             dom::append(&button, "bdi", "").set_text_content(Some(name.as_str()));
         }
         self.shown.replace(players);
@@ -54,8 +58,8 @@ impl PutOutView {
             return Some(peer);
         }
         let shown = self.shown.borrow();
-        let (_, name) = shown.iter().find(|(shown, _)| *shown == peer)?;
-        button.set_text_content(Some(&format!("Put {} out?", Isolated(name.as_str()))));
+        let (_, name, _) = shown.iter().find(|(shown, ..)| *shown == peer)?;
+        button.last_element_child()?.set_text_content(Some(&format!("Put {} out?", Isolated(name.as_str()))));
         dom::attribute(button, ARMED, "");
         None
     }
