@@ -230,7 +230,13 @@ async fn players_choose_their_teapots_by_key_and_by_mouse() {
     }
     // A teapot that another player drives is not on offer.
     let offered = "document.querySelectorAll('#scores [data-action=take]').length";
-    assert_eq!(bob.tab().evaluate(offered).await, 2, "two robots");
+    wait::until("two robots are on offer", SETTLE_WITHIN, async || {
+        match bob.tab().try_evaluate(offered).await? {
+            two if two == 2 => Ok(()),
+            other => Err(other.to_string()),
+        }
+    })
+    .await;
     ann.hands().tap_key(Key { key: "2", code: "Digit2" }).await;
     ann.wait_text("toasts", "when it is free").await;
     ann.screenshot("maze-roles").await;

@@ -36,7 +36,8 @@ async fn cut_off(network: &Network, place: usize, (cut, name): (&Player, &str), 
     println!("told that it is cut off: {:.0} ms", sampler::now() - since);
     let alone = |status: &Status| status.is_host() && status.suspension.is_none();
     cut.wait("it plays on alone", SETTLE_WITHIN, alone).await;
-    assert!(cut.text("banner").await.contains("You play on alone"), "and says for what");
+    // The page draws what the status tells in its next frame.
+    cut.wait_text("banner", "You play on alone").await;
     cut.screenshot("cut-off").await;
     let goes_on = |status: &Status| status.is_host() && status.others().count() == 0;
     let after = other.wait("the other hosts without it", SETTLE_WITHIN, goes_on).await;
