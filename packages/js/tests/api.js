@@ -172,17 +172,27 @@ const tests = {
     const codes = {
       BadAddress: () => game.create({ ...silent, relay: "http://localhost" }),
       BadCode: () => game.join("!", silent),
+      BadName: () => game.create({ status() {} }),
       NoSuchGame: () => game.join("NOPE-9", silent),
       BadCapacity: () => game.create({ ...silent, capacity: 0 }),
       BadSchema: () => object("thing", {}),
-      BadName: () => game.create({ status() {} }),
       TooLarge: () => room({ game: "api", version: 1, state: "x".repeat(4_000) }).create(silent),
     };
     for (const [code, call] of Object.entries(codes)) same(await codeOf(call), code, code);
+    for (const code of [1234, null]) same(await codeOf(() => game.join(code, silent)), "BadCode", code);
+    const relay = new URL("ws://localhost/ws");
+    same(await codeOf(() => game.create({ ...silent, relay })), "BadAddress", "an address that is no text");
     const twoRates = { a: range([0, 1], { precision: 0.1, rate: "a" }) };
     const bad = room({ game: "api", version: 1, objects: [object("bad", twoRates)] });
     same(await codeOf(() => bad.create(silent)), "BadSchema", "a field that is its own rate");
-    for (const part of [{ game: "" }, { version: 0.5 }, { orders: ["rude"] }]) {
+    const parts = [
+      { game: "" },
+      { version: 0.5 },
+      { version: 2 ** 32 },
+      { orders: ["rude"] },
+      { spectators: -1 },
+    ];
+    for (const part of parts) {
       same(
         await codeOf(() => room({ game: "api", version: 1, ...part }).create(silent)),
         "BadSchema",
@@ -402,6 +412,51 @@ const tests = {
     const other = await game.quickMatch({ ...silent, name: "Bob" });
     same([other.code, other.host.name, other.members.length], [r.code, "Ann", 2], "the same room");
     await other.leave();
+    await r.leave();
+  },
+
+  async listenersMayChangeWhileTheyAreCalled() {
+    const r = await room({
+      game: "api",
+      version: 1,
+      state: 0,
+      decide: { set: (_, value) => void value, add() {} },
+    }).create(silent);
+    let [heard, framed] = [0, 0];
+    const listen = () => {
+      const stop = r.on("status", () => {
+        heard++;
+        stop();
+        listen();
+      });
+    };
+    listen();
+    const draw = () => {
+      const stop = r.frame(() => {
+        framed++;
+        stop();
+        draw();
+      });
+    };
+    draw();
+    // The second of two that leave at once finds the room over.
+    const ends = [];
+    r.frame(() => ends.length < 2 && framed > 3 && ends.push(r.leave(), r.leave()));
+    await until(() => ends.length === 2, "frames come");
+    await Promise.all(ends);
+    same(await codeOf(() => r.leave()), "none", "a room that is over can be left");
+    check(framed < 100 && heard < 100, `${framed} frames, ${heard} words`);
+  },
+
+  async handlesOfOneOwnObjectAreOne() {
+    const r = await room({ game: "api", version: 1, objects: [Thing] }).create(silent);
+    const [one, other] = [r.own(Thing, values), r.own(Thing, values)];
+    other.level = 7;
+    same([one.id, one.level, r.all(Thing).length], [other.id, 7, 1], "one object");
+    r.destroy(one);
+    const next = r.own(Thing, values);
+    check(next.id !== one.id && next.isMine, "another object");
+    same(await codeOf(() => (other.level = 3)), "NoSuchObject", "the old one is gone");
     await r.leave();
   },
 

@@ -260,7 +260,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     game: Game<S, D, M, W, I>,
   ): Promise<Room<S, D, M, W, I>> {
     options.signal?.throwIfAborted();
-    check(game, options);
+    check(game, code, options);
     const made = new Room<S, D, M, W, I>(game);
     await made.#enter(way, code, options);
     return made;
@@ -340,7 +340,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
       if (this.#isOver) return;
       nextFrame(loop);
       this.#framed = performance.now();
-      if (this.#step()) for (const frame of this.#frames) guarded(() => frame(this.time));
+      if (this.#step()) each(this.#frames, (frame) => frame(this.time));
     };
     nextFrame(loop);
     await Promise.race([entered, this.finished]).finally(() => signal?.removeEventListener("abort", abort));
@@ -454,7 +454,9 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     const kind = this.#kind(type);
     const own = (written: Written) => this.#call((core) => core.own(kind, ...written));
     const written = write(type.fields, values);
-    const name: Name = { id: own(written), written };
+    // The object is the same at each call, so its handles share its name.
+    const name: Name = this.#owned.get(kind)?.name ?? { id: "", written };
+    name.id = own(written);
     this.#owned.set(kind, { name, again: () => (name.id = own(name.written ?? written)) });
     return this.#shared(type, name);
   }
@@ -511,11 +513,12 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
     this.#call((core) => core.handOver());
   }
 
-  /** Leaves for good. */
+  /** Leaves for good. Does nothing once the room is over, for whatever reason. */
   async leave(): Promise<void> {
-    if (!this.#isOver) this.#check();
+    if (this.#isOver) return;
+    this.#check();
     // A program that is no member at the moment just ends.
-    if (!this.#isOver && !this.#core.leave() && this.#end()) this.#over.resolve();
+    if (!this.#core.leave() && this.#end()) this.#over.resolve();
     await this.finished;
   }
 
@@ -636,9 +639,7 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
   }
 
   #tell<K extends keyof Events<M>>(event: K, ...news: Parameters<Events<M>[K]>): void {
-    for (const listener of this.#ears[event]) {
-      guarded(() => (listener as (...news: Parameters<Events<M>[K]>) => void)(...news));
-    }
+    each(this.#ears[event], (listener) => (listener as (...news: Parameters<Events<M>[K]>) => void)(...news));
   }
 
   #hear(): void {
@@ -680,8 +681,9 @@ export class Room<S, D extends Decide<S>, M, W = undefined, I extends Fields = R
         this.#tell("state");
       }
     }
-    const end = this.#core.end();
-    if (end === undefined) return isMember;
+    // A listener may have ended it.
+    const end = this.#isOver ? undefined : this.#core.end();
+    if (end === undefined) return isMember && !this.#isOver;
     this.#isOver = true;
     const [code, why] = end;
     if (code && why) this.#over.reject(new SamovarError(code as ErrorCode, why));
@@ -703,6 +705,11 @@ function guarded(call: () => void): void {
   } catch (why) {
     reportError(why);
   }
+}
+
+/** Calls each of these. One that comes meanwhile is called the next time, and one that goes meanwhile no more. */
+function each<F>(all: Set<F>, call: (one: F) => void): void {
+  for (const one of [...all]) if (all.has(one)) guarded(() => call(one));
 }
 
 /** The plain data of a text, which nobody may change; `undefined` for a text that holds none. */
@@ -737,15 +744,21 @@ function textOfState(state: unknown): string {
 
 /** Refuses what no game and no way into it can be. TypeScript sees most of it before. */
 function check(
-  { game, version, orders = [] }: Pick<AnyGame, "game" | "version" | "orders">,
-  { name }: Way,
+  { game, version, orders = [], spectators = 0 }: Pick<AnyGame, "game" | "version" | "orders" | "spectators">,
+  code: unknown,
+  { name, relay = "" }: { name: unknown; relay?: unknown },
 ): void {
   const fail = (text: string): never => {
     throw new SamovarError("BadSchema", text);
   };
   if (typeof game !== "string" || game === "") fail("a game has a name");
-  if (!Number.isInteger(version) || version < 0) fail(`a version is a whole number, and not ${version}`);
+  const isWhole = (number: number, most: number) => Number.isInteger(number) && number >= 0 && number <= most;
+  if (!isWhole(version, 2 ** 32 - 1)) fail(`a version is a whole number below 2 ** 32, and not ${version}`);
+  if (!isWhole(spectators, 31)) fail(`a game has 0 to 31 spectators, and not ${spectators}`);
   for (const order of orders) if (!ORDERS.includes(order)) fail(`there is no order “${order}”`);
+  if (typeof code !== "string")
+    throw new SamovarError("BadCode", `a code is a text, and not ${String(code)}`);
+  if (typeof relay !== "string") throw new SamovarError("BadAddress", "a relay's address is a text");
   if (typeof name !== "string" || name.trim() === "") {
     throw new SamovarError("BadName", 'a player has a name: `{ name: "Ann" }`');
   }
