@@ -15,6 +15,7 @@ use samovar_wire::{Duration, PeerId, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::duel::robots::assert_all_move;
 use crate::duel::world::{Hands, SMOOTH, World, total};
 
 /// Kills the host and waits until its robots move under the next one on every screen. Returns how long it took until
@@ -23,29 +24,8 @@ pub(crate) fn depose(world: &mut World) -> u64 {
     let host = world.warrant.host;
     world.kill(host);
     let took = world.run_until("a new host", 2_500, |world| world.warrant.host != host);
-    let robots: Vec<PlayerKey> = (0..2).map(PlayerKey::Robot).collect();
     world.run(300);
-    let places = |world: &World| {
-        let now = world.now;
-        let shown = |peer: &PeerId, robot| Some(world.players[peer].teapot(now, robot)?.motion.position);
-        let peers = world.players.keys();
-        peers
-            .flat_map(|peer| robots.iter().map(move |&robot| shown(peer, robot).unwrap()))
-            .collect::<Vec<_>>()
-    };
-    // One that was hit is off the table for two seconds, and one may be back where it was, so its way counts.
-    let before = places(world);
-    let mut moved = vec![false; before.len()];
-    for part in 0..20 {
-        world.run(250);
-        for (moved, (now, before)) in moved.iter_mut().zip(places(world).into_iter().zip(&before)) {
-            *moved |= distance(now, *before) > 0.05;
-        }
-        if part >= 9 && moved.iter().all(|&moved| moved) {
-            break;
-        }
-    }
-    assert!(moved.iter().all(|&moved| moved), "a robot stands still: {before:?} {moved:?}");
+    assert_all_move(world, 2);
     took
 }
 

@@ -20,7 +20,7 @@ fn driven_by(world: &World, member: PeerId) -> usize {
 }
 
 /// Asserts that all robots move on all screens within 5 seconds; one that was hit is off the table for a while.
-fn assert_all_move(world: &mut World, robots: u8) {
+pub(crate) fn assert_all_move(world: &mut World, robots: u8) {
     let places = |world: &World| -> Vec<_> {
         let on = |player: &crate::duel::world::Player| -> Vec<_> {
             (0..robots)
